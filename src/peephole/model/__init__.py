@@ -1,0 +1,1 @@
+"""What a capture holds, as data. Imports nothing of ours and nothing outside the standard library."""

@@ -1,0 +1,84 @@
+"""The journal's layout: what a recorded process writes and the store reads. Standard library only.
+
+A process writes into `NAME.peep/journal/pNNNNN/` (NNNNN: the ordinal that it won with mkdir), one series of
+segments per thread: `tNNNN.SSSSSS.seg`. A segment is a preallocated, memory-mapped file of 32-byte slots:
+
+    slot 0    header: magic, version, ordinals, counts (HEADER)
+    slot 1…   records; the last byte of a record's first slot is its kind and is written last,
+              so a record is there whole or not at all; kind 0 is the end
+
+    a slice   exactly one slot (SLICE):     start dur name correlation track depth flags kind
+    any other PAYLOAD_LEN u32 | 26 bytes of payload | flags u8 | kind u8, the payload goes on in the next slots
+
+Texts are numbered per thread: a STRING record gives the next number its text, number 0 is null. Ids (node,
+context, step, buffer, correlation) are numbered per process; a reader adds `ordinal << PROCESS_SHIFT`. Track
+numbers are per process too and are renumbered by the reader.
+
+When a segment is full or closed its header gets the number of used slots and their CRC-32. In the segment that was
+being written when the process died both are 0: it ends at the first kind 0.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from peephole.model.tables import TABLES, Column, Table
+
+SLOT: Final = 32
+MAGIC: Final = b"PEEPJRN1"
+HEADER: Final = struct.Struct("<8sHHIIIII")
+"""magic, version, process ordinal, thread ordinal, segment number, used slots, CRC-32, events dropped after it."""
+DROPPED_OFFSET: Final = 28
+USED_OFFSET: Final = 20
+
+SLICE: Final = struct.Struct("<qqIIIHBB")
+"""start, dur, name, correlation, track, depth, flags, kind."""
+PREFIX: Final = struct.Struct("<I")
+INLINE: Final = 26
+"""Bytes of payload that fit into a record's first slot."""
+PROCESS_SHIFT: Final = 40
+
+KIND_END: Final = 0
+KIND_SLICE: Final = 1
+KIND_STRING: Final = 2
+"""Payload: the text in UTF-8 (surrogates kept)."""
+KIND_ARGS: Final = 3
+"""Payload: context i64, then JSON: belongs to the next slice of this thread."""
+KIND_FREE: Final = 4
+"""Payload: buffer i64, time i64."""
+KIND_PROBLEM: Final = 5
+"""Payload: count i64, reason in UTF-8."""
+KIND_FACTS: Final = 6
+"""Payload: JSON object for the manifest."""
+KIND_PAD: Final = 7
+"""Fills the rest of a segment that the next record did not fit into; skipped."""
+
+FIRST_TABLE_KIND: Final = 16
+TABLE_KINDS: Final[dict[str, int]] = {name: FIRST_TABLE_KIND + i for i, name in enumerate(TABLES)}
+"""Every other row is a record of its table's kind, encoded by `record_format`."""
+
+_CODES: Final = {"bool": "?", "i16": "h", "i32": "i", "i64": "q", "f64": "d", "str": "I"}
+
+
+def fixed_columns(table: Table) -> tuple[Column, ...]:
+    """The columns of fixed width, in order; a `str` is the number of its text."""
+    return tuple(column for column in table.columns if column.type in _CODES)
+
+
+def tail_columns(table: Table) -> tuple[Column, ...]:
+    """The columns that follow, each as u32 byte length and bytes (UTF-8; `ids` as packed i64)."""
+    return tuple(column for column in table.columns if column.type not in _CODES)
+
+
+def record_format(table: Table) -> struct.Struct:
+    """The fixed part of a row's payload, little endian, unpadded. A null tail column has length 0xFFFFFFFF."""
+    return struct.Struct("<" + "".join(_CODES[column.type] for column in fixed_columns(table)))
+
+
+NULL_LENGTH: Final = 0xFFFFFFFF
+
+
+def slots_for(length: int) -> int:
+    """How many slots a record with a payload of that many bytes takes."""
+    return 1 if length <= INLINE else 1 + (length - INLINE + SLOT - 1) // SLOT

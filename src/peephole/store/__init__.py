@@ -1,0 +1,1 @@
+"""The capture on disk. The only room that imports pyarrow."""
