@@ -1,1 +1,73 @@
 """One module or folder per producer: turns its bytes, or its live process, into rows."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import importlib.util
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from peephole.errors import CaptureError
+from peephole.sources.base import Source
+
+NAMES: Final = ("tinygrad", "gt", "bytepack", "chrome")
+"""The modules of this package that read files, asked in this order: the most particular first."""
+
+HEAD: Final = 64 * 1024
+_GZIP: Final = b"\x1f\x8b"
+
+
+def load(name: str) -> Source:
+    """The source of that name; imported when it is first asked for."""
+    source: Source = importlib.import_module(f"{__name__}.{name}").SOURCE
+    return source
+
+
+def every() -> Iterator[Source]:
+    """All sources, in the order in which they are asked."""
+    for name in NAMES:
+        if importlib.util.find_spec(f"{__name__}.{name}") is not None:
+            yield load(name)
+
+
+def head_of(path: Path) -> bytes:
+    """The first bytes of a file, gunzipped when it is gzipped; CaptureError when it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+        if head.startswith(_GZIP):
+            with gzip.open(path, "rb") as unzipped:
+                return unzipped.read(HEAD)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise CaptureError(f"{path} starts as a gzip file but cannot be unpacked ({error}).") from error
+    except OSError as error:
+        raise CaptureError(f"Cannot read {path}: {error.strerror or error}.") from error
+    return head
+
+
+def find(path: Path) -> Source:
+    """The source whose file this is, by content; CaptureError when no source knows it."""
+    head = head_of(path)
+    if not head:
+        raise CaptureError(f"{path} is empty.")
+    for source in every():
+        if source.sniff(head, path):
+            return source
+    raise CaptureError(
+        f"{path} is neither a capture nor a file of a known source ({', '.join(NAMES)}); its content starts with "
+        f"{head[:16]!r}."
+    )
+
+
+def left_behind() -> Sequence[Path]:
+    """The newest files that any producer left at its own place (tinygrad's VIZ does); empty when there are none."""
+    groups = [list(source.left_behind()) for source in every() if hasattr(source, "left_behind")]
+    return max((group for group in groups if group), key=newest, default=[])
+
+
+def newest(paths: Sequence[Path]) -> int:
+    """When the youngest of some files was written, in ns since the epoch; 0 for those that are gone."""
+    return max((path.stat().st_mtime_ns for path in paths if path.exists()), default=0)

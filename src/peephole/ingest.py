@@ -1,0 +1,101 @@
+"""Source to store: the one place that joins those two."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from peephole import sources
+from peephole.errors import CaptureError, PeepholeError
+from peephole.model.folder import SUFFIX, captures_folder, find_captures, safe_name
+from peephole.model.tables import FORMAT_VERSION
+from peephole.sources.base import Progress, Source, no_progress
+from peephole.store.writer import CaptureWriter
+
+
+def import_files(paths: Sequence[Path], out: Path | None = None, progress: Progress = no_progress) -> Path:
+    """The capture made of foreign files that belong together.
+
+    Without `out` it is kept in a cache under the hash of the files, so that the second time is quick. With it the
+    capture is written there, whole or not at all.
+    """
+    source = _common_source(paths)
+    if out is not None:
+        if out.exists():
+            raise PeepholeError(f"{out} exists already; remove it or choose another name with -o.")
+        return _write(source, paths, out, progress)
+    kept = cache_folder() / _key(source, paths)
+    if done := find_captures(kept):
+        return done[0]
+    # a folder of our own, renamed when whole: two commands may import the same file at the same time
+    scratch = kept.with_name(f"{kept.name}.{os.getpid()}")
+    name = name_for(paths)
+    try:
+        _write(source, paths, scratch / name, progress)
+        try:
+            scratch.rename(kept)
+        except OSError:
+            if not find_captures(kept):
+                raise
+    except OSError as error:
+        raise PeepholeError(f"Cannot keep the imported capture in {kept.parent}: {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return find_captures(kept)[0]
+
+
+def cache_folder() -> Path:
+    """Where captures made of raw files are kept; everything in it can be made again."""
+    return captures_folder() / "imported"
+
+
+def name_for(paths: Sequence[Path]) -> str:
+    """The folder name of a capture made of these files."""
+    first = paths[0].name.removesuffix(".gz")
+    return safe_name(first.rpartition(".")[0] or first) + SUFFIX
+
+
+def _write(source: Source, paths: Sequence[Path], out: Path, progress: Progress) -> Path:
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with CaptureWriter(out) as writer:
+            writer.describe(source=source.name)
+            source.read(paths, writer, progress)
+    except OSError as error:
+        raise PeepholeError(f"Cannot import into {out}: {error.strerror or error}.") from error
+    return out
+
+
+def _common_source(paths: Sequence[Path]) -> Source:
+    if not paths:
+        raise PeepholeError("No file to import was given.")
+    found = [sources.find(path) for path in paths]
+    for path, source in zip(paths, found, strict=True):
+        if source.name != found[0].name:
+            raise CaptureError(
+                f"{paths[0]} is a file of {found[0].name} and {path} one of {source.name}; import them one by one."
+            )
+    return found[0]
+
+
+def _key(source: Source, paths: Sequence[Path]) -> str:
+    digest = hashlib.blake2b(f"{FORMAT_VERSION} {source.name} {_code_version(source)}".encode(), digest_size=12)
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "blake2b").digest())
+        except OSError as error:
+            raise CaptureError(f"Cannot read {path}: {error.strerror or error}.") from error
+    return digest.hexdigest()
+
+
+def _code_version(source: Source) -> str:
+    """Changes when the reader of a source or the store does: what an older one made is not what this one makes."""
+    here = Path(__file__).parent
+    own = here / "sources" / source.name
+    files = [*own.rglob("*.py"), own.with_suffix(".py"), *(here / "store").glob("*.py")]
+    stats = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in sorted(files) if file.exists()]
+    return hashlib.blake2b(repr(stats).encode(), digest_size=8).hexdigest()

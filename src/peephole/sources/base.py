@@ -1,0 +1,36 @@
+"""What a source is: something that knows its own bytes and turns them into rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from peephole.model.sink import Sink
+
+Progress = Callable[[int, int], None]
+"""Called now and then with how much is done and how much there is, in any unit; (n, 0) when the end is unknown."""
+
+
+class Source(Protocol):
+    """One producer of traces. `sources/NAME` holds it as `SOURCE`."""
+
+    name: str
+    """`tinygrad`, `gt`, `chrome`: what the manifest calls it."""
+
+    def sniff(self, head: bytes, path: Path) -> bool:
+        """Whether a file is this source's, by its first 64 KiB (gunzipped when it is gzipped), never by its name."""
+
+    def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
+        """Reads files that belong together into the sink; CaptureError when they are not what they seemed."""
+
+
+class LeavesFiles(Protocol):
+    """A source may also have this: its producer leaves files at a known place, so that they need not be named."""
+
+    def left_behind(self) -> Sequence[Path]:
+        """The latest files of one run at the producer's own place; empty when there are none."""
+
+
+def no_progress(_done: int, _total: int) -> None:
+    """A progress that shows nothing."""
