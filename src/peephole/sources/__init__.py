@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import importlib.util
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -35,6 +33,10 @@ def every() -> Iterator[Source]:
 
 def head_of(path: Path) -> bytes:
     """The first bytes of a file, gunzipped when it is gzipped; CaptureError when it cannot be read."""
+    # not at the top: a source's attach module loads this package inside the user's program
+    import gzip
+    import zlib
+
     try:
         with path.open("rb") as file:
             head = file.read(HEAD)

@@ -1,0 +1,170 @@
+"""How things look in the terminal: colours, widths, units, JSON lines. Names are data here, never markup."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TextIO
+
+Part = str | tuple[str, str]
+"""A text, or a text and its rich style."""
+
+_LONG = 1_000_000
+"""The width of something that is no terminal: nothing is cut in a file or a pipe."""
+
+
+def escape(text: str) -> str:
+    """A text with its control characters made visible, so that it is only ever data to a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
+
+
+def escape_block(text: str) -> str:
+    """The same for a text of several lines, such as source code: line ends and tabs stay."""
+    return "\n".join(escape(line.expandtabs()) for line in text.splitlines())
+
+
+def cells(text: str) -> int:
+    """How many columns of the terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def fit(text: str, width: int) -> str:
+    """A text cut to a width, with an ellipsis where something is missing."""
+    if cells(text) <= width:
+        return text
+    while cells(text) > max(width - 1, 0):
+        text = text[:-1] if not text.isascii() else text[: max(width - 1, 0)]
+    return text + "…" if width > 0 else ""
+
+
+def pad(text: str, width: int, right: bool = False) -> str:
+    """A text cut or filled to exactly a width."""
+    text = fit(text, width)
+    blank = " " * (width - cells(text))
+    return blank + text if right else text + blank
+
+
+def duration(ns: int | float) -> str:
+    """A length of time for people: `12.3 µs`."""
+    value = float(ns)
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if abs(value) >= size:
+            return f"{_digits(value / size)} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def size(count: int | float) -> str:
+    """A number of bytes for people: `1.5 MB`."""
+    value = float(count)
+    for unit, step in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if abs(value) >= step:
+            return f"{_digits(value / step)} {unit}"
+    return f"{count:.0f} B"
+
+
+def rate(value: float, unit: str) -> str:
+    """A rate for people: `12.3 GFLOPS`."""
+    for prefix, step in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= step:
+            return f"{_digits(value / step)} {prefix}{unit}"
+    return f"{_digits(value)} {unit}"
+
+
+def count(number: int) -> str:
+    """A count for people: `12,345`."""
+    return f"{number:,}"
+
+
+def _digits(value: float) -> str:
+    size = abs(value)
+    return f"{value:.0f}" if size >= 1000 else f"{value:.1f}" if size >= 100 else f"{value:.2f}"
+
+
+class Column(NamedTuple):
+    """A column of a table: its title, whether it is set to the right, its style, whether it gives way."""
+
+    title: str
+    right: bool = False
+    style: str = ""
+    flexible: bool = False
+
+
+class Printer:
+    """Writes lines to the terminal, coloured when it has colours, or JSON objects, one a line."""
+
+    def __init__(self, as_json: bool = False, stream: TextIO | None = None) -> None:
+        self.json = as_json
+        self.stream = stream or sys.stdout
+        terminal = self.stream.isatty()
+        self.width = shutil.get_terminal_size((80, 24)).columns if terminal or "COLUMNS" in os.environ else _LONG
+        self._paint = _painter(self.stream, terminal) if not as_json else _plain
+
+    def line(self, *parts: Part) -> None:
+        """Writes one line; the parts follow each other, their control characters escaped."""
+        self.stream.write("".join(self.styled(part) for part in parts).rstrip() + "\n")
+
+    def block(self, text: str, style: str = "") -> None:
+        """Writes a text of several lines."""
+        for line in escape_block(text).splitlines():
+            self.stream.write((self._paint(line, style) if style else line) + "\n")
+
+    def styled(self, part: Part) -> str:
+        """A part as it is written."""
+        if isinstance(part, str):
+            return escape(part)
+        return self._paint(escape(part[0]), part[1]) if part[1] else escape(part[0])
+
+    def record(self, facts: dict[str, Any]) -> None:
+        """Writes one JSON object."""
+        self.stream.write(json.dumps(facts, ensure_ascii=True, separators=(",", ":"), allow_nan=False) + "\n")
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
+        """Writes a table; the flexible column is cut when the terminal is too narrow."""
+        body = [[escape(cell) for cell in row] for row in rows]
+        widths = [
+            max([cells(column.title), *(cells(row[i]) for row in body)], default=0) for i, column in enumerate(columns)
+        ]
+        excess = sum(widths) + 2 * (len(columns) - 1) - self.width
+        for i, column in enumerate(columns):
+            if column.flexible and excess > 0:
+                cut = min(excess, max(widths[i] - 8, 0))
+                widths[i] -= cut
+                excess -= cut
+        self.line((_row([c.title for c in columns], columns, widths), "dim"))
+        for row in body:
+            texts = [pad(cell, width, c.right) for cell, width, c in zip(row, widths, columns, strict=True)]
+            painted = [self._paint(text, c.style) if c.style else text for text, c in zip(texts, columns, strict=True)]
+            self.stream.write("  ".join(painted).rstrip() + "\n")
+
+
+def _row(row: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    return "  ".join(pad(cell, width, c.right) for cell, width, c in zip(row, widths, columns, strict=True))
+
+
+def _plain(text: str, _style: str) -> str:
+    return text
+
+
+def _painter(stream: TextIO, terminal: bool) -> Callable[[str, str], str]:
+    if os.environ.get("NO_COLOR") or not (terminal or os.environ.get("FORCE_COLOR")):
+        return _plain
+    from rich.console import Console
+    from rich.style import Style
+
+    system = Console(file=stream)._color_system
+    if system is None:
+        return _plain
+
+    def paint(text: str, style: str) -> str:
+        return Style.parse(style).render(text, color_system=system)
+
+    return paint

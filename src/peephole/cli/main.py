@@ -1,0 +1,140 @@
+"""The command line: finds the command, loads its one file, and is the one place that catches errors."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import io
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Final, NamedTuple
+
+from peephole import __version__
+from peephole.cli.format import escape
+from peephole.errors import PeepholeError
+
+
+class Command(NamedTuple):
+    """One command: its file in this package is named after it and loaded only when it is called."""
+
+    name: str
+    summary: str
+
+    @property
+    def module(self) -> str:
+        """The module that has `HELP`, `configure(parser)` and `run(args)`."""
+        return f"peephole.cli.{self.name.replace('-', '_')}"
+
+
+COMMANDS: Final = (
+    Command("run", "record a Python program"),
+    Command("serve", "open a capture in the browser"),
+    Command("show", "look at a capture in the terminal"),
+    Command("top", "follow a program that is still being recorded"),
+    Command("idle", "the longest gaps of each device, with what ran before and after"),
+    Command("rules", "which rewrite rules fired, how often and for how long"),
+    Command("why", "why a node of a graph is what it is: the rules that made it"),
+    Command("visualize", "draw a distributed program's tape as a picture"),
+    Command("diff", "what changed between two captures"),
+    Command("query", "SQL over the tables of a capture"),
+    Command("import", "make a capture of tinygrad pickles, GT tapes, Chrome traces, …"),
+    Command("export", "write a capture as another tool's file"),
+    Command("ls", "list the captures"),
+    Command("info", "what a capture holds and whether anything was lost"),
+    Command("pack", "one file out of a capture, to send around"),
+    Command("demo", "record a small real program and show it"),
+)
+
+EPILOG: Final = """\
+Wherever a capture is expected the default is the newest one, and a file of any known source may be given instead.
+
+  peephole run train.py          record a program
+  PEEPHOLE=1 pytest tests        the same, for whatever starts Python
+  peephole show -t               where the time went
+  peephole serve                 everything, in the browser
+
+`peephole COMMAND --help` explains a command."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command and gives its exit code: 2 with one sentence for what the user can mend, 130 for Ctrl-C."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        # a name may hold what the terminal's encoding lacks; it is shown escaped then
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+        return code
+    except PeepholeError as error:
+        print(f"peephole: {escape(str(error))}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # whoever read our output has seen enough; nothing may be written at exit either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0
+    if arguments[0] in ("-V", "--version"):
+        print(f"peephole {__version__}")
+        return 0
+    command = find(arguments[0])
+    module = load(command)
+    args = parser_of(command, module).parse_args(arguments[1:])
+    code: int = module.run(args)
+    return code
+
+
+def available() -> list[Command]:
+    """The commands that this installation has."""
+    return [command for command in COMMANDS if importlib.util.find_spec(command.module) is not None]
+
+
+def find(name: str) -> Command:
+    """The command of that name; PeepholeError with the nearest one when there is none."""
+    commands = {command.name: command for command in available()}
+    if name in commands:
+        return commands[name]
+    import difflib
+
+    near = difflib.get_close_matches(name, commands, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else "`peephole --help` lists them."
+    raise PeepholeError(f"There is no command {name!r}; {hint}")
+
+
+def load(command: Command) -> ModuleType:
+    """The module of a command."""
+    return importlib.import_module(command.module)
+
+
+def parser_of(command: Command, module: ModuleType) -> argparse.ArgumentParser:
+    """The parser of one command, its options declared by its module."""
+    parser = argparse.ArgumentParser(
+        prog=f"peephole {command.name}",
+        description=module.HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.configure(parser)
+    return parser
+
+
+def overview() -> str:
+    """The page that `peephole` alone prints."""
+    lines = ["Peephole shows what a tensor program became and what it did.", "", "usage: peephole COMMAND …", ""]
+    lines += [f"  {command.name:<10} {command.summary}" for command in available()]
+    return "\n".join([*lines, "", EPILOG])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

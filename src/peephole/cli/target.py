@@ -1,0 +1,111 @@
+"""Which capture a command is about: the newest, a path, or a raw file of a known source."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from peephole.errors import CaptureError, PeepholeError
+from peephole.model.folder import PACKED_SUFFIX, SUFFIX, captures_folder, find_captures, is_capture
+from peephole.sources.base import Progress
+
+if TYPE_CHECKING:
+    from peephole.store.capture import Capture
+
+Target = str | Path | Sequence[str | Path] | None
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Declares `args.capture`, which `open_target` takes."""
+    parser.add_argument(
+        "capture",
+        nargs="*",
+        metavar="CAPTURE",
+        help="a capture, its name, or files of a known source (default: the newest capture)",
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Declares `args.json`."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line, times in integer ns")
+
+
+def open_target(target: Target) -> Capture:
+    """The capture that the user means, open; PeepholeError when there is none."""
+    from peephole.store.capture import open_capture
+
+    return open_capture(find_target(target))
+
+
+def find_target(target: Target) -> Path:
+    """The path of the capture that the user means; raw files are imported first."""
+    given = [Path(target)] if isinstance(target, (str, Path)) else [Path(item) for item in target or ()]
+    if not given:
+        return _newest()
+    if len(given) == 1 and (found := _capture_path(given[0])) is not None:
+        return found
+    for path in given:
+        if is_capture(path):
+            raise PeepholeError(f"{path} is a capture; give one capture, or several files of one source.")
+    return _import(given)
+
+
+def progress_bar(what: str) -> Progress:
+    """A progress that shows itself in the terminal (stderr) when the work takes longer than a second."""
+    begun = time.monotonic()
+    shown = 0.0
+
+    def show(done: int, total: int) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if now - begun < 1 or now - shown < 0.1 or not sys.stderr.isatty():
+            return
+        shown = now
+        part = f"{done / total:6.1%}" if total else f"{done:,}"
+        end = "\n" if total and done >= total else ""
+        print(f"\r{what} {part}", end=end, file=sys.stderr, flush=True)
+
+    return show
+
+
+def _capture_path(path: Path) -> Path | None:
+    """An existing capture by path, or by name in the user's folder; None when the path is a plain file."""
+    if path.exists():
+        return path if path.is_dir() or path.name.endswith(PACKED_SUFFIX) else None
+    if len(path.parts) == 1:
+        folder = captures_folder()
+        for name in (path.name, path.name + SUFFIX, path.name + PACKED_SUFFIX):
+            if (folder / name).exists():
+                return folder / name
+        import difflib
+
+        known = {item.name.removesuffix(PACKED_SUFFIX).removesuffix(SUFFIX): item for item in find_captures(folder)}
+        if near := difflib.get_close_matches(path.name.removesuffix(SUFFIX), known, n=1):
+            raise CaptureError(f"There is no {path}, here or in {folder}; did you mean {near[0]!r}?")
+        raise CaptureError(f"There is no {path}, here or in {folder}; `peephole ls` lists the captures.")
+    raise CaptureError(f"There is no {path}; `peephole ls` lists the captures.")
+
+
+def _newest() -> Path:
+    from peephole import sources
+
+    captures = find_captures(captures_folder())
+    left = list(sources.left_behind())
+    if left and (not captures or sources.newest(left) > sources.newest(captures[:1])):
+        return _import(left)
+    if not captures:
+        raise PeepholeError(
+            f"There is no capture in {captures_folder()} yet; record one with `peephole run script.py` or "
+            "`peephole demo`."
+        )
+    return captures[0]
+
+
+def _import(paths: Sequence[Path]) -> Path:
+    from peephole.ingest import import_files
+
+    return import_files(paths, progress=progress_bar(f"reading {paths[0].name}"))

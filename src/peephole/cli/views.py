@@ -1,0 +1,74 @@
+"""What `peephole show` can show besides the timeline: a registry that each view's file adds one line to.
+
+A view is a module of this package with three functions:
+
+    sources(capture) -> list[str]           names that `show --ls` prints and `-s` takes
+    claims(capture, request) -> bool        whether `-s`/`-i` name something of this view
+    show(capture, request, printer) -> int  prints it and gives the exit code
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol, cast
+
+from peephole.cli.format import Printer
+from peephole.errors import PeepholeError
+
+if TYPE_CHECKING:
+    from peephole.store.capture import Capture
+
+VIEWS: Final = ("show_memory", "show_hardware", "show_rewrites", "show_context")
+"""Modules of this package, asked in this order whether the request is theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked `show` for."""
+
+    source: str | None = None
+    """`-s`: a track, a device's memory, a kernel's counters; None for everything."""
+    items: tuple[str, ...] = ()
+    """`-i`: names within it, outermost first: a context, then a step."""
+    match: int | None = None
+    """`--match`: which rewrite of the step."""
+    top: int | None = None
+    """`-t`: how many names of the most time; None for events."""
+    interval: tuple[int, int] | None = None
+    """`--interval`: begin and end in ns on the capture's clock."""
+    listing: bool = False
+    """`--ls`."""
+    debug: int = 0
+    """`DEBUG`: how much detail, as tinygrad's VIZ counts it."""
+
+
+class View(Protocol):
+    """See the module's text."""
+
+    def sources(self, capture: Capture) -> list[str]:
+        """Names for `-s`."""
+
+    def claims(self, capture: Capture, request: Request) -> bool:
+        """Whether the request is this view's."""
+
+    def show(self, capture: Capture, request: Request, printer: Printer) -> int:
+        """Prints; gives the exit code."""
+
+
+def views() -> Iterator[View]:
+    """The views that this installation has."""
+    for name in VIEWS:
+        if importlib.util.find_spec(f"peephole.cli.{name}") is not None:
+            yield cast(View, importlib.import_module(f"peephole.cli.{name}"))
+
+
+def nearest(name: str, known: Iterable[str], what: str) -> PeepholeError:
+    """The error for a name that is not there, with the nearest one that is."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5) or [n for n in names if name.lower() in n.lower()]
+    hint = f"did you mean {near[0]!r}?" if near else "`peephole show --ls` lists them." if names else "there are none."
+    return PeepholeError(f"There is no {what} {name!r} in this capture; {hint}")

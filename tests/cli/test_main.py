@@ -1,0 +1,83 @@
+"""The front door: help, unknown commands, errors, closed pipes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from peephole.cli import main as cli
+from peephole.errors import PeepholeError
+
+
+def test_alone_it_explains_itself_and_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 0
+    text = capsys.readouterr().out
+    for command in cli.available():
+        assert f"  {command.name} " in text
+    assert "peephole run train.py" in text
+
+
+def test_help_is_quick() -> None:
+    def once() -> float:
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "peephole", "--help"], check=True, stdout=subprocess.DEVNULL)
+        return time.perf_counter() - begun
+
+    # the best of some runs: other work on the machine is not ours
+    assert min(once() for _ in range(7)) < 0.150
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from peephole.cli.main import main; main(['--help']); "
+        "print([m for m in ('numpy','pyarrow','rich','duckdb','numba','starlette') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("command", cli.available(), ids=lambda command: command.name)
+def test_every_command_explains_itself(command: cli.Command, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit:
+        cli.main([command.name, "--help"])
+    assert exit.value.code == 0
+    assert cli.load(command).HELP.split("\n")[0] in capsys.readouterr().out
+
+
+def test_unknown_command_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["sho"]) == 2
+    assert "did you mean `show`?" in capsys.readouterr().err
+
+
+def test_an_error_is_one_sentence_with_its_control_characters_escaped(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_args: argparse.Namespace) -> int:
+        raise PeepholeError("no \x1b[31mred\x07")
+
+    monkeypatch.setattr(cli.load(cli.find("ls")), "run", fail)
+    assert cli.main(["ls"]) == 2
+    assert capsys.readouterr().err == "peephole: no \\x1b[31mred\\x07\n"
+
+
+def test_ctrl_c_is_130_and_silent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(_args: argparse.Namespace) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.load(cli.find("ls")), "run", interrupt)
+    assert cli.main(["ls"]) == 128 + signal.SIGINT
+    assert capsys.readouterr().err == ""
+
+
+def test_a_closed_pipe_is_silent() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-m", "peephole"], stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -1,0 +1,106 @@
+"""What every test may use: the shared files, a capture folder of its own, a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext
+
+ROOT = Path(__file__).resolve().parent.parent
+
+CHROMIUM_FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class SharedFile(Protocol):
+    def __call__(self, name: str) -> Path: ...
+
+
+class Cli(Protocol):
+    def __call__(
+        self, *arguments: str | Path, check: bool = True, env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]: ...
+
+
+@pytest.fixture(scope="session")
+def shared() -> SharedFile:
+    """The path of a file next to the repository; the test is skipped where that file is not there."""
+
+    def find(name: str) -> Path:
+        path = ROOT.parent / "shared" / name
+        if not path.exists():
+            pytest.skip(f"needs ../shared/{name}, which is not part of the repository")
+        return path
+
+    return find
+
+
+@pytest.fixture
+def capture_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder that is this test's per-user folder."""
+    folder = tmp_path / "captures"
+    folder.mkdir()
+    monkeypatch.setenv("PEEPHOLE_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def peephole(capture_dir: Path) -> Cli:
+    """Runs the real command in a process of its own: `peephole("ls", "--json").stdout`."""
+
+    def call(
+        *arguments: str | Path, check: bool = True, env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "peephole", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PEEPHOLE_DIR": str(capture_dir), **(env or {})},
+            timeout=120,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        if check:
+            assert done.returncode == 0, done.stderr
+        return done
+
+    return call
+
+
+@pytest.fixture
+def chromium(tmp_path: Path) -> Iterator[BrowserContext]:
+    """A real, fresh Chromium with one context: `chromium.new_page()`."""
+    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if executable is None:
+        pytest.skip("needs Chromium; `make test` installs Debian's")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            tmp_path / "browser",
+            executable_path=executable,
+            args=CHROMIUM_FLAGS,
+            headless=True,
+            viewport={"width": 1440, "height": 900},
+        )
+        try:
+            yield context
+        finally:
+            context.close()
