@@ -1,0 +1,53 @@
+"""A capture that is written and read again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from peephole.model.sink import Strings
+from peephole.store.capture import open_capture
+from peephole.store.writer import CaptureWriter
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    path = tmp_path / "a.peep"
+    with CaptureWriter(path) as writer:
+        writer.append("tracks", {"id": [0, 1], "name": ["CPU", "GPU"], "kind": ["device", "device"]})
+        writer.append(
+            "slices",
+            {
+                "track": [1, 0, 1],
+                "start": [50, 5, 10],
+                "dur": [5, 10, 20],
+                "name": Strings(np.array([0, 1, -1]), ["k\udc80", "b"]),
+                "args": [None, "{}", None],
+            },
+        )
+        writer.append("nodes", {"id": [7, 3], "op": ["ADD", "CONST"], "src": [[3, 3], []]})
+        writer.append("artifacts", {"kind": ["source"], "content": [b"\0x"]})
+        writer.describe(program="train.py", colour="red")
+        writer.problem("odd row", 2)
+    capture = open_capture(path)
+    assert capture.name == "a"
+    assert capture.manifest.program == "train.py"
+    assert capture.manifest.extra["colour"] == "red"
+    assert capture.manifest.problems == [{"reason": "odd row", "count": 2, "example": ""}]
+    slices = capture.read("slices")
+    assert slices["start"].tolist() == [5, 10, 50]
+    assert list(slices.texts("name")) == ["b", None, "k\\udc80"]
+    assert list(slices.texts("args")) == ["{}", None, None]
+    assert slices["context"].tolist() == [-1, -1, -1]
+    nodes = capture.read("nodes", ["id", "src", "tag"])
+    assert [nodes.lists("src")[i] for i in range(2)] == [[], [3, 3]]
+    assert list(nodes.texts("tag")) == [None, None]
+    assert capture.read("artifacts", ["content"]).blobs("content")[0] == b"\0x"
+    lanes = capture.lanes()
+    assert lanes.track.tolist() == [0, 1]
+    assert lanes.count.tolist() == [1, 2]
+    frame, first = capture.slices(1, 0, 30, 51, ["name", "start"])
+    assert (first, frame["start"].tolist()) == (2, [50])
+    frame, first = capture.slices(1, 0, 29, 30, ["start"])
+    assert (first, frame["start"].tolist()) == (1, [10])
+    assert len(capture.read("flows")) == 0
