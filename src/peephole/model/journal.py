@@ -14,8 +14,15 @@ Texts are numbered per thread: a STRING record gives the next number its text, n
 context, step, buffer, correlation) are numbered per process; a reader adds `ordinal << PROCESS_SHIFT`. Track
 numbers are per process too and are renumbered by the reader.
 
-When a segment is full or closed its header gets the number of used slots and their CRC-32. In the segment that was
-being written when the process died both are 0: it ends at the first kind 0.
+When a segment is full or closed its header gets the number of used slots (those after the header) and their CRC-32,
+over the bytes [SLOT, SLOT + used * SLOT), and the file is cut to that length where that is safe: a reader reads it
+and never maps it. In the segment that was being written when the process died both are 0: it ends at the first kind
+0. A row that does not fit into a slice's slot (a correlation above 32 bits) is written as a record of its table.
+
+`journal/pNNNNN/process.json` says who wrote the folder: {"format", "ordinal", "pid", "parent" (pid), "argv",
+"executable", "python", "host", "boot" (id of the machine's boot or null: equal ones share a clock), "clock":
+{"perf_counter_ns", "time_ns"} read at one moment, "rank", "started" (perf_counter_ns), "ended" (null until it ended),
+"clean" (true once it closed its journal)}. All times are perf_counter_ns of that process.
 """
 
 from __future__ import annotations
