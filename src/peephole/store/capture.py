@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,14 @@ class Capture:
             if step != 1:
                 raise ValueError("rows are read in steps of one")
         return to_frame(declared, self._arrow(table, names, first, last))
+
+    def scan(
+        self, table: str, columns: Sequence[str] | None = None, rows: slice | None = None, size: int = 1 << 20
+    ) -> Iterator[Frame]:
+        """The same in parts of at most `size` rows, for those who must not hold a whole table."""
+        first, last, _ = (rows or slice(None)).indices(self.count(table))
+        for begin in range(first, last, size):
+            yield self.read(table, columns, slice(begin, min(begin + size, last)))
 
     def lanes(self) -> Lanes:
         """The lanes of the timeline, sorted by track and depth."""
