@@ -1,0 +1,126 @@
+"""Chrome trace JSON, the common tongue of profilers: torch.profiler, viztracer, JAX, clang, Chromium, node, …"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import re
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from peephole.errors import CaptureError
+from peephole.model.sink import Sink
+from peephole.sources.base import Progress
+
+_EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
+_PHASE = re.compile(rb'"ph"\s*:\s*"[A-Za-z(),=]"')
+
+
+class ChromeSource:
+    """Reads one trace file, or several that belong together (one per rank) on one clock."""
+
+    name = "chrome"
+
+    def sniff(self, head: bytes, path: Path) -> bool:
+        """Whether it is JSON that speaks of trace events."""
+        start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+        if start == b"{":
+            return bool(_EVENTS.search(head) or _PHASE.search(head)) or _late_events(path)
+        return start == b"[" and bool(_PHASE.search(head))
+
+    def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
+        """Reads the files; each rank's processes stay apart."""
+        from peephole.sources.chrome.batch import Interner
+        from peephole.sources.chrome.mapper import Mapper
+        from peephole.sources.chrome.reader import TraceReader
+
+        intern = Interner()
+        mapper = Mapper(sink, intern)
+        total = sum(path.stat().st_size for path in paths)
+        done = 0
+        base: int | None = None
+        facts: dict[str, object] = {}
+        for number, path in enumerate(paths):
+            with _open(path) as (stream, position):
+                before = done
+
+                def advanced(_count: int, before: int = before, position: BinaryIO = position) -> None:
+                    progress(before + position.tell(), total)
+
+                reader = TraceReader(stream, sink, intern, str(path), advanced)
+                mapper.new_file(number)
+                begun = False
+                for batch in reader.batches():
+                    if not begun:
+                        base = self._begin(mapper, reader.facts, base)
+                        begun = True
+                    mapper.take(batch)
+                facts |= reader.facts
+            done += path.stat().st_size
+        mapper.finish()
+        sink.describe(
+            clocks={"unit": "trace", "base_ns": base},
+            frameworks=_frameworks(facts),
+            extra={
+                key: value
+                for key, value in facts.items()
+                if isinstance(value, str | int | float) and key not in ("traceName",)
+            },
+        )
+
+    @staticmethod
+    def _begin(mapper: object, facts: dict[str, object], base: int | None) -> int | None:
+        from peephole.sources.chrome.mapper import Mapper
+
+        assert isinstance(mapper, Mapper)
+        info = facts.get("distributedInfo")
+        rank = info.get("rank") if isinstance(info, dict) else None
+        mapper.tracks.rank = rank if isinstance(rank, int) else -1
+        host = facts.get("host_name")
+        mapper.tracks.host = host if isinstance(host, str) else None
+        own = facts.get("baseTimeNanoseconds")
+        if not isinstance(own, int):
+            return base
+        mapper.offset = 0 if base is None else own - base
+        return own if base is None else base
+
+
+def _frameworks(facts: dict[str, object]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if "schemaVersion" in facts and "trace_id" in facts:
+        found["torch.profiler"] = str(facts["schemaVersion"])
+    meta = facts.get("viztracer_metadata")
+    if isinstance(meta, dict):
+        found["viztracer"] = str(meta.get("version", ""))
+    return found
+
+
+def _late_events(path: Path) -> bool:
+    """Whether `traceEvents` comes after a long preface: looked for in the file's last part, then in the first 16 MB."""
+    if path.suffix == ".gz":
+        return False
+    try:
+        with path.open("rb") as file:
+            return bool(_EVENTS.search(file.read(16 << 20)))
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def _open(path: Path):  # type: ignore[no-untyped-def]
+    """The unzipped stream and the file whose position tells how far it is."""
+    try:
+        with path.open("rb") as file:
+            zipped = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            stream = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if zipped else file
+            yield stream, file
+    except zlib.error as error:
+        raise CaptureError(f"{path} cannot be unpacked ({error}); the gzip file is damaged.") from error
+    except OSError as error:
+        raise CaptureError(f"Cannot read {path}: {error.strerror or error}.") from error
+
+
+SOURCE = ChromeSource()

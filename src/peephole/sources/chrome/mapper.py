@@ -1,0 +1,228 @@
+"""Events of a Chrome trace to rows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.model.sink import Sink, Strings
+from peephole.model.tables import NONE
+from peephole.sources.chrome.batch import NO_TIME, EventBatch, Interner
+from peephole.sources.chrome.flows import Flows
+from peephole.sources.chrome.memory import Memory
+from peephole.sources.chrome.pairs import Pairs, Slice
+from peephole.sources.chrome.tracks import Tracks
+
+_ASYNC, _ASYNC_BEGIN, _ASYNC_INSTANT = b"bSeFnTp", b"bS", b"nTp"
+_INSTANT, _IGNORED = b"iIR", b"NODPvVc()a="
+
+
+class Mapper:
+    """Takes batches in file order and appends rows; `finish` gives what is known only at the end."""
+
+    def __init__(self, sink: Sink, intern: Interner) -> None:
+        self._sink = sink
+        self._intern = intern
+        self.tracks = Tracks()
+        self._flows = Flows()
+        self._memory = Memory()
+        self._threads: dict[tuple[int, int], int] = {}
+        self._pending: list[Slice] = []
+        self._pairs = Pairs(sink, self._pending.append, self._text)
+        self._markers: list[tuple[int, str, int, str | None]] = []
+        self._counters: list[tuple[int, int, float]] = []
+        self._correlation = 1
+        self._last = 0
+        self.offset = 0
+        """Added to every time: what aligns this file's clock with that of the first."""
+
+    def new_file(self, number: int) -> None:
+        """Another file begins: its processes are others."""
+        self._end_file()
+        self._threads.clear()
+        self.tracks.file = number
+
+    def take(self, batch: EventBatch) -> None:
+        """Maps a batch."""
+        valid = batch.ts != NO_TIME
+        batch.ts[valid] += self.offset
+        phases = batch.phase
+        timed = valid | (phases == ord("M"))
+        nameless = phases == 0
+        if (~timed & ~nameless).any():
+            row = int(np.flatnonzero(~timed & ~nameless)[0])
+            count = int((~timed & ~nameless).sum())
+            self._sink.problem("event without a usable time", count, self._name(batch, row))
+        self._complete(batch, np.flatnonzero((phases == ord("X")) & valid))
+        others = np.flatnonzero((phases != ord("X")) & timed & ~nameless)
+        for row in others.tolist():
+            self._one(batch, row)
+        self._flush()
+        if valid.any():
+            self._last = max(self._last, int((batch.ts[valid] + np.maximum(batch.dur[valid], 0)).max()))
+
+    def _name(self, batch: EventBatch, row: int) -> str:
+        return self._text(int(batch.name[row]))
+
+    def _text(self, code: int) -> str:
+        return self._intern.values[code] if code >= 0 else ""
+
+    def _thread(self, pid: int, tid: int) -> int:
+        track = self._threads.get((pid, tid))
+        if track is None:
+            track = self._threads[pid, tid] = self.tracks.thread(self._text(pid), self._text(tid))
+        return track
+
+    def _args(self, batch: EventBatch, row: int) -> str | None:
+        """The args with the category, which has no column of its own."""
+        args, category = batch.args[row], int(batch.category[row])
+        if category <= 0:
+            return args
+        head = f'{{"cat":{json.dumps(self._text(category), ensure_ascii=False)}'
+        return f"{head}}}" if args is None else f"{head},{args[1:]}"
+
+    def _complete(self, batch: EventBatch, rows: NDArray[np.int64]) -> None:
+        if not len(rows):
+            return
+        durations = batch.dur[rows]
+        absent = durations == NO_TIME
+        if absent.any():
+            self._sink.problem("X event without a duration, shown with none", int(absent.sum()))
+        negative = ~absent & (durations < 0)
+        if negative.any():
+            self._sink.problem("slice with a negative duration, shown with none", int(negative.sum()))
+        durations = np.where(absent | negative, 0, durations)
+        keys = (batch.pid[rows].astype(np.int64) << 32) | (batch.tid[rows].astype(np.int64) & 0xFFFFFFFF)
+        distinct, inverse = np.unique(keys, return_inverse=True)
+        tids = (distinct & 0xFFFFFFFF).astype(np.uint32).astype(np.int32)
+        numbers = [self._thread(int(key) >> 32, int(tid)) for key, tid in zip(distinct, tids, strict=True)]
+        categories = {
+            code: f'{{"cat":{json.dumps(self._text(code), ensure_ascii=False)}'
+            for code in np.unique(batch.category[rows]).tolist()
+            if code > 0
+        }
+        args: list[str | None] = []
+        all_args, codes = batch.args, batch.category.tolist()
+        for row in rows.tolist():
+            text, head = all_args[row], categories.get(codes[row])
+            args.append(text if head is None else f"{head}}}" if text is None else f"{head},{text[1:]}")
+        self._slices(
+            np.array(numbers, np.int32)[inverse], batch.ts[rows], durations, np.maximum(batch.name[rows], 0), args
+        )
+
+    def _slices(self, tracks: Any, starts: Any, durations: Any, names: Any, args: list[str | None]) -> None:
+        correlations = np.arange(self._correlation, self._correlation + len(starts), dtype=np.int64)
+        self._correlation += len(starts)
+        self._flows.slices(tracks, starts, durations, correlations)
+        self._sink.append(
+            "slices",
+            {
+                "track": tracks,
+                "start": starts,
+                "dur": durations,
+                "name": Strings(names, self._intern.values),
+                "correlation": correlations,
+                "args": args,
+            },
+        )
+
+    def _one(self, batch: EventBatch, row: int) -> None:
+        phase = int(batch.phase[row])
+        pid, tid, time = int(batch.pid[row]), int(batch.tid[row]), int(batch.ts[row])
+        if phase == ord("M"):
+            args = _object(batch.args[row])
+            if not self.tracks.metadata(self._name(batch, row), self._text(pid), self._text(tid), args):
+                self._sink.problem("metadata that is not used", 1, self._name(batch, row))
+        elif phase == ord("B"):
+            track = self._thread(pid, tid)
+            self._pairs.take(time, True, (track,), track, max(int(batch.name[row]), 0), self._args(batch, row))
+        elif phase == ord("E"):
+            track = self._thread(pid, tid)
+            self._pairs.take(time, False, (track,), track, int(batch.name[row]), batch.args[row])
+        elif phase in _ASYNC:
+            self._asynchronous(batch, row, phase)
+        elif phase == ord("C"):
+            self._counter(batch, row)
+        elif phase in b"stf":
+            key = (int(batch.category[row]), int(batch.name[row]), int(batch.id[row]), self.tracks.file)
+            kind = self._text(int(batch.category[row])) or "flow"
+            lane = self._thread(pid, tid)
+            self._flows.event(key, kind, time, chr(phase), lane, bool(batch.encloses[row]))
+        elif phase in _INSTANT:
+            self._instant(batch, row)
+        elif phase not in _IGNORED:
+            self._sink.problem(f"event of an unknown phase {chr(phase)!r}", 1, self._name(batch, row))
+        else:
+            self._sink.problem(f"event of phase {chr(phase)!r}, which has no picture", 1, self._name(batch, row))
+
+    def _asynchronous(self, batch: EventBatch, row: int, phase: int) -> None:
+        category, name = int(batch.category[row]), max(int(batch.name[row]), 0)
+        track = self.tracks.asynchronous(self._text(int(batch.pid[row])), self._text(category))
+        if phase in _ASYNC_INSTANT:
+            self._marker(int(batch.ts[row]), self._text(name), track, self._args(batch, row))
+            return
+        begins = phase in _ASYNC_BEGIN
+        key = (category, int(batch.id[row]), int(batch.scope[row]))
+        args = self._args(batch, row) if begins else batch.args[row]
+        self._pairs.take(int(batch.ts[row]), begins, key, track, name, args)
+
+    def _counter(self, batch: EventBatch, row: int) -> None:
+        name, pid = self._name(batch, row), self._text(int(batch.pid[row]))
+        values = {k: v for k, v in _object(batch.args[row]).items() if isinstance(v, int | float)}
+        if not values:
+            self._sink.problem("counter without a number", 1, name)
+        for series, value in values.items():
+            track = self.tracks.counter(pid, name, series)
+            self._counters.append((track, int(batch.ts[row]), float(value)))
+
+    def _instant(self, batch: EventBatch, row: int) -> None:
+        name, time = self._name(batch, row), int(batch.ts[row])
+        pid, tid = int(batch.pid[row]), int(batch.tid[row])
+        if name == "[memory]":
+            args = _object(batch.args[row])
+            total = self._memory.take(time, args)
+            if total is not None:
+                series = f"Total Allocated {args.get('Device Type', 0)}:{args.get('Device Id', -1)}"
+                track = self.tracks.counter(self._text(pid), "memory", series)
+                self._counters.append((track, time, float(total)))
+                return
+        track = NONE if batch.reach[row] == ord("g") else self._thread(pid, tid)
+        self._marker(time, name, track, self._args(batch, row))
+
+    def _marker(self, time: int, name: str, track: int, args: str | None) -> None:
+        self._markers.append((time, name, track, args))
+
+    def _flush(self) -> None:
+        """Appends what came one by one."""
+        if self._pending:
+            tracks, starts, durations, names, args = (list(column) for column in zip(*self._pending, strict=True))
+            self._pending.clear()  # the list is shared with Pairs
+            self._slices(tracks, starts, durations, names, args)
+        if self._markers:
+            times, texts, lanes, facts = (list(column) for column in zip(*self._markers, strict=True))
+            self._markers.clear()
+            kinds = ["event"] * len(times)
+            self._sink.append("markers", {"time": times, "name": texts, "kind": kinds, "track": lanes, "args": facts})
+        if self._counters:
+            lanes, times, values = (list(column) for column in zip(*self._counters, strict=True))
+            self._counters.clear()
+            self._sink.append("counters", {"track": lanes, "time": times, "value": values})
+
+    def _end_file(self) -> None:
+        self._pairs.finish(self._last)
+        self._flush()
+
+    def finish(self) -> None:
+        """Appends open slices, arrows, buffers and tracks."""
+        self._end_file()
+        self._flows.finish(self._sink)
+        self._memory.finish(self._sink, 1)
+        self.tracks.finish(self._sink)
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    value = json.loads(text) if text else {}
+    return value if isinstance(value, dict) else {}

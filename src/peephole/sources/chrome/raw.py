@@ -1,0 +1,143 @@
+"""The compiled scan's results to an EventBatch: raw values numbered by content, each distinct one decoded once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.sources.chrome import scan
+from peephole.sources.chrome.batch import NO_TIME, EventBatch, Interner
+from peephole.sources.chrome.objects import DECODER, args_text
+from peephole.sources.chrome.times import nanoseconds
+
+ROOM = 65536
+"""Events taken at a time."""
+
+
+class RawTexts:
+    """Numbers raw JSON values by their bytes and translates those numbers to the Interner's."""
+
+    def __init__(self, intern: Interner) -> None:
+        self._intern = intern
+        self._slots = np.full(1 << 12, -1, np.int32)
+        self._arena = np.empty(1 << 18, np.uint8)
+        self._places = np.empty((1 << 11, 2), np.int64)
+        self._count = 0
+        self._translated = np.empty(0, np.int32)
+
+    def codes(self, buf: NDArray[np.uint8], spans: NDArray[np.int64], n: int, field: int) -> NDArray[np.int32]:
+        """The Interner's number of the field's text per event, -1 where the field is absent or null."""
+        out = np.empty(n, np.int32)
+        done = 0
+        while done < n:
+            done, self._count = scan.intern(
+                buf, spans, done, n, field, out, self._slots, self._arena, self._places, self._count
+            )
+            if done < n:
+                self._grow(int(spans[done, field, 1] - spans[done, field, 0]))
+        self._translate()
+        return np.where(out < 0, np.int32(-1), self._translated[out]) if self._count else out
+
+    def _grow(self, size: int) -> None:
+        self._slots = np.full(len(self._slots) * 2, -1, np.int32)
+        arena = np.empty(max(len(self._arena) * 2, len(self._arena) + size), np.uint8)
+        arena[: len(self._arena)] = self._arena
+        places = np.empty((len(self._places) * 2, 2), np.int64)
+        places[: len(self._places)] = self._places
+        self._arena, self._places = arena, places
+        scan.rehash(self._slots, self._arena, self._places, self._count)
+
+    def _translate(self) -> None:
+        new = [
+            self._number(self._arena[self._places[i, 0] : self._places[i, 1]].tobytes())
+            for i in range(len(self._translated), self._count)
+        ]
+        if new:
+            self._translated = np.concatenate([self._translated, np.array(new, np.int32)])
+
+    def _number(self, raw: bytes) -> int:
+        text = raw.decode("utf-8", "replace")
+        if text == "null":
+            return -1
+        if text.startswith('"'):
+            try:
+                text = json.loads(text, strict=False)
+            except ValueError:
+                text = text[1:-1]
+        return self._intern(text)
+
+
+def _args(buf: bytes, spans: NDArray[np.int64], n: int) -> list[str | None]:
+    starts = spans[:n, scan.FIELD["args"], 0].tolist()
+    stops = spans[:n, scan.FIELD["args"], 1].tolist()
+    out: list[str | None] = [None] * n
+    for i, start in enumerate(starts):
+        if start < 0 or stops[i] - start <= 2:
+            continue
+        raw = buf[start : stops[i]]
+        # JSON has no NaN, and a value that is no object is wrapped: both need the slow way
+        if raw[:1] != b"{" or b"NaN" in raw or b"Infinity" in raw or b"\n" in raw or b"\t" in raw:
+            try:
+                out[i] = args_text(DECODER.decode(raw.decode("utf-8", "replace")))
+            except (ValueError, RecursionError):
+                out[i] = json.dumps({"args": raw.decode("utf-8", "replace")})
+        else:
+            out[i] = raw.decode("utf-8", "replace")
+    return out
+
+
+def batch_from_spans(buf: bytes, spans: NDArray[np.int64], n: int, texts: RawTexts) -> EventBatch:
+    """The n scanned events as columns."""
+    array = np.frombuffer(buf, np.uint8)
+    odd = np.empty(n, np.int64)
+
+    def numbers(field: str) -> NDArray[np.int64]:
+        out = np.empty(n, np.int64)
+        column = scan.FIELD[field]
+        for i in odd[: scan.times(array, spans, n, column, out, odd)].tolist():
+            out[i] = nanoseconds(buf[spans[i, column, 0] : spans[i, column, 1]].decode("utf-8", "replace").strip('"'))
+        return out
+
+    def codes(field: str) -> NDArray[np.int32]:
+        return texts.codes(array, spans, n, scan.FIELD[field])
+
+    def first_byte(field: str) -> NDArray[np.uint8]:
+        at = spans[:n, scan.FIELD[field], 0]
+        quoted = (at >= 0) & (spans[:n, scan.FIELD[field], 1] - at > 2)
+        return np.where(quoted, array[np.where(quoted, at + 1, 0)], 0).astype(np.uint8)
+
+    ids = codes("id")
+    nested = np.flatnonzero((ids < 0) & (spans[:n, scan.FIELD["id2"], 0] >= 0))
+    for i in nested.tolist():
+        ids[i] = _nested_id(buf[spans[i, scan.FIELD["id2"], 0] : spans[i, scan.FIELD["id2"], 1]], texts)
+    return EventBatch(
+        phase=first_byte("ph"),
+        ts=numbers("ts"),
+        dur=numbers("dur"),
+        pid=codes("pid"),
+        tid=codes("tid"),
+        name=codes("name"),
+        category=codes("cat"),
+        id=ids,
+        scope=codes("scope"),
+        reach=first_byte("s"),
+        encloses=first_byte("bp") == ord("e"),
+        args=_args(buf, spans, n),
+    )
+
+
+def _nested_id(raw: bytes, texts: RawTexts) -> int:
+    try:
+        value: Any = json.loads(raw)
+    except ValueError:
+        return -1
+    if not isinstance(value, dict):
+        return -1
+    text = value["local"] if "local" in value else value.get("global")
+    return -1 if text is None else texts._intern(str(text))
+
+
+__all__ = ["NO_TIME", "ROOM", "RawTexts", "batch_from_spans"]

@@ -1,0 +1,231 @@
+"""The events of a trace file, a batch at a time, in memory that does not grow with the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from peephole.errors import CaptureError
+from peephole.model.sink import Sink
+from peephole.sources.chrome.batch import EventBatch, Interner
+from peephole.sources.chrome.objects import DECODER, batch_of, plain
+from peephole.sources.chrome.repair import mend, next_event
+
+CHUNK = 8 << 20
+SMALL = 2 << 20
+"""Up to this size the plain parser is quicker than loading the compiled one."""
+MAX_EVENT = 256 << 20
+"""An event larger than this ends the reading."""
+_KEY = re.compile(rb'\s*,?\s*"((?:[^"\\]|\\.)*)"\s*:\s*')
+
+
+@dataclass
+class TraceReader:
+    """Reads one file: `batches()` gives the events, `facts` fills with what stands beside them."""
+
+    stream: BinaryIO
+    sink: Sink
+    intern: Interner
+    where: str
+    advanced: Callable[[int], None] = lambda _count: None
+    small: int = SMALL
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._data = b""
+        self._ended = False
+
+    def _fill(self, wanted: int = CHUNK) -> bool:
+        """Appends what follows in the file; False at its end."""
+        if self._ended:
+            return False
+        try:
+            more = self.stream.read(wanted)
+        except (OSError, EOFError) as error:  # a gzip file that was cut
+            self.sink.problem("the file was cut off", 1, f"{self.where}: {error}")
+            more = b""
+        if not more:
+            self._ended = True
+            return False
+        self.advanced(len(more))
+        self._data += more
+        return True
+
+    def batches(self) -> Iterator[EventBatch]:
+        """All events in file order."""
+        self._fill()
+        self._data = self._data.removeprefix(b"\xef\xbb\xbf").lstrip()
+        if self._data.startswith(b"["):
+            self._data = self._data[1:]
+            yield from self._events()
+        elif self._data.startswith(b"{"):
+            self._data = self._data[1:]
+            yield from self._object()
+        else:
+            raise CaptureError(f"{self.where} is not a Chrome trace: it begins with neither [ nor {{.")
+
+    def _object(self) -> Iterator[EventBatch]:
+        """The keys of the outer object; `traceEvents` may come first, last or in between."""
+        found = False
+        while True:
+            key = self._key()
+            if key is None:
+                break
+            if key == "traceEvents":
+                self._skip_blank()
+                if not self._data.startswith(b"["):
+                    break
+                self._data = self._data[1:]
+                found = True
+                yield from self._events()
+            elif not self._fact(key):
+                break
+        if not found:
+            raise CaptureError(f"{self.where} holds no traceEvents, so it is not a Chrome trace.")
+
+    def _skip_blank(self) -> None:
+        self._data = self._data.lstrip()
+        while not self._data and self._fill():
+            self._data = self._data.lstrip()
+
+    def _key(self) -> str | None:
+        while True:
+            match = _KEY.match(self._data)
+            if match and (match.end() < len(self._data) or self._ended):
+                self._data = self._data[match.end() :]
+                return match.group(1).decode("utf-8", "replace")
+            stripped = self._data.lstrip(b" \t\r\n,")
+            if stripped.startswith(b"}"):
+                return None
+            if len(self._data) > MAX_EVENT or not self._fill():
+                if stripped:
+                    self.sink.problem("the file was cut off", 1, self.where)
+                return None
+
+    def _fact(self, key: str) -> bool:
+        """Takes the value of another key of the outer object; False when the file ends in it."""
+        while True:
+            try:
+                value, end = DECODER.raw_decode(self._data.decode("utf-8", "surrogateescape"))
+            except (ValueError, RecursionError):
+                if len(self._data) > MAX_EVENT or not self._fill():
+                    self.sink.problem("the file was cut off", 1, f"{self.where}, in {key}")
+                    return False
+                continue
+            size = len(self._data.decode("utf-8", "surrogateescape")[:end].encode("utf-8", "surrogateescape"))
+            if size == len(self._data) and self._fill():
+                continue  # a number may go on
+            self._data = self._data[size:]
+            if size < 65536:
+                self.facts[key] = plain(value)
+            return True
+
+    def _events(self) -> Iterator[EventBatch]:
+        while len(self._data) <= self.small and self._fill():
+            pass
+        if self._ended and len(self._data) <= self.small:
+            yield from self._plain_events()
+        else:
+            yield from self._scanned_events()
+
+    def _plain_events(self) -> Iterator[EventBatch]:
+        text = self._data.decode("utf-8", "replace")
+        events: list[dict[str, Any]] = []
+        at = 0
+        while True:
+            while at < len(text) and text[at] in " \t\r\n,":
+                at += 1
+            if at >= len(text):
+                self.sink.problem("the file was cut off", 1, self.where)
+                self._data = b""
+                break
+            if text[at] == "]":
+                self._data = text[at + 1 :].encode()
+                break
+            try:
+                value, at = DECODER.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                data = text[at:].encode()
+                end = next_event(data, 0)
+                self._broken(data[: end if end >= 0 else len(data)], end < 0, events)
+                at = len(text) if end < 0 else at + len(data[:end].decode())
+                if end < 0:
+                    self._data = b""
+                    break
+                continue
+            if isinstance(value, dict):
+                events.append(value)
+            else:
+                self.sink.problem("not an event object", 1, str(value)[:80])
+        for first in range(0, len(events), 65536):
+            yield batch_of(events[first : first + 65536], self.intern)
+
+    def _broken(self, raw: bytes, last: bool, events: list[dict[str, Any]]) -> None:
+        text = raw.decode("utf-8", "replace").strip().rstrip(",")
+        tail = text.rstrip("]} \r\n\t") if last else ""
+        for candidate in (text, tail + "}", tail + "}}") if last else (text,):
+            event = mend(candidate)
+            if event is not None and "ph" in event:
+                self.sink.problem("event with a stray quote, mended", 1, text[:120])
+                events.append(event)
+                return
+        reason = "the file was cut off" if last else "event that is not JSON, left out"
+        self.sink.problem(reason, 1, text[:120])
+
+    def _scanned_events(self) -> Iterator[EventBatch]:
+        from peephole.sources.chrome import raw, scan
+
+        texts = raw.RawTexts(self.intern)
+        spans = np.empty((raw.ROOM, len(scan.FIELDS), 2), np.int64)
+        at = 0
+        while True:
+            array = np.frombuffer(self._data, np.uint8)
+            n, at, state = scan.scan(array, at, len(array), spans)
+            if n:
+                yield raw.batch_from_spans(self._data, spans, n, texts)
+            if state == scan.DONE:
+                self._data = self._data[at:]
+                return
+            if state == scan.BROKEN:
+                at = yield from self._skip_broken(at)
+                if at < 0:
+                    return
+                continue
+            if n == raw.ROOM:
+                continue
+            self._data = self._data[at:]
+            at = 0
+            if len(self._data) > MAX_EVENT:
+                raise CaptureError(
+                    f"An event in {self.where} is larger than {MAX_EVENT >> 20} MB; the file is damaged."
+                )
+            if not self._fill(max(CHUNK, len(self._data))):
+                rest: list[dict[str, Any]] = []
+                if self._data.strip(b" \t\r\n,"):
+                    self._broken(self._data, True, rest)
+                else:
+                    self.sink.problem("the file was cut off", 1, self.where)
+                if rest:
+                    yield batch_of(rest, self.intern)
+                self._data = b""
+                return
+
+    def _skip_broken(self, at: int) -> Generator[EventBatch, None, int]:
+        """Mends or skips the event at `at`; returns where to go on, -1 at the end of the file."""
+        self._data = self._data[at:]
+        end = next_event(self._data, 0)
+        while end < 0 and len(self._data) < MAX_EVENT and self._fill():
+            end = next_event(self._data, 0)
+        events: list[dict[str, Any]] = []
+        self._broken(self._data[: end if end >= 0 else len(self._data)], end < 0, events)
+        if events:
+            yield batch_of(events, self.intern)
+        if end < 0:
+            self._data = b""
+            return -1
+        self._data = self._data[end:]
+        return 0
