@@ -1,0 +1,105 @@
+"""What a recorded process says about itself: the capture's first manifest and its own `process.json`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from datetime import UTC, datetime
+from time import perf_counter_ns, time_ns
+from typing import Any
+
+from peephole.model.tables import FORMAT_VERSION
+
+
+def start_capture(folder: str, program: str, argv: list[str]) -> None:
+    """Makes the capture's folder and the manifest that it has until it is sealed. OSError when it cannot."""
+    os.makedirs(os.path.join(folder, "journal"))
+    manifest = {
+        "format": FORMAT_VERSION,
+        "name": os.path.basename(folder).removesuffix(".peep"),
+        "state": "recording",
+        "clean": False,
+        "program": program,
+        "argv": argv,
+        "host": hostname(),
+        "source": "record",
+        "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "clocks": {"perf_counter_ns": perf_counter_ns(), "time_ns": time_ns()},
+    }
+    write_json(os.path.join(folder, "manifest.json"), manifest)
+
+
+def win_folder(capture: str) -> tuple[int, str]:
+    """This process's ordinal and the folder that it won with mkdir, against all others of the capture."""
+    journal = os.path.join(capture, "journal")
+    ordinal = len(os.listdir(journal))
+    while True:
+        folder = os.path.join(journal, f"p{ordinal:05}")
+        try:
+            os.mkdir(folder)
+        except FileExistsError:
+            ordinal += 1
+        else:
+            return ordinal, folder
+
+
+def describe(ordinal: int) -> dict[str, Any]:
+    """The facts of `process.json`, see model/journal.py."""
+    before, wall, after = perf_counter_ns(), time_ns(), perf_counter_ns()
+    return {
+        "format": FORMAT_VERSION,
+        "ordinal": ordinal,
+        "pid": os.getpid(),
+        "parent": os.getppid(),
+        "argv": command_line(),
+        "executable": sys.executable,
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "host": hostname(),
+        "boot": _boot(),
+        "clock": {"perf_counter_ns": (before + after) // 2, "time_ns": wall},
+        "rank": rank(),
+        "started": before,
+        "ended": None,
+        "clean": False,
+    }
+
+
+def command_line() -> list[str]:
+    """The program's arguments, also while the interpreter starts and `sys.argv` is not there yet."""
+    argv = getattr(sys, "argv", None)
+    if argv and argv[0] not in ("", "-c", "-m"):
+        return list(argv)
+    return list(sys.orig_argv)
+
+
+def hostname() -> str:
+    """The machine's name."""
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
+
+
+def rank() -> int:
+    """The rank that a launcher such as torchrun gave this process, -1 for none."""
+    value = os.environ.get("RANK", "")
+    return int(value) if value.isdecimal() and len(value) < 9 else -1
+
+
+def write_json(path: str, value: object) -> None:
+    """Puts the file there whole or not at all."""
+    temporary = f"{path}.{os.getpid()}"
+    try:
+        with open(temporary, "w", encoding="utf-8", errors="surrogateescape") as file:
+            json.dump(value, file)
+        os.replace(temporary, path)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise
+
+
+def _boot() -> str | None:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return None

@@ -1,0 +1,273 @@
+"""Records a process into its journal: what spans, attach modules and everything else in this room write through."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import mmap
+import os
+import struct
+import threading
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Any
+
+from peephole.model.journal import KIND_FACTS, KIND_FREE, KIND_PROBLEM
+from peephole.model.tables import NONE
+from peephole.record import process, segment
+from peephole.record.rows import json_text, text_bytes
+from peephole.record.writer import Writer
+
+_FREE = struct.Struct("<qq")
+_COUNT = struct.Struct("<q")
+_STICKY = frozenset(("tracks", "contexts"))
+
+
+class Slot:
+    """What a thread holds of the recorder; gives its writer back when the thread ends."""
+
+    __slots__ = ("recorder", "stack", "track", "writer")
+
+    def __init__(self, recorder: Recorder, writer: Writer) -> None:
+        self.recorder = recorder
+        self.writer = writer
+        self.track = NONE
+        self.stack: list[Any] | None = None
+
+    def __del__(self) -> None:
+        self.recorder._give_back(self.writer)
+
+
+class Recorder:
+    """Writes rows of any table from any thread. Nothing here raises for what the disk or a value does.
+
+    Ids (buffers, contexts, steps, nodes, correlations, tracks) are this process's own; the reader makes them global.
+    """
+
+    clock = staticmethod(perf_counter_ns)
+    """The capture's clock: nanoseconds, the same for all processes of a machine."""
+
+    def __init__(self, capture: str | os.PathLike[str]) -> None:
+        self.path = os.path.abspath(os.fspath(capture))
+        self.generation = 0
+        """Grows with every fork: what a child inherited from an earlier one is its parent's to write."""
+        self.closed = False
+        self.local = threading.local()
+        self._lock = threading.RLock()
+        self._writers: list[Writer] = []
+        self._free_writers: list[Writer] = []
+        self._folder: str | None = None
+        self._process: dict[str, Any] = {}
+        self._ordinal = 0
+        self._tracks: dict[int, dict[str, Any]] = {}
+        self._track_numbers: dict[tuple[str, str, int], int] = {}
+        self._unwritten: list[tuple[str, dict[str, Any]]] = []
+        self._next_track = itertools.count()
+        self._next_correlation = itertools.count(1)
+        self._next_id = itertools.count(1)
+        self._exit_callbacks: list[Callable[[], object]] = []
+        self._fork_callbacks: list[Callable[[], object]] = []
+
+    # what attach modules call
+
+    def track(self, name: str, kind: str = "host", parent: int = NONE, order: int = 0, unit: str | None = None) -> int:
+        """The number of the track of that name, kind and parent; new ones are written."""
+        key = (name, kind, parent)
+        number = self._track_numbers.get(key)
+        if number is None:
+            with self._lock:
+                number = self._track_numbers.get(key)
+                if number is None:
+                    number = self.new_track(name, kind, parent, order, unit)
+                    self._track_numbers[key] = number
+        return number
+
+    def new_track(
+        self, name: str, kind: str = "host", parent: int = NONE, order: int = 0, unit: str | None = None
+    ) -> int:
+        """The number of a new track, even when there is one of that name: two threads may be called the same."""
+        number = next(self._next_track)
+        row = {
+            "id": number,
+            "name": name,
+            "kind": kind,
+            "parent": parent,
+            "order": order,
+            "process": os.getpid(),
+            "rank": process.rank(),
+            "host": process.hostname(),
+            "unit": unit,
+        }
+        if kind != "thread":  # a fork takes no other thread along
+            self._tracks[number] = row
+        self.row("tracks", **row)
+        return number
+
+    def slice(
+        self,
+        track: int,
+        start_ns: int,
+        dur_ns: int,
+        name: str,
+        depth: int = 0,
+        context: int = NONE,
+        correlation: int = 0,
+        args: dict[str, Any] | None = None,
+    ) -> None:
+        """Writes something that took time. Slices of one track and depth must not overlap."""
+        if self.closed:
+            return
+        writer = self.slot().writer
+        if type(name) is not str:
+            name = str(name)
+        try:
+            if context == NONE and args is None:
+                writer.slice(track, start_ns, dur_ns, name, depth, correlation)
+            else:
+                text = None if args is None else json_text(args)
+                writer.slice_with_args(track, start_ns, dur_ns, name, depth, correlation, context, text)
+        except struct.error:
+            self.row(
+                "slices",
+                track=track,
+                start=start_ns,
+                dur=dur_ns,
+                name=name,
+                depth=min(depth, 0x7FFF),
+                context=context,
+                correlation=correlation,
+                args=None if args is None else json_text(args),
+            )
+
+    def row(self, table: str, **columns: Any) -> None:
+        """Writes a row of any table of model/tables.py; columns that are left out get their default."""
+        if self.closed:
+            return
+        try:
+            written = self.slot().writer.row(table, columns)
+        except (struct.error, OverflowError):
+            self.problem(f"a value of {table} was out of range")
+            return
+        if not written and table in _STICKY and len(self._unwritten) < 100_000:
+            self._unwritten.append((table, columns))
+
+    def free(self, buffer: int, time_ns: int) -> None:
+        """Writes when a buffer was freed."""
+        if not self.closed:
+            self.slot().writer.record(KIND_FREE, _FREE.pack(buffer, time_ns))
+
+    def problem(self, reason: str, count: int = 1) -> None:
+        """Counts something that was lost or not understood; `peephole info` shows it."""
+        if not self.closed:
+            self.slot().writer.record(KIND_PROBLEM, _COUNT.pack(count) + text_bytes(reason))
+
+    def facts(self, **manifest: Any) -> None:
+        """Adds facts to the capture's manifest: frameworks={"tinygrad": "0.14"}, …"""
+        if not self.closed:
+            self.slot().writer.record(KIND_FACTS, text_bytes(json_text(manifest)))
+
+    def new_correlation(self) -> int:
+        """A number by which flows and uses can name a slice."""
+        return next(self._next_correlation)
+
+    def new_id(self) -> int:
+        """A number for a context, step, node or buffer, unlike all others of this process."""
+        return next(self._next_id)
+
+    def on_exit(self, callback: Callable[[], object]) -> None:
+        """Calls back before the journal closes, at the end of the recording or of the interpreter; last one first."""
+        self._exit_callbacks.append(callback)
+
+    def on_fork(self, callback: Callable[[], object]) -> None:
+        """Calls back in a forked child: what was written so far is in the parent's journal, not in the child's."""
+        self._fork_callbacks.append(callback)
+
+    # what this room calls
+
+    def slot(self) -> Slot:
+        """The calling thread's slot."""
+        try:
+            slot: Slot = self.local.slot
+        except AttributeError:
+            slot = self.local.slot = Slot(self, self._take_writer())
+        return slot
+
+    def close(self) -> int:
+        """Ends the journal of this process and gives the number of events that were lost."""
+        if self.closed:
+            return 0
+        for callback in reversed(self._exit_callbacks):
+            try:
+                callback()
+            except Exception as error:  # a source's clean-up may fail in any way; the journal closes all the same
+                self.problem(f"{getattr(callback, '__qualname__', 'a callback')} at exit: {error!r}")
+        own = self.local.slot.writer if hasattr(self.local, "slot") else None
+        self.closed = True
+        with self._lock:
+            for writer in self._writers:
+                # another thread may be in the middle of a record: its file must not get shorter under it
+                writer.close(cut=writer is own or writer in self._free_writers)
+            self._finish_process()
+        return sum(writer.dropped for writer in self._writers)
+
+    def forked(self) -> None:
+        """Begins a journal of its own in a forked child. The parent's segments are mapped here too: hands off."""
+        self.generation += 1
+        self._lock = threading.RLock()
+        self._writers = []
+        self._free_writers = []
+        self._folder = None
+        self._exit_callbacks = list(self._exit_callbacks)
+        self.local = threading.local()
+        self._unwritten = [("tracks", {**row, "process": os.getpid()}) for row in self._tracks.values()]
+        for callback in self._fork_callbacks:
+            try:
+                callback()
+            except Exception as error:  # as at exit
+                self.problem(f"{getattr(callback, '__qualname__', 'a callback')} after fork: {error!r}")
+
+    def open_process(self) -> str:
+        """The process's folder, made when the first record comes: a process that records nothing leaves nothing."""
+        with self._lock:
+            if self._folder is None:
+                self._ordinal, folder = process.win_folder(self.path)
+                self._process = process.describe(self._ordinal)
+                process.write_json(os.path.join(folder, "process.json"), self._process)
+                self._folder = folder
+            return self._folder
+
+    def _finish_process(self) -> None:
+        if self._folder is None:
+            return
+        self._process |= {"argv": process.command_line(), "ended": perf_counter_ns(), "clean": True}
+        with contextlib.suppress(OSError):  # no room or no folder any more: then it did not end cleanly
+            process.write_json(os.path.join(self._folder, "process.json"), self._process)
+
+    def _open_segment(self, thread: int, number: int, size: int) -> tuple[mmap.mmap, str]:
+        if self.closed:
+            raise OSError("the journal is closed")
+        path = os.path.join(self.open_process(), f"t{thread:04}.{number:06}.seg")
+        return segment.create(path, size, self._ordinal, thread, number), path
+
+    def _take_writer(self) -> Writer:
+        with self._lock:
+            if self._free_writers:
+                return self._free_writers.pop()
+            writer = Writer(len(self._writers), self._open_segment)
+            writer.on_resume = self._write_left_over
+            self._writers.append(writer)
+            return writer
+
+    def _give_back(self, writer: Writer) -> None:
+        # a program may start a thread per request: the next one goes on in the same segments
+        if writer in self._writers and not self.closed:
+            self._free_writers.append(writer)
+
+    def _write_left_over(self) -> None:
+        while self._unwritten:
+            left, self._unwritten = self._unwritten, []
+            for index, (table, columns) in enumerate(left):
+                self.row(table, **columns)
+                if self._unwritten:
+                    self._unwritten += left[index + 1 :]
+                    return

@@ -1,0 +1,216 @@
+"""Writes one thread's series of segments.
+
+Only the thread that holds a writer uses it, so there is no lock. Signal handlers and finalizers may interrupt it:
+room is reserved first (no call between reading and moving `pos`, so that nothing can get in between) and filled then.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Callable, Mapping
+from time import perf_counter_ns
+from typing import Any, Final
+
+from peephole.model.journal import INLINE, KIND_ARGS, KIND_SLICE, KIND_STRING, PREFIX, SLICE, SLOT, slots_for
+from peephole.record import segment
+from peephole.record.rows import FORMATS, text_bytes
+
+_CACHED_TEXTS: Final = 1 << 16
+_CACHED_CHARS: Final = 1 << 22
+_LARGEST_RECORD: Final = 1 << 30
+_RETRY_NS: Final = 200_000_000
+_CONTEXT: Final = struct.Struct("<q")
+_pack_slice: Final = SLICE.pack_into
+
+
+class Writer:
+    """Appends records; what does not fit on the disk is counted and dropped, never raised."""
+
+    # fmt: off
+    __slots__ = (
+        "_chars", "_grow", "_next_text", "_number", "_open", "_path", "_retry", "_rolling", "_unplaced",
+        "buf", "dropped", "limit", "on_resume", "pos", "texts", "thread",
+    )
+    # fmt: on
+
+    def __init__(self, thread: int, open_segment: Callable[[int, int, int], tuple[mmap.mmap, str]]) -> None:
+        self.thread = thread
+        self.buf: Any = None
+        """The mapped segment; None before the first one, and `limit` is 0 then."""
+        self.pos = 0
+        self.limit = 0
+        self.texts: dict[str, int] = {}
+        """Numbers of the texts that were written lately; bounded, so that a name per event costs no memory."""
+        self.dropped = 0
+        self.on_resume: Callable[[], None] | None = None
+        self._open = open_segment
+        self._path = ""
+        self._number = 0
+        self._grow = segment.FIRST_BYTES
+        self._next_text = 1
+        self._chars = 0
+        self._retry = 0
+        self._rolling = False
+        self._unplaced = 0
+
+    def record(self, kind: int, payload: bytes) -> bool:
+        """Appends a record of any kind but a slice; False when it was dropped."""
+        need = slots_for(len(payload)) * SLOT
+        pos = self.pos
+        end = pos + need
+        if end > self.limit:
+            if not self.roll(need):
+                return False
+            pos = self.pos
+            end = pos + need
+        self.pos = end
+        buf = self.buf
+        _fill(buf, pos, kind, payload)
+        return True
+
+    def intern(self, text: Any) -> int:
+        """The number of a text, which is written when it is new; -1 when there was no room for it."""
+        if type(text) is not str:
+            text = text_bytes(text).decode("utf-8", "surrogatepass")
+        number = self.texts.get(text)
+        if number is not None:
+            return number
+        payload = text_bytes(text)
+        need = slots_for(len(payload)) * SLOT
+        pos = self.pos
+        end = pos + need
+        if end > self.limit:
+            if not self.roll(need):
+                return -1
+            pos = self.pos
+            end = pos + need
+        self.pos = end
+        buf = self.buf
+        number = self._next_text  # belongs to the record just reserved: the reader counts them
+        self._next_text = number + 1
+        _fill(buf, pos, KIND_STRING, payload)
+        if len(text) < _CACHED_CHARS // 16:
+            self._chars += len(text)
+            if len(self.texts) >= _CACHED_TEXTS or self._chars > _CACHED_CHARS:
+                self.texts.clear()
+                self._chars = len(text)
+            self.texts[text] = number
+        return number
+
+    def slice(self, track: int, start: int, dur: int, name: Any, depth: int, correlation: int) -> bool:
+        """Appends a slice without context and args: one slot."""
+        number = self.texts.get(name) or self.intern(name)
+        if number < 0:
+            return False
+        pos = self.pos
+        end = pos + SLOT
+        if end > self.limit:
+            if not self.roll(SLOT):
+                return False
+            pos = self.pos
+            end = pos + SLOT
+        self.pos = end
+        _pack_slice(self.buf, pos, start, dur, number, correlation, track, depth, 0, KIND_SLICE)
+        return True
+
+    def slice_with_args(
+        self, track: int, start: int, dur: int, name: Any, depth: int, correlation: int, context: int, args: str | None
+    ) -> bool:
+        """Appends a slice and what belongs to it in one reservation, so that nothing gets between them."""
+        number = self.texts.get(name) or self.intern(name)
+        if number < 0:
+            return False
+        payload = _CONTEXT.pack(context) + (b"" if args is None else text_bytes(args))
+        first = slots_for(len(payload)) * SLOT
+        need = first + SLOT
+        pos = self.pos
+        end = pos + need
+        if end > self.limit:
+            if not self.roll(need):
+                return False
+            pos = self.pos
+            end = pos + need
+        self.pos = end
+        buf = self.buf
+        _fill(buf, pos, KIND_ARGS, payload)
+        _pack_slice(buf, pos + first, start, dur, number, correlation, track, depth, 0, KIND_SLICE)
+        return True
+
+    def row(self, table: str, columns: Mapping[str, Any]) -> bool:
+        """Appends a row of any table; False when it was dropped."""
+        kind, encode = FORMATS[table]
+        if "from" in columns:
+            columns = {"from_" if name == "from" else name: value for name, value in columns.items()}
+        payload = encode(self.texts, self.intern, **columns)
+        return payload is not None and self.record(kind, payload)
+
+    def roll(self, need: int) -> bool:
+        """Goes on in a new segment with room for that many bytes. False, and the event counted, when there is none."""
+        if self._rolling or need > _LARGEST_RECORD or (not self.limit and perf_counter_ns() < self._retry):
+            self._drop()
+            return False
+        self._rolling = True
+        try:
+            self._next_segment(need)
+        except OSError:
+            self.limit = 0  # every event comes here until there is room again
+            self._retry = perf_counter_ns() + _RETRY_NS
+            self._drop()
+            return False
+        finally:
+            self._rolling = False
+        if self.on_resume is not None:
+            self.on_resume()
+            if self.pos + need > self.limit:
+                return self.roll(need)
+        return True
+
+    def close(self, *, cut: bool) -> None:
+        """Ends the series' open segment; the next record would begin another one."""
+        buf, end = self.buf, self.pos
+        self.limit = 0
+        self.buf = None
+        self.pos = 0
+        if buf is not None:
+            segment.close(buf, self._path, end, cut=cut)
+
+    def _next_segment(self, need: int) -> None:
+        size = max(self._grow, -(-(need + SLOT) // segment.FIRST_BYTES) * segment.FIRST_BYTES)
+        try:
+            new, path = self._open(self.thread, self._number, size)
+        except OSError:
+            size = segment.FIRST_BYTES
+            if need + SLOT > size:
+                raise
+            new, path = self._open(self.thread, self._number, size)  # a nearly full disk may have room for this one
+        old, old_path, end = self.buf, self._path, self.pos
+        if old is not None:
+            self._unplaced = 0  # they are in that segment's header
+        elif self._unplaced:
+            segment.count_dropped(new, self._unplaced)
+        self._path = path
+        self._number += 1
+        self._grow = min(max(self._grow, size) * 2, segment.LARGEST_BYTES) if size >= self._grow else self._grow
+        self.buf = new
+        self.pos = SLOT
+        self.limit = size
+        if old is not None:
+            segment.close(old, old_path, end, cut=True)
+
+    def _drop(self) -> None:
+        self.dropped += 1
+        self._unplaced += 1
+        if self.buf is not None:
+            segment.count_dropped(self.buf, self._unplaced)
+
+
+def _fill(buf: mmap.mmap, pos: int, kind: int, payload: bytes) -> None:
+    length = len(payload)
+    PREFIX.pack_into(buf, pos, length)
+    if length > INLINE:
+        buf[pos + 4 : pos + 4 + INLINE] = payload[:INLINE]
+        buf[pos + SLOT : pos + SLOT + length - INLINE] = payload[INLINE:]
+    else:
+        buf[pos + 4 : pos + 4 + length] = payload
+    buf[pos + SLOT - 1] = kind
