@@ -1,1 +1,1 @@
-"""The page's server."""
+"""The page's server: it formats what query/ returns and computes nothing itself."""

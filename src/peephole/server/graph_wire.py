@@ -1,0 +1,41 @@
+"""A replayed graph in the form that the page draws: one list a column, texts as codes, sources as positions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from peephole.server.replies import coded
+
+if TYPE_CHECKING:
+    from peephole.query.rewrites import GraphAt
+
+TEXTS = ("op", "dtype", "arg", "shape", "tag")
+
+
+def graph_wire(graph: GraphAt) -> dict[str, Any]:
+    """The reply of `/steps/{step}/graph`; `web/src/wire/graph.ts` is its type."""
+    nodes = graph.nodes
+    ids: Sequence[int] = [int(id_) for id_ in nodes.id]
+    at = {id_: index for index, id_ in enumerate(ids)}
+    start, sources = [0], list[int]()
+    for src in nodes.src:
+        sources.extend(at[int(id_)] for id_ in src)
+        start.append(len(sources))
+    wire: dict[str, Any] = {
+        "step": graph.step,
+        "match": graph.match,
+        "matches": graph.matches,
+        "root": at.get(int(graph.root), -1),
+        "id": ids,
+        "identity": [int(number) for number in nodes.identity],
+        "srcStart": start,
+        "src": sources,
+        "added": [at[int(id_)] for id_ in graph.added],
+        "changed": [at[int(id_)] for id_ in graph.changed],
+        "removed": graph.removed,
+        "error": graph.error,
+    }
+    for name in TEXTS:
+        wire[name], wire[name + "s"] = coded(list(getattr(nodes, name)))
+    return wire

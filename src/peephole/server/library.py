@@ -1,0 +1,107 @@
+"""The captures that a server shows: opened when first asked for, each behind a lock of its own."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from starlette.concurrency import run_in_threadpool
+
+from peephole.errors import PeepholeError
+from peephole.server.replies import Refusal
+from peephole.store.capture import Capture, open_capture
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Shelf:
+    """One capture of the library: where it is, its handle in URLs, and what was derived from it so far."""
+
+    handle: str
+    path: Path
+    capture: Capture | None = None
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    derived: dict[str, Any] = field(default_factory=dict)
+
+    def open(self) -> Capture:
+        """The capture, opened once. Call it with the lock held."""
+        if self.capture is None:
+            self.capture = open_capture(self.path)
+        elif self.capture.live and self.capture.refresh():
+            self.derived.clear()
+        return self.capture
+
+    def once(self, name: str, make: Callable[[Capture], Result]) -> Result:
+        """What `make` returns for this capture, made once. Call it with the lock held."""
+        if name not in self.derived:
+            self.derived[name] = make(self.open())
+        result: Result = self.derived[name]
+        return result
+
+
+class Library:
+    """The captures of one server, by handle."""
+
+    def __init__(self, paths: Iterable[Path] = (), opened: Iterable[Capture] = ()) -> None:
+        self._shelves: dict[str, Shelf] = {}
+        for path in paths:
+            self.add(Path(path))
+        for capture in opened:
+            self.add(Path(capture.path)).capture = capture
+
+    def add(self, path: Path) -> Shelf:
+        """Puts a capture on a shelf; its handle is its name without the ending, made unique."""
+        for shelf in self._shelves.values():
+            if shelf.path == path:
+                return shelf
+        name = re.sub(r"\.peep(\.zip)?$", "", path.name)
+        base = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "capture"
+        handle, count = base, 2
+        while handle in self._shelves:
+            handle, count = f"{base}-{count}", count + 1
+        self._shelves[handle] = Shelf(handle, path)
+        return self._shelves[handle]
+
+    def shelves(self) -> list[Shelf]:
+        """All captures, in the order in which they were given."""
+        return list(self._shelves.values())
+
+    def shelf(self, handle: str) -> Shelf:
+        """The capture of that handle, or a Refusal."""
+        try:
+            return self._shelves[handle]
+        except KeyError:
+            raise Refusal(404, f"No capture is called {handle[:80]!r} here; /api/v1/captures lists them.") from None
+
+
+async def ask(shelf: Shelf, question: Callable[[Capture], Result]) -> Result:
+    """The answer of a query, computed in a worker thread while no other thread uses this capture."""
+
+    def work() -> Result:
+        with shelf.lock:
+            return question(shelf.open())
+
+    return await run_in_threadpool(work)
+
+
+async def ask_once(shelf: Shelf, name: str, question: Callable[[Capture], Result]) -> Result:
+    """As `ask`, and kept until the capture grows."""
+
+    def work() -> Result:
+        with shelf.lock:
+            shelf.open()
+            return shelf.once(name, question)
+
+    return await run_in_threadpool(work)
+
+
+def problem_sentence(error: Exception) -> str:
+    """One sentence for the page. What we did not foresee is named, and says where to look."""
+    if isinstance(error, PeepholeError):
+        return str(error)
+    return f"{type(error).__name__}: {error}. This is a fault in Peephole; the server's terminal has the details."

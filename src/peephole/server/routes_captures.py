@@ -1,0 +1,76 @@
+"""Captures: which there are, what one of them holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from peephole import __version__
+from peephole.model.tables import FORMAT_VERSION, TABLES
+from peephole.server.library import Library, Shelf, ask
+from peephole.server.replies import reply
+from peephole.store.capture import Capture
+
+
+def shelf_of(request: Request) -> Shelf:
+    """The capture that a request is about."""
+    library: Library = request.app.state.library
+    return library.shelf(request.path_params["capture"])
+
+
+async def list_captures(request: Request) -> Response:
+    """Names and handles; nothing is opened for it."""
+    library: Library = request.app.state.library
+    rows = [{"id": shelf.handle, "name": shelf.path.name} for shelf in library.shelves()]
+    return reply({"version": __version__, "format": FORMAT_VERSION, "captures": rows})
+
+
+async def capture_info(request: Request) -> Response:
+    """What a capture is, how it ended, what was lost, how many rows it has."""
+    shelf = shelf_of(request)
+    return reply(await ask(shelf, lambda capture: _info(shelf, capture)))
+
+
+def _info(shelf: Shelf, capture: Capture) -> dict[str, Any]:
+    manifest = capture.manifest
+    return {
+        "id": shelf.handle,
+        "name": capture.name,
+        "path": str(capture.path),
+        "state": manifest.state,
+        "live": capture.live,
+        "clean": manifest.clean,
+        "program": manifest.program,
+        "argv": manifest.argv,
+        "host": manifest.host,
+        "source": manifest.source,
+        "frameworks": manifest.frameworks,
+        "created": manifest.created,
+        "problems": manifest.problems,
+        "dropped": manifest.dropped,
+        "tables": {name: capture.count(name) for name in TABLES},
+        "kinds": shelf.once("kinds", _kinds),
+    }
+
+
+def _kinds(capture: Capture) -> dict[str, int]:
+    """How many contexts, tracks and artifacts there are of each kind: the page shows a tab only where there is data."""
+    counts: dict[str, int] = {}
+    for table, prefix in (("contexts", ""), ("tracks", "track:"), ("artifacts", "artifact:")):
+        if not capture.count(table):
+            continue
+        kinds = capture.read(table, ["kind"]).texts("kind")
+        for code, number in zip(*np.unique(kinds.codes, return_counts=True), strict=True):
+            if code >= 0:
+                counts[prefix + kinds.values[int(code)]] = int(number)
+    return counts
+
+
+ROUTES = [
+    Route("/captures", list_captures),
+    Route("/captures/{capture}", capture_info),
+]

@@ -1,0 +1,101 @@
+"""Code and other artifacts of a context, and the source of a rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from peephole.server.library import ask, ask_once
+from peephole.server.replies import Refusal, path_number, query_number, reply
+from peephole.server.routes_captures import shelf_of
+from peephole.store.capture import Capture
+
+LONGEST = 8 << 20
+"""Bytes of one artifact that are sent as text; the reply says when there is more."""
+
+BINARY = frozenset({"binary", "data"})
+
+
+async def list_code(request: Request) -> Response:
+    """Every context that left code behind, with the number of its source lines."""
+    return reply(await ask_once(shelf_of(request), "code", _code))
+
+
+def _code(capture: Capture) -> dict[str, Any]:
+    frame = capture.read("artifacts", ["context", "kind", "content"])
+    kinds, blobs = frame.texts("kind"), frame.blobs("content")
+    lines: dict[int, int] = {}
+    errors: set[int] = set()
+    for row, context in enumerate(frame["context"].tolist()):
+        if context < 0 or kinds[row] in ("file", "data"):
+            continue
+        content = blobs[row] or b""
+        lines.setdefault(context, 0)
+        if kinds[row] == "source":
+            lines[context] = content.count(b"\n") + 1
+        if kinds[row] == "error":
+            errors.add(context)
+    return {
+        "context": list(lines),
+        "lines": list(lines.values()),
+        "error": [int(context in errors) for context in lines],
+    }
+
+
+async def one_artifact(request: Request) -> Response:
+    """The text of an artifact; bytes of a binary as a hexadecimal listing."""
+    row = path_number(request, "row")
+    return reply(await ask(shelf_of(request), lambda capture: _artifact(capture, row)))
+
+
+def _artifact(capture: Capture, row: int) -> dict[str, Any]:
+    if row >= capture.count("artifacts"):
+        raise Refusal(404, f"This capture has {capture.count('artifacts')} artifacts; there is no number {row}.")
+    frame = capture.read("artifacts", rows=slice(row, row + 1))
+    content = frame.blobs("content")[0] or b""
+    kind = frame.texts("kind")[0] or ""
+    head = content[:LONGEST]
+    return {
+        "row": row,
+        "kind": kind,
+        "language": frame.texts("language")[0] or "",
+        "name": frame.texts("name")[0] or "",
+        "bytes": len(content),
+        "cut": len(content) > LONGEST,
+        "text": _hexadecimal(head[: LONGEST >> 3]) if kind in BINARY else head.decode("utf-8", "replace"),
+    }
+
+
+def _hexadecimal(content: bytes) -> str:
+    rows = (content[at : at + 16] for at in range(0, len(content), 16))
+    return "\n".join(
+        f"{at * 16:08x}  {row.hex(' ', 1):<47}  {''.join(chr(b) if 32 <= b < 127 else '.' for b in row)}"
+        for at, row in enumerate(rows)
+    )
+
+
+async def source(request: Request) -> Response:
+    """The lines around a rule that fired in this capture. Other files are not read."""
+    file, line = request.query_params.get("file", ""), query_number(request, "line", 1, 1)
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        from peephole.server.rule_source import rule_lines
+
+        for table in ("matches", "steps"):
+            frame = capture.read(table, ["file", "line"])
+            if np.any((frame.texts("file").codes == frame.texts("file").code(file)) & (frame["line"] == line)):
+                return {"file": file, "line": line, "lines": rule_lines(capture, file, line)}
+        raise Refusal(404, "No rule or pass of this capture is written there.")
+
+    return reply(await ask(shelf_of(request), answer))
+
+
+ROUTES = [
+    Route("/captures/{capture}/code", list_code),
+    Route("/captures/{capture}/artifacts/{row}", one_artifact),
+    Route("/captures/{capture}/source", source),
+]

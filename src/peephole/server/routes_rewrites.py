@@ -1,0 +1,230 @@
+"""Contexts, steps, matches, and the graph after any match."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from peephole.server.library import Shelf, ask, ask_once
+from peephole.server.replies import Refusal, coded, path_number, query_number, reply
+from peephole.server.routes_captures import shelf_of
+from peephole.store.capture import Capture
+
+PAGE = 10_000
+"""Most matches in one reply."""
+
+
+async def list_contexts(request: Request) -> Response:
+    """All contexts, one list a column."""
+    return reply(await ask_once(shelf_of(request), "contexts", _contexts))
+
+
+def _contexts(capture: Capture) -> dict[str, Any]:
+    frame = capture.read("contexts", ["id", "name", "kind", "parent", "start", "dur"])
+    steps = capture.read("steps", ["context", "matches"])
+    ids = frame["id"]
+    order = np.argsort(ids, kind="stable")
+    place = (
+        order[np.searchsorted(ids, steps["context"], sorter=order).clip(0, max(len(ids) - 1, 0))] if len(ids) else []
+    )
+    artifacts = capture.read("artifacts", ["context"])
+    with_code = set(artifacts["context"].tolist())
+    return {
+        "id": ids,
+        "name": [name or "" for name in frame.texts("name")],
+        "kind": [kind or "" for kind in frame.texts("kind")],
+        "parent": frame["parent"],
+        "start": frame["start"],
+        "dur": frame["dur"],
+        "steps": np.bincount(place, minlength=len(ids)) if len(ids) else [],
+        "matches": np.bincount(place, steps["matches"], len(ids)).astype(np.int64) if len(ids) else [],
+        "code": [int(id_ in with_code) for id_ in ids.tolist()],
+    }
+
+
+async def one_context(request: Request) -> Response:
+    """Everything about one context but its steps: where it was opened, what it left behind."""
+    number = path_number(request, "context")
+    return reply(await ask(shelf_of(request), lambda capture: _context(capture, number)))
+
+
+def _context(capture: Capture, number: int) -> dict[str, Any]:
+    frame = capture.read("contexts")
+    rows = np.flatnonzero(frame["id"] == number)
+    if not len(rows):
+        raise Refusal(404, f"This capture has no context {number}.")
+    row = int(rows[0])
+    artifacts = capture.read("artifacts", ["context", "step", "kind", "language", "name"])
+    kinds, languages, names = artifacts.texts("kind"), artifacts.texts("language"), artifacts.texts("name")
+    return {
+        "id": number,
+        "name": frame.texts("name")[row] or "",
+        "kind": frame.texts("kind")[row] or "",
+        "function": frame.texts("function")[row] or "",
+        "parent": frame["parent"][row],
+        "start": frame["start"][row],
+        "dur": frame["dur"][row],
+        "keys": _list(frame.texts("keys")[row]),
+        "stack": [
+            {"file": str(f), "line": int(n), "function": str(name), "source": str(text or "")}
+            for f, n, name, text, *_ in (item for item in _list(frame.texts("stack")[row]) if _is_frame(item))
+        ],
+        "artifacts": [
+            {
+                "row": int(at),
+                "kind": kinds[at] or "",
+                "language": languages[at] or "",
+                "name": names[at] or "",
+                "step": int(artifacts["step"][at]),
+            }
+            for at in np.flatnonzero(artifacts["context"] == number).tolist()
+        ],
+    }
+
+
+def _list(text: str | None) -> list[Any]:
+    try:
+        value = json.loads(text or "[]")
+    except ValueError:
+        return []
+    return value if isinstance(value, list) else []
+
+
+def _is_frame(item: Any) -> bool:
+    return isinstance(item, list) and len(item) >= 4 and isinstance(item[1], int)
+
+
+async def list_steps(request: Request) -> Response:
+    """The steps of all contexts, one list a column: the tree filters them in the page."""
+    return reply(await ask_once(shelf_of(request), "steps", _steps))
+
+
+async def context_steps(request: Request) -> Response:
+    """The steps of one context, in the same form."""
+    number = path_number(request, "context")
+    steps = await ask_once(shelf_of(request), "steps", _steps)
+    keep = np.flatnonzero(steps["context"] == number)
+    return reply(
+        {key: (value if key in ("names", "files") else np.asarray(value)[keep]) for key, value in steps.items()}
+    )
+
+
+def _steps(capture: Capture) -> dict[str, Any]:
+    frame = capture.read(
+        "steps",
+        [
+            *("id", "context", "depth", "name", "file", "line", "root", "dur", "matches"),
+            *("bottom_up", "walk", "enter_calls", "error"),
+        ],
+    )
+    flags = (
+        frame["bottom_up"] * 1 + frame["walk"] * 2 + frame["enter_calls"] * 4 + (frame.texts("error").codes >= 0) * 8
+    )
+    names, name_list = coded([name or "" for name in frame.texts("name")])
+    files, file_list = coded([file or "" for file in frame.texts("file")])
+    plain = {name: frame[name] for name in ("id", "context", "depth", "line", "root", "dur", "matches")}
+    return {**plain, "flags": flags, "name": names, "names": name_list, "file": files, "files": file_list}
+
+
+async def list_matches(request: Request) -> Response:
+    """Matches of a step from number `first` (counted from 1), at most `count`."""
+    step = path_number(request, "step")
+    first = query_number(request, "first", 1, 1)
+    count = min(query_number(request, "count", 2048, 1), PAGE)
+    return reply(await ask(shelf_of(request), lambda capture: _matches(capture, step, first, count)))
+
+
+def _matches(capture: Capture, step: int, first: int, count: int) -> dict[str, Any]:
+    from peephole.query.rewrites import matches
+
+    rows = matches(capture, step)
+    page = rows[first - 1 : first - 1 + count]
+    both, ops = coded([row.before_op for row in page] + [row.after_op for row in page])
+    files, file_list = coded([row.file for row in page])
+    sources, source_list = coded([row.source for row in page])
+    return {
+        "step": step,
+        "total": len(rows),
+        "first": first,
+        "before": [row.before for row in page],
+        "after": [row.after for row in page],
+        "op": both[: len(page)],
+        "became": both[len(page) :],
+        "ops": ops,
+        "file": files,
+        "files": file_list,
+        "line": [row.line for row in page],
+        "source": sources,
+        "sources": source_list,
+        "dur": [row.dur for row in page],
+    }
+
+
+async def graph(request: Request) -> Response:
+    """The graph of a step after match `match`; 0 is the graph that went in."""
+    step = path_number(request, "step")
+    match = query_number(request, "match", 0)
+    shelf = shelf_of(request)
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        from peephole.server.graph_wire import graph_wire
+
+        return graph_wire(_graph_at(shelf, capture, step, match))
+
+    return reply(await ask(shelf, answer))
+
+
+def _graph_at(shelf: Shelf, capture: Capture, step: int, match: int) -> Any:
+    """The replayed graph; the last few are kept, since graph, rule and history of one match are asked one by one."""
+    from peephole.query.rewrites import graph_at
+
+    kept: dict[tuple[int, int], Any] = shelf.derived.setdefault("graphs", {})
+    if (step, match) not in kept:
+        while len(kept) >= 4:
+            kept.pop(next(iter(kept)))
+        kept[step, match] = graph_at(capture, step, match)
+    return kept[step, match]
+
+
+async def one_match(request: Request) -> Response:
+    """The rule of a match, the lines around it, how long it took, and the diff of what changed."""
+    step, match = path_number(request, "step"), path_number(request, "match")
+    shelf = shelf_of(request)
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        from peephole.server.rule_source import rule_lines
+
+        at = _graph_at(shelf, capture, step, match)
+        rule = at.rule
+        steps = capture.read("steps", ["id", "dur"])
+        durations = steps["dur"][steps["id"] == step]
+        return {
+            "step": step,
+            "match": match,
+            "file": rule.file if rule else None,
+            "line": rule.line if rule else -1,
+            "source": rule.source if rule else None,
+            "dur": rule.dur_ns if rule else -1,
+            "stepDur": int(durations[0]) if len(durations) else -1,
+            "lines": rule_lines(capture, rule.file, rule.line) if rule else [],
+            "diff": [list(line) for line in at.diff],
+            "error": at.error,
+        }
+
+    return reply(await ask(shelf, answer))
+
+
+ROUTES = [
+    Route("/captures/{capture}/contexts", list_contexts),
+    Route("/captures/{capture}/contexts/{context}", one_context),
+    Route("/captures/{capture}/contexts/{context}/steps", context_steps),
+    Route("/captures/{capture}/steps", list_steps),
+    Route("/captures/{capture}/steps/{step}/matches", list_matches),
+    Route("/captures/{capture}/steps/{step}/matches/{match}", one_match),
+    Route("/captures/{capture}/steps/{step}/graph", graph),
+]

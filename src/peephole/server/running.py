@@ -1,0 +1,101 @@
+"""Runs the application: finds a port, says where it is, opens the browser, stops on Ctrl-C."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+
+from peephole.errors import PeepholeError
+from peephole.server.library import Library
+from peephole.server.security import gate_for, is_loopback
+
+PORT = 8800
+TRIES = 50
+_TAKEN = {errno.EADDRINUSE, errno.EACCES}
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket on that port or, when it is taken, on the next free one. Port 0: any."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+    except (OSError, UnicodeError) as error:
+        raise PeepholeError(
+            f"{host!r} is no address of this machine ({error}); leave --host out for loopback."
+        ) from None
+    for candidate in [port] if port == 0 else range(port, min(port + TRIES, 65536)):
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        # without it a restarted server would find its own port taken for a minute
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind((host, candidate))
+            sock.listen(128)
+            return sock
+        except OSError as error:
+            sock.close()
+            if error.errno not in _TAKEN:
+                raise PeepholeError(
+                    f"Cannot listen on {host} ({error.strerror}); leave --host out for loopback."
+                ) from None
+    raise PeepholeError(f"Ports {port} to {port + TRIES - 1} of {host} are all taken; give another with --port.")
+
+
+def can_open_browser() -> bool:
+    """True in an interactive session that has a screen."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or "SSH_CONNECTION" in os.environ or "CI" in os.environ:
+        return False
+    if sys.platform.startswith("linux"):
+        return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return True
+
+
+def serve(
+    library: Library,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    open_browser: bool = True,
+    say: Callable[[str], None] = print,
+    place: str = "",
+) -> int:
+    """Serves until it is told to stop; the exit code. `place` is the part of the address after the slash."""
+    sock = bind(host, port)
+    actual = int(sock.getsockname()[1])
+    token = None if is_loopback(host) else secrets.token_urlsafe(24)
+    shown = f"[{host}]" if ":" in host else socket.gethostname() if host in ("0.0.0.0", "") else host
+    address = f"http://{shown}:{actual}/" + (f"?token={token}" if token else "") + place
+    if port not in (0, actual):
+        say(f"Port {port} is taken; using {actual}.")
+    say(f"Peephole is at {address} (Ctrl-C stops it)")
+    sys.stdout.flush()
+
+    import uvicorn
+
+    from peephole.server.app import create_app
+
+    app = create_app(library, gate_for(host, actual, token))
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=1
+    )
+    server = uvicorn.Server(config)
+    # uvicorn raises a signal again once it has stopped; here the stop was the point, so nothing more happens
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    if open_browser and can_open_browser():
+        threading.Thread(target=_open, args=(address,), daemon=True).start()
+    try:
+        server.run(sockets=[sock])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        sock.close()
+    return 0
+
+
+def _open(address: str) -> None:
+    import webbrowser
+
+    webbrowser.open(address)
