@@ -19,6 +19,10 @@ over the bytes [SLOT, SLOT + used * SLOT), and the file is cut to that length wh
 and never maps it. In the segment that was being written when the process died both are 0: it ends at the first kind
 0. A row that does not fit into a slice's slot (a correlation above 32 bits) is written as a record of its table.
 
+What takes long is written when it begins, so that it is there when the process is killed, and again when it ends: of
+several rows of `contexts` or `steps` with one id the last one counts, and a slice with FLAG_OPEN (dur: so far) counts
+only when no later slice of that process has its track, depth and start; it then gets `"open": true` in its args.
+
 `journal/pNNNNN/process.json` says who wrote the folder: {"format", "ordinal", "pid", "parent" (pid), "argv",
 "executable", "python", "host", "boot" (id of the machine's boot or null: equal ones share a clock), "clock":
 {"perf_counter_ns", "time_ns"} read at one moment, "rank", "started" (perf_counter_ns), "ended" (null until it ended),
@@ -41,6 +45,8 @@ USED_OFFSET: Final = 20
 
 SLICE: Final = struct.Struct("<qqIIIHBB")
 """start, dur, name, correlation, track, depth, flags, kind."""
+FLAG_OPEN: Final = 1
+"""In a slice's flags: it had not ended yet when this was written."""
 PREFIX: Final = struct.Struct("<I")
 INLINE: Final = 26
 """Bytes of payload that fit into a record's first slot."""
