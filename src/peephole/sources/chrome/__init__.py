@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import re
-import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from peephole.errors import CaptureError
 from peephole.model.sink import Sink
 from peephole.sources.base import Progress
+from peephole.sources.gunzip import GZIP_MAGIC, Gunzip
 
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 _PHASE = re.compile(rb'"ph"\s*:\s*"[A-Za-z(),=]"')
@@ -43,7 +42,7 @@ class ChromeSource:
         base: int | None = None
         facts: dict[str, object] = {}
         for number, path in enumerate(paths):
-            with _open(path) as (stream, position):
+            with _open(path, sink) as (stream, position):
                 before = done
 
                 def advanced(_count: int, before: int = before, position: BinaryIO = position) -> None:
@@ -109,16 +108,16 @@ def _late_events(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _open(path: Path):  # type: ignore[no-untyped-def]
+def _open(path: Path, sink: Sink) -> Iterator[tuple[Gunzip | BinaryIO, BinaryIO]]:
     """The unzipped stream and the file whose position tells how far it is."""
     try:
         with path.open("rb") as file:
-            zipped = file.read(2) == b"\x1f\x8b"
+            zipped = file.read(2) == GZIP_MAGIC
             file.seek(0)
-            stream = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if zipped else file
+            stream = Gunzip(file) if zipped else file
             yield stream, file
-    except zlib.error as error:
-        raise CaptureError(f"{path} cannot be unpacked ({error}); the gzip file is damaged.") from error
+            if isinstance(stream, Gunzip) and stream.damage:
+                sink.problem(stream.damage, 1, str(path))
     except OSError as error:
         raise CaptureError(f"Cannot read {path}: {error.strerror or error}.") from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,11 +23,18 @@ MAX_EVENT = 256 << 20
 _KEY = re.compile(rb'\s*,?\s*"((?:[^"\\]|\\.)*)"\s*:\s*')
 
 
+class ByteReader(Protocol):
+    """What is needed of a file: its next bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes; empty at the end."""
+
+
 @dataclass
 class TraceReader:
     """Reads one file: `batches()` gives the events, `facts` fills with what stands beside them."""
 
-    stream: BinaryIO
+    stream: ByteReader
     sink: Sink
     intern: Interner
     where: str
@@ -43,11 +50,7 @@ class TraceReader:
         """Appends what follows in the file; False at its end."""
         if self._ended:
             return False
-        try:
-            more = self.stream.read(wanted)
-        except (OSError, EOFError) as error:  # a gzip file that was cut
-            self.sink.problem("the file was cut off", 1, f"{self.where}: {error}")
-            more = b""
+        more = self.stream.read(wanted)
         if not more:
             self._ended = True
             return False
@@ -165,16 +168,17 @@ class TraceReader:
             yield batch_of(events[first : first + 65536], self.intern)
 
     def _broken(self, raw: bytes, last: bool, events: list[dict[str, Any]]) -> None:
-        text = raw.decode("utf-8", "replace").strip().rstrip(",")
-        tail = text.rstrip("]} \r\n\t") if last else ""
-        for candidate in (text, tail + "}", tail + "}}") if last else (text,):
-            event = mend(candidate)
-            if event is not None and "ph" in event:
-                self.sink.problem("event with a stray quote, mended", 1, text[:120])
-                events.append(event)
-                return
+        text = raw.decode("utf-8", "replace").strip()
+        if last:
+            # only an event that the file closes is whole; completing a cut one would invent a value
+            text = text[: max(text.rfind("]"), 0)] if text.endswith(("]", "}")) else ""
+        event = mend(text.strip().rstrip(",")) if text else None
+        if event is not None and "ph" in event:
+            self.sink.problem("event with a stray quote, mended", 1, text[:120])
+            events.append(event)
+            return
         reason = "the file was cut off" if last else "event that is not JSON, left out"
-        self.sink.problem(reason, 1, text[:120])
+        self.sink.problem(reason, 1, raw[:120].decode("utf-8", "replace"))
 
     def _scanned_events(self) -> Iterator[EventBatch]:
         from peephole.sources.chrome import raw, scan

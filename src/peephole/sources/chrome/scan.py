@@ -19,6 +19,9 @@ MORE, DONE, BROKEN = 0, 1, 2
 """Why a scan stopped: it needs more bytes (or more room), the array ended, an event is not JSON."""
 
 
+NO_ARGS, PLAIN, ODD = 0, 1, 2
+"""Args that are absent or empty, that are JSON as they stand, that need the plain parser."""
+
 _QUOTE, _BACKSLASH, _COMMA, _COLON = 34, 92, 44, 58
 _OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = 123, 125, 91, 93
 _N_FIELDS = len(FIELDS)
@@ -302,3 +305,26 @@ def rehash(slots: Any, arena: Any, places: Any, count: int) -> None:
         while slots[probe] >= 0:
             probe = (probe + np.uint64(1)) & mask
         slots[probe] = entry
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def args_state(buf: Any, spans: Any, n: int, field: int, out: Any) -> None:
+    """Tells args that may be kept as they stand from those that may not: no object, NaN, Infinity, control bytes."""
+    for i in range(n):
+        at, stop = spans[i, field, 0], spans[i, field, 1]
+        if at < 0 or stop - at <= 2:
+            out[i] = NO_ARGS
+            continue
+        state = PLAIN if buf[at] == _OPEN_BRACE else ODD
+        inside = False
+        while at < stop and state == PLAIN:
+            byte = buf[at]
+            if inside and byte == _BACKSLASH:
+                at += 2
+                continue
+            if byte == _QUOTE:
+                inside = not inside
+            elif byte < 32 or (not inside and byte in (78, 73)):
+                state = ODD
+            at += 1
+        out[i] = state
