@@ -1,0 +1,172 @@
+import type { Adjacency } from "./adjacency.ts";
+import { crossingsBelow } from "./crossings.ts";
+import type { Layers } from "./layers.ts";
+
+/** The order of things in their rows: row r holds item[start[r] .. start[r + 1]], place is the inverse. */
+export interface Order {
+  start: Int32Array;
+  item: Int32Array;
+  place: Int32Array;
+}
+
+/** How much work an order is worth: below two thousand nodes quality counts, above them time. */
+export interface Effort {
+  sweeps: number;
+  transpose: boolean;
+}
+
+/** An order with few crossings: depth first from the sinks, then sweeps, of which the best result is kept. */
+export function order(graph: Layers, effort: Effort): Order {
+  const current = depthFirst(graph);
+  if (effort.transpose) transpose(graph, current, 4);
+  let best = current.item.slice();
+  let least = crossings(graph, current);
+  let idle = 0;
+  for (let sweep = 0; sweep < effort.sweeps && least > 0 && idle < 6; sweep++) {
+    const down = sweep % 2 === 0;
+    for (let i = 0; i < graph.rows; i++) {
+      const row = down ? i : graph.rows - 1 - i;
+      sortRow(current, row, down ? graph.up : graph.down, sweep % 4 >= 2 && effort.transpose);
+    }
+    if (effort.transpose) transpose(graph, current, 6);
+    const count = crossings(graph, current);
+    if (count < least) {
+      idle = count < least * 0.995 ? 0 : idle + 1;
+      least = count;
+      best = current.item.slice();
+    } else idle++;
+  }
+  current.item.set(best);
+  number(current);
+  return current;
+}
+
+/** Crossings between all neighbouring rows. */
+export function crossings(graph: Layers, ordered: Order): number {
+  let sum = 0;
+  for (let row = 0; row + 1 < graph.rows; row++) sum += crossingsBelow(graph, ordered, row);
+  return sum;
+}
+
+/** Rows filled in the order in which a walk from the sinks over the sources reaches things. */
+function depthFirst(graph: Layers): Order {
+  const start = new Int32Array(graph.rows + 1);
+  for (let v = 0; v < graph.total; v++) start[graph.rank[v]! + 1]!++;
+  for (let row = 0; row < graph.rows; row++) start[row + 1]! += start[row]!;
+  const next = start.slice();
+  const item = new Int32Array(graph.total);
+  const seen = new Uint8Array(graph.total);
+  const stack: number[] = [];
+  for (const sink of sinks(graph)) {
+    seen[sink] = 1;
+    stack.push(sink);
+    while (stack.length > 0) {
+      const top = stack.pop()!;
+      item[next[graph.rank[top]!]!++] = top;
+      for (let i = graph.up.start[top + 1]! - 1; i >= graph.up.start[top]!; i--) {
+        const source = graph.up.node[i]!;
+        if (seen[source] === 1) continue;
+        seen[source] = 1;
+        stack.push(source);
+      }
+    }
+  }
+  const place = new Int32Array(graph.total);
+  const ordered = { start, item, place };
+  number(ordered);
+  return ordered;
+}
+
+/** Things without a line downwards, the lowest first: a walk upwards from these reaches everything. */
+function sinks(graph: Layers): number[] {
+  const found: number[] = [];
+  for (let v = 0; v < graph.total; v++) if (graph.down.start[v] === graph.down.start[v + 1]) found.push(v);
+  return found.sort((a, b) => graph.rank[b]! - graph.rank[a]!);
+}
+
+function number(ordered: Order): void {
+  for (let row = 0; row + 1 < ordered.start.length; row++) {
+    for (let i = ordered.start[row]!; i < ordered.start[row + 1]!; i++) ordered.place[ordered.item[i]!] = i - ordered.start[row]!;
+  }
+}
+
+const SCALE = 64;
+const MANY = 2 ** 21;
+
+/** Sorts one row by the mean (or median) place of each thing's neighbours in the fixed row beside it. */
+function sortRow(ordered: Order, row: number, fixed: Adjacency, median: boolean): void {
+  const first = ordered.start[row]!;
+  const size = ordered.start[row + 1]! - first;
+  if (size < 2) return;
+  const keys = new Float64Array(size);
+  let last = 0;
+  for (let i = 0; i < size; i++) {
+    const v = ordered.item[first + i]!;
+    const degree = fixed.start[v + 1]! - fixed.start[v]!;
+    // without neighbours there, it stays behind what it stood behind
+    if (degree > 0) last = median ? medianOf(ordered, fixed, v) : meanOf(ordered, fixed, v);
+    keys[i] = Math.round(last * SCALE) * MANY + i;
+  }
+  keys.sort();
+  const before = ordered.item.slice(first, first + size);
+  for (let i = 0; i < size; i++) {
+    const v = before[keys[i]! % MANY]!;
+    ordered.item[first + i] = v;
+    ordered.place[v] = i;
+  }
+}
+
+function meanOf(ordered: Order, fixed: Adjacency, v: number): number {
+  let sum = 0;
+  for (let i = fixed.start[v]!; i < fixed.start[v + 1]!; i++) sum += ordered.place[fixed.node[i]!]!;
+  return sum / (fixed.start[v + 1]! - fixed.start[v]!);
+}
+
+function medianOf(ordered: Order, fixed: Adjacency, v: number): number {
+  const places = Array.from(fixed.node.subarray(fixed.start[v]!, fixed.start[v + 1]!), (u) => ordered.place[u]!);
+  places.sort((a, b) => a - b);
+  const middle = places.length >> 1;
+  return places.length % 2 === 1 ? places[middle]! : (places[middle - 1]! + places[middle]!) / 2;
+}
+
+/** Swaps neighbours in a row as long as that removes crossings. */
+function transpose(graph: Layers, ordered: Order, rounds: number): void {
+  const dirty = new Uint8Array(graph.rows).fill(1);
+  for (let round = 0; round < rounds; round++) {
+    let gained = 0;
+    for (let row = 0; row < graph.rows; row++) {
+      if (dirty[row] === 0) continue;
+      dirty[row] = 0;
+      let here = 0;
+      for (let i = ordered.start[row]!; i + 1 < ordered.start[row + 1]!; i++) {
+        const v = ordered.item[i]!;
+        const w = ordered.item[i + 1]!;
+        const gain = swapGain(ordered, graph.up, v, w) + swapGain(ordered, graph.down, v, w);
+        if (gain <= 0) continue;
+        ordered.item[i] = w;
+        ordered.item[i + 1] = v;
+        ordered.place[v]!++;
+        ordered.place[w]!--;
+        here += gain;
+      }
+      if (here === 0) continue;
+      gained += here;
+      for (let r = Math.max(0, row - 1); r <= Math.min(graph.rows - 1, row + 1); r++) dirty[r] = 1;
+    }
+    if (gained === 0) return;
+  }
+}
+
+/** Crossings that go away when v and w, neighbours in this order, change places. */
+function swapGain(ordered: Order, fixed: Adjacency, v: number, w: number): number {
+  let gain = 0;
+  for (let i = fixed.start[v]!; i < fixed.start[v + 1]!; i++) {
+    const a = ordered.place[fixed.node[i]!]!;
+    for (let j = fixed.start[w]!; j < fixed.start[w + 1]!; j++) {
+      const b = ordered.place[fixed.node[j]!]!;
+      if (a > b) gain++;
+      else if (a < b) gain--;
+    }
+  }
+  return gain;
+}
