@@ -9,6 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from keyword import iskeyword
 from types import ModuleType
 from typing import Final, NamedTuple
 
@@ -26,7 +27,7 @@ class Command(NamedTuple):
     @property
     def module(self) -> str:
         """The module that has `HELP`, `configure(parser)` and `run(args)`."""
-        return f"peephole.cli.{self.name.replace('-', '_')}"
+        return f"peephole.cli.{self.name}_" if iskeyword(self.name) else f"peephole.cli.{self.name}"
 
 
 COMMANDS: Final = (

@@ -9,15 +9,13 @@ A view is a module of this package with three functions:
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from peephole.cli.format import Printer
-from peephole.errors import PeepholeError
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
@@ -64,11 +62,3 @@ def views() -> Iterator[View]:
     for name in VIEWS:
         if importlib.util.find_spec(f"peephole.cli.{name}") is not None:
             yield cast(View, importlib.import_module(f"peephole.cli.{name}"))
-
-
-def nearest(name: str, known: Iterable[str], what: str) -> PeepholeError:
-    """The error for a name that is not there, with the nearest one that is."""
-    names = list(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5) or [n for n in names if name.lower() in n.lower()]
-    hint = f"did you mean {near[0]!r}?" if near else "`peephole show --ls` lists them." if names else "there are none."
-    return PeepholeError(f"There is no {what} {name!r} in this capture; {hint}")

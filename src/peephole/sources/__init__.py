@@ -6,13 +6,16 @@ import importlib
 import importlib.util
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from peephole.errors import CaptureError
-from peephole.sources.base import Source
+from peephole.sources.base import LeavesFiles, Source
 
 NAMES: Final = ("tinygrad", "gt", "bytepack", "chrome")
 """The modules of this package that read files, asked in this order: the most particular first."""
+
+LEAVE_FILES: Final = ("tinygrad",)
+"""Those of them whose producer leaves files at a known place (`LeavesFiles`)."""
 
 HEAD: Final = 64 * 1024
 _GZIP: Final = b"\x1f\x8b"
@@ -27,8 +30,14 @@ def load(name: str) -> Source:
 def every() -> Iterator[Source]:
     """All sources, in the order in which they are asked."""
     for name in NAMES:
-        if importlib.util.find_spec(f"{__name__}.{name}") is not None:
+        if _is_there(name):
             yield load(name)
+
+
+def _is_there(name: str) -> bool:
+    if importlib.util.find_spec(f"{__name__}.{name}") is None:
+        return False
+    return hasattr(importlib.import_module(f"{__name__}.{name}"), "SOURCE")
 
 
 def head_of(path: Path) -> bytes:
@@ -66,7 +75,8 @@ def find(path: Path) -> Source:
 
 def left_behind() -> Sequence[Path]:
     """The newest files that any producer left at its own place (tinygrad's VIZ does); empty when there are none."""
-    groups = [list(source.left_behind()) for source in every() if hasattr(source, "left_behind")]
+    there = [cast(LeavesFiles, load(name)) for name in LEAVE_FILES if _is_there(name)]
+    groups = [list(source.left_behind()) for source in there]
     return max((group for group in groups if group), key=newest, default=[])
 
 

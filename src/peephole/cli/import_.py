@@ -1,0 +1,57 @@
+"""`peephole import`: foreign files become a capture."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from peephole.cli.format import Printer
+from peephole.cli.target import add_json, progress_bar
+from peephole.errors import PeepholeError
+from peephole.model.folder import SUFFIX, captures_folder
+
+HELP = """Makes a capture of files that another tool wrote: tinygrad's rewrites.pkl and profile.pkl, GT tapes, Chrome
+traces, … The format is found by content. Files that belong together are given together. Without a file: the latest
+that tinygrad's VIZ left behind."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("files", nargs="*", metavar="FILE", help="files of one source that belong together")
+    parser.add_argument("-o", "--output", metavar="NAME.peep", help="where it goes (default: the user's folder)")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Imports and says where the capture is."""
+    from peephole import sources
+    from peephole.ingest import import_files, name_for
+    from peephole.store.capture import open_capture
+
+    paths = [Path(file) for file in args.files] or list(sources.left_behind())
+    if not paths:
+        raise PeepholeError("No file was given and no tool left one behind; name the files: peephole import FILE…")
+    out = Path(args.output) if args.output else _free(captures_folder() / name_for(paths))
+    capture = open_capture(import_files(paths, out, progress_bar(f"importing {paths[0].name}")))
+    tables = {name: rows for name, rows in capture.manifest.tables.items() if rows}
+    problems = [{"reason": p.get("reason", ""), "count": p.get("count", 1)} for p in capture.manifest.problems]
+    printer = Printer(args.json)
+    if args.json:
+        printer.record(
+            {"path": str(capture.path), "source": capture.manifest.source, "tables": tables, "problems": problems}
+        )
+        return 0
+    held = ", ".join(f"{rows:,} {name}" for name, rows in tables.items()) or "no rows"
+    printer.line((str(capture.path), "bold"), f": {held}")
+    for problem in problems:
+        printer.line((f"{problem['count']:,} × ", "yellow"), str(problem["reason"]))
+    return 0
+
+
+def _free(path: Path) -> Path:
+    """The path, or with a number when there is such a capture already."""
+    stem, number = path.name.removesuffix(SUFFIX), 2
+    while path.exists():
+        path = path.with_name(f"{stem}-{number}{SUFFIX}")
+        number += 1
+    return path

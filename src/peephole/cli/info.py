@@ -1,0 +1,83 @@
+"""`peephole info`: what a capture holds and whether anything was lost."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import Any
+
+from peephole.cli.format import Column, Printer, count, duration, size
+from peephole.cli.target import add_json, add_target, open_target
+
+HELP = "What a capture holds: rows and bytes per table, the time it spans, how it ended, and everything that was lost."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    add_target(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the facts."""
+    from peephole.query.info import Info, info
+
+    facts: Info = info(open_target(args.capture))
+    printer = Printer(args.json)
+    if args.json:
+        printer.record(as_json(facts))
+        return 0
+    printer.line((facts.name, "bold"), f"  {facts.path}")
+    ended = "still running" if facts.live else "clean" if facts.clean else "broken off: what was flushed is here"
+    lines = {
+        "program": shlex.join(facts.argv) or facts.program,
+        "source": facts.source,
+        "made": f"{facts.created} on {facts.host}" if facts.host else facts.created,
+        "with": ", ".join(f"{name} {version}" for name, version in facts.frameworks.items()),
+        "end": f"{ended} ({facts.state})",
+        "span": duration(facts.span_ns[1] - facts.span_ns[0]) if facts.span_ns else "",
+        "processes": count(len(facts.processes)) if len(facts.processes) > 1 else "",
+        "size": size(facts.bytes["total"]),
+        "dropped": f"{count(facts.dropped)} events" if facts.dropped else "",
+    }
+    for name, text in lines.items():
+        if text:
+            printer.line((f"{name:<10} ", "dim"), text)
+    printer.line()
+    rows = [
+        (name, count(rows), size(facts.bytes[name]) if name in facts.bytes else "")
+        for name, rows in facts.tables.items()
+        if rows
+    ]
+    printer.table((Column("table"), Column("rows", right=True), Column("bytes", right=True)), rows)
+    if facts.problems:
+        printer.line()
+        printer.line(("problems", "bold yellow"))
+        for problem in facts.problems:
+            example = f"  e.g. {problem.example}" if problem.example else ""
+            printer.line((f"{count(problem.count):>8}  ", "yellow"), problem.reason, (example, "dim"))
+    return 0
+
+
+def as_json(facts: Any) -> dict[str, Any]:
+    """The documented object."""
+    return {
+        "name": facts.name,
+        "path": str(facts.path),
+        "state": facts.state,
+        "clean": facts.clean,
+        "live": facts.live,
+        "tables": facts.tables,
+        "bytes": facts.bytes,
+        "span_ns": list(facts.span_ns) if facts.span_ns else None,
+        "problems": [{"reason": p.reason, "count": p.count, "example": p.example} for p in facts.problems],
+        "dropped": facts.dropped,
+        "source": facts.source,
+        "program": facts.program,
+        "argv": list(facts.argv),
+        "host": facts.host,
+        "frameworks": facts.frameworks,
+        "created": facts.created,
+        "processes": list(facts.processes),
+        "clocks": facts.clocks,
+    }

@@ -1,0 +1,87 @@
+"""`peephole show`: a capture in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from peephole.cli.format import Printer
+from peephole.cli.target import add_json, add_target, open_target
+from peephole.errors import PeepholeError
+
+HELP = """Shows a capture in the terminal: its events in time order; with -t where the time went; with -s one source
+(a track, `<device> Memory`, a kernel's counters), with -i one item in it (a context, a step of it).
+
+DEBUG=3 to 7 adds the compilation of each kernel: 3 base AST, 4 source, 5 steps and kernel graph, 6 all graphs,
+7 all rewrites with their difference."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    add_target(parser)
+    parser.add_argument("-s", "--source", metavar="SOURCE", help="one source only (--ls lists them)")
+    parser.add_argument(
+        "-i", "--item", nargs="+", default=[], metavar="ITEM", help="one item of it: a name, or a context and a step"
+    )
+    parser.add_argument("--match", type=int, metavar="K", help="with a context and a step: the graph after match K")
+    parser.add_argument("--ls", action="store_true", dest="listing", help="list the sources, or the items of one")
+    parser.add_argument(
+        "-t", "--top", nargs="?", type=_count, const=20, metavar="N", help="sum up by name: the N with the most time"
+    )
+    parser.add_argument(
+        "--interval",
+        nargs="+",
+        metavar=("A", "B"),
+        help="from A to B: marker names, times since the first event (1.5ms), or ns on the capture's clock",
+    )
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Finds the view that the request belongs to and lets it print."""
+    from peephole.cli import show_timeline
+    from peephole.cli.views import Request, views
+    from peephole.query.interval import find_interval
+
+    targets, top = _untangle(args.capture, args.top)
+    capture = open_target(targets)
+    request = Request(
+        source=args.source,
+        items=tuple(args.item),
+        match=args.match,
+        top=top,
+        interval=find_interval(capture, args.interval) if args.interval else None,
+        listing=args.listing,
+        debug=_debug(),
+    )
+    printer = Printer(args.json)
+    if request.source is not None or request.items:
+        for view in views():
+            if view.claims(capture, request):
+                return view.show(capture, request, printer)
+    return show_timeline.show(capture, request, printer)
+
+
+def _count(text: str) -> int | str:
+    """A number for -t; anything else is handed on, since `-t CAPTURE` means the capture."""
+    try:
+        number = int(text)
+    except ValueError:
+        return text
+    # as in VIZ, a negative count means all
+    return number
+
+
+def _untangle(targets: list[str], top: int | str | None) -> tuple[list[str], int | None]:
+    """Takes a capture's name away from -t, which may stand before it without a number."""
+    if isinstance(top, str):
+        return [top, *targets], 20
+    return targets, top
+
+
+def _debug() -> int:
+    text = os.environ.get("DEBUG", "0") or "0"
+    try:
+        return int(text)
+    except ValueError:
+        raise PeepholeError(f"DEBUG is {text!r}; it has to be a number, 0 to 7.") from None

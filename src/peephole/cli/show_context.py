@@ -1,0 +1,167 @@
+"""A compilation in the terminal: its steps, its code, and with DEBUG its graphs and rewrites."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from peephole.cli.format import Printer, count, duration
+from peephole.cli.views import Request
+from peephole.query.compilation import Compilation, Step, artifacts, compilations, find_compilations, steps_of
+
+if TYPE_CHECKING:
+    from peephole.store.capture import Capture
+
+BASE_AST = "View Base AST"
+KERNEL_GRAPH = "View Kernel Graph"
+"""Names of steps that tinygrad adds for a viewer's sake: their graph is what is to be seen."""
+
+
+def sources(_capture: Capture) -> list[str]:
+    """None: a compilation is an item of the source that it happened in."""
+    return []
+
+
+def claims(capture: Capture, request: Request) -> bool:
+    """One item that is a context's name."""
+    return len(request.items) == 1 and bool(find_compilations(capture, request.items[0]))
+
+
+def show(capture: Capture, request: Request, printer: Printer) -> int:
+    """Prints every context of that name: the contexts inside it and its steps."""
+    everything = compilations(capture)
+    details = Details(capture, request, printer)
+    for context in find_compilations(capture, request.items[0]):
+        if printer.json:
+            printer.record(_context_record(context))
+        else:
+            took = f"  {duration(context.dur)}" if context.dur >= 0 else ""
+            printer.line((context.name, "bold"), (f"  {context.kind}{took}", "dim"))
+            if context.place:
+                printer.line((f"  {context.place}", "dim"))
+        for inner in everything:
+            if inner.parent == context.id:
+                if printer.json:
+                    printer.record(_context_record(inner))
+                else:
+                    printer.line("  ", (inner.name, "cyan"), (f"  {inner.kind}", "dim"))
+        details.show(context.id, listing=True)
+    return 0
+
+
+class Details:
+    """Prints what DEBUG asks for about each context, once."""
+
+    def __init__(self, capture: Capture, request: Request, printer: Printer) -> None:
+        self._capture = capture
+        self._debug = request.debug
+        self._listing = request.listing
+        self._printer = printer
+        self._seen: set[int] = set()
+
+    def show(self, context: int, listing: bool = False) -> None:
+        """Prints the details of a context that was not shown before."""
+        listing = listing or self._listing or self._debug >= 5
+        if context in self._seen or not (listing or self._debug >= 3):
+            return
+        self._seen.add(context)
+        for step in steps_of(self._capture, context):
+            if self._debug >= 3 and step.name == BASE_AST:
+                self._graph(step)
+            if listing:
+                self._step(step)
+            if self._debug >= 6 or (self._debug >= 5 and step.name == KERNEL_GRAPH):
+                self._graph(step)
+            if self._debug >= 7:
+                self._rewrites(step)
+        if self._debug >= 4:
+            self._artifacts(context, "source")
+        if self._debug >= 7:
+            self._artifacts(context, "assembly")
+        if self._debug >= 3:
+            self._artifacts(context, "error")
+
+    def _step(self, step: Step) -> None:
+        if self._printer.json:
+            self._printer.record(_step_record(step))
+            return
+        matches = f" - {count(step.matches)}" if step.matches else ""
+        name = step.name or f"{step.file.rpartition('/')[2]}:{step.line}"
+        self._printer.line(
+            "    " + "  " * step.depth, name, (matches, "yellow"), ("  raised" if step.error else "", "red")
+        )
+        if step.error and self._debug >= 3:
+            self._printer.block(step.error, "red")
+
+    def _graph(self, step: Step, match: int = 0) -> None:
+        from peephole.query.rewrites import graph_at
+
+        graph = graph_at(self._capture, step.id, match)
+        nodes = graph.nodes
+        columns = zip(nodes.id, nodes.op, nodes.dtype, nodes.arg, nodes.src, nodes.shape, nodes.tag, strict=True)
+        for id, op, dtype, arg, src, shape, tag in columns:
+            facts = {"op": op, "dtype": dtype, "arg": arg, "src": list(src), "shape": shape, "tag": tag}
+            if self._printer.json:
+                self._printer.record({"kind": "node", "step": step.id, "match": match, "id": id, **facts})
+                continue
+            words = " ".join(str(word) for word in (dtype, arg, shape) if word not in (None, "", "None"))
+            tagged = f" tag={tag}" if tag is not None else ""
+            self._printer.line((f"[{id}] ", "dim"), (str(op), "bold"), f" {words}{tagged}")
+            if src:
+                self._printer.line(("  src: " + ", ".join(f"[{node}]" for node in src), "dim"))
+
+    def _rewrites(self, step: Step) -> None:
+        from peephole.query.rewrites import graph_at
+
+        for match in range(1, step.matches + 1):
+            graph = graph_at(self._capture, step.id, match)
+            rule = graph.rule
+            if self._printer.json:
+                lines = [kind + text for kind, text in graph.diff]
+                facts = {"kind": "match", "step": step.id, "match": match, "file": rule.file, "line": rule.line}
+                self._printer.record({**facts, "source": rule.source, "dur_ns": rule.dur_ns, "diff": lines})
+                continue
+            self._printer.line((f"match {match}  {rule.file}:{rule.line}", "dim"))
+            if rule.source:
+                self._printer.block(rule.source, "dim")
+            for kind, text in graph.diff:
+                self._printer.block(kind + text, {"-": "red", "+": "green"}.get(kind, ""))
+            if graph.error:
+                self._printer.block(graph.error, "red")
+                return
+
+    def _artifacts(self, context: int, kind: str) -> None:
+        for artifact in artifacts(self._capture, context, kind):
+            text = artifact.content.decode("utf-8", "backslashreplace")
+            if self._printer.json:
+                facts = {"kind": "artifact", "context": context, "artifact": kind, "name": artifact.name}
+                self._printer.record({**facts, "language": artifact.language, "text": text})
+            else:
+                self._printer.block(text, "red" if kind == "error" else "")
+
+
+def _context_record(context: Compilation) -> dict[str, Any]:
+    return {
+        "kind": "context",
+        "id": context.id,
+        "name": context.name,
+        "context_kind": context.kind,
+        "parent": None if context.parent < 0 else context.parent,
+        "start_ns": None if context.start < 0 else context.start,
+        "dur_ns": None if context.dur < 0 else context.dur,
+    }
+
+
+def _step_record(step: Step) -> dict[str, Any]:
+    return {
+        "kind": "step",
+        "id": step.id,
+        "context": step.context,
+        "ordinal": step.ordinal,
+        "depth": step.depth,
+        "name": step.name,
+        "file": step.file,
+        "line": step.line,
+        "matches": step.matches,
+        "dur_ns": None if step.dur < 0 else step.dur,
+        "error": step.error,
+    }

@@ -1,0 +1,199 @@
+"""The view that `show` has when no other claims the request: events in time order, top names, the list of sources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any
+
+from peephole.cli.format import Column, Printer, count, duration, fit, pad, rate, size
+from peephole.cli.show_context import Details
+from peephole.cli.views import Request, views
+from peephole.model.tables import NONE
+from peephole.query.events import Event, events
+from peephole.query.info import span
+from peephole.query.names import ALL, Track, find_tracks, missing, plain, tracks
+from peephole.query.top import top
+from peephole.store.capture import Capture
+
+_LONG = 10_000_000
+"""ns from which a duration is worth a colour."""
+
+
+def show(capture: Capture, request: Request, printer: Printer) -> int:
+    """Prints the timeline as the request asks; PeepholeError with the nearest name for one that is not there."""
+    known = tracks(capture)
+    if request.listing and request.source is None and not request.items:
+        _list(capture, known, printer)
+        return 0
+    chosen: set[int] | None = None
+    if request.source is not None and request.source != ALL:
+        found = find_tracks(known, request.source)
+        if not found:
+            names = [ALL, *(track.name for track in known if track.slices), *_view_sources(capture)]
+            raise missing(request.source, names, "source")
+        chosen = {track.id for track in found}
+    if request.top is not None:
+        _top(capture, request, chosen, printer)
+    else:
+        _events(capture, request, known, chosen, printer)
+    return 0
+
+
+def _view_sources(capture: Capture) -> list[str]:
+    return [source for view in views() for source in view.sources(capture)]
+
+
+def _list(capture: Capture, known: list[Track], printer: Printer) -> None:
+    rows = [(ALL, "", sum(track.slices for track in known))]
+    rows += [(track.name, track.kind, track.slices) for track in known if track.slices]
+    if printer.json:
+        for name, kind, slices in rows:
+            printer.record({"source": name, "kind": kind, "slices": slices})
+        for name in _view_sources(capture):
+            printer.record({"source": name})
+        return
+    for name, kind, slices in rows:
+        printer.line((name, "bold"), (f"  {kind}  {count(slices)} slices", "dim"))
+    for name in _view_sources(capture):
+        printer.line((name, "bold"))
+
+
+def _top(capture: Capture, request: Request, chosen: Collection[int] | None, printer: Printer) -> None:
+    limit = None if request.top is None or request.top < 0 else request.top
+    result = top(capture, limit, chosen, request.interval)
+    rows = [row for row in result.rows if not request.items or plain(row.name) in request.items]
+    if printer.json:
+        for row in rows:
+            printer.record(
+                {
+                    "track": row.track,
+                    "name": plain(row.name),
+                    "total_ns": row.total,
+                    "count": row.count,
+                    "share": round(row.share, 6),
+                    "mean_ns": round(row.mean),
+                    "min_ns": row.shortest,
+                    "max_ns": row.longest,
+                    "context": None if row.context == NONE else row.context,
+                }
+            )
+        if result.other_names and not request.items:
+            share = result.other_total / result.total if result.total else 0.0
+            other = {"other_names": result.other_names, "total_ns": result.other_total, "count": result.other_count}
+            printer.record({**other, "share": round(share, 6)})
+        return
+    columns = (
+        Column("track", flexible=True),
+        Column("name", style="bold", flexible=True),
+        Column("total", right=True, style="yellow"),
+        Column("count", right=True),
+        Column("share", right=True),
+        Column("mean", right=True),
+        Column("longest", right=True),
+    )
+    table = [
+        (
+            row.track,
+            plain(row.name),
+            duration(row.total),
+            count(row.count),
+            f"{row.share:.2%}",
+            duration(row.mean),
+            duration(row.longest),
+        )
+        for row in rows
+    ]
+    if result.other_names and not request.items:
+        part = f"{result.other_total / result.total if result.total else 0:.2%}"
+        name = f"{count(result.other_names)} others"
+        table.append(("", name, duration(result.other_total), count(result.other_count), part, "", ""))
+    printer.table(columns, table)
+
+
+def _events(
+    capture: Capture, request: Request, known: list[Track], chosen: Collection[int] | None, printer: Printer
+) -> None:
+    whole = span(capture)
+    origin = whole[0] if whole else 0
+    names = {track.id: track.name for track in known}
+    details = Details(capture, request, printer)
+    wanted = set(request.items)
+    found = False
+    for event in events(capture, chosen, request.interval):
+        if wanted and plain(event.name) not in wanted:
+            continue
+        found = True
+        if printer.json:
+            printer.record(_record(event, names))
+        else:
+            _line(event, names, origin, printer)
+        if event.context != NONE:
+            details.show(event.context)
+    if wanted and not found:
+        everything = top(capture, None, chosen, request.interval)
+        raise missing(request.items[0], dict.fromkeys(row.name for row in everything.rows), "item")
+
+
+def _record(event: Event, names: dict[int, str]) -> dict[str, Any]:
+    """The documented object of one event."""
+    facts: dict[str, Any] = {"kind": event.kind, "name": plain(event.name), "start_ns": event.start}
+    if event.kind == "slice":
+        facts |= {"dur_ns": event.dur, "depth": event.depth}
+    facts["track"] = names.get(event.track)
+    facts["track_id"] = None if event.track == NONE else event.track
+    if event.kind == "slice":
+        facts["context"] = None if event.context == NONE else event.context
+    facts["args"] = parse_args(event.args)
+    return facts
+
+
+def _line(event: Event, names: dict[int, str], origin: int, printer: Printer) -> None:
+    start = pad(_moment(event.start - origin), 13, right=True)
+    if event.kind != "slice":
+        printer.line((f"{start}  ", "dim"), (f"{'':10}  --- {event.kind} {plain(event.name)}", "bold magenta"))
+        return
+    track = pad(names.get(event.track, f"track {event.track}"), 10)
+    facts = describe_args(parse_args(event.args))
+    name = "  " * min(event.depth, 20) + plain(event.name)
+    room = max(printer.width - 13 - 2 - 10 - 2 - 10 - 2, 12)
+    name = fit(name, room)
+    facts = fit(facts, room - len(name) - 2) if room - len(name) - 2 > 4 else ""
+    long = "yellow" if event.dur >= _LONG else ""
+    dur = (pad(duration(event.dur), 10, right=True), long)
+    printer.line((start, "dim"), "  ", dur, "  ", (track, "cyan"), "  ", name, (f"  {facts}" if facts else "", "dim"))
+
+
+def _moment(ns: int) -> str:
+    """A time since the first event, always in ms, so that the column can be read from top to bottom."""
+    return f"{ns / 1e6:.3f} ms"
+
+
+def parse_args(text: str | None) -> dict[str, Any]:
+    """The further facts of an event; those that are no object are kept as `text`."""
+    if not text:
+        return {}
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {"text": text}
+    return found if isinstance(found, dict) else {"text": text}
+
+
+def describe_args(facts: dict[str, Any]) -> str:
+    """Further facts for people, rates and sizes with their units."""
+    parts = []
+    for key, value in facts.items():
+        if isinstance(value, bool) or value is None or isinstance(value, (dict, list)):
+            continue
+        if not isinstance(value, (int, float)):
+            parts.append(f"{key} {value}")
+        elif key.lower().endswith("flops"):
+            parts.append(rate(value, "FLOPS"))
+        elif "b/s" in key.lower() or "bytes_per" in key.lower():
+            parts.append(f"{rate(value, 'B/s')} {key.replace('B/s', '').strip()}".strip())
+        elif key.lower() in ("bytes", "size", "b"):
+            parts.append(size(value))
+        else:
+            parts.append(f"{key}={value}")
+    return "  ".join(parts)

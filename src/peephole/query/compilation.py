@@ -1,0 +1,110 @@
+"""Compilations without their graphs: contexts by name, their steps, what came out of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from peephole.query.names import plain
+from peephole.store.capture import Capture
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """A context: schedule, kernel, captured graph."""
+
+    id: int
+    name: str
+    kind: str
+    parent: int
+    start: int
+    dur: int
+    place: str
+    """`file:line function` of the user's code that it was opened from; empty when unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pass over a graph."""
+
+    id: int
+    context: int
+    ordinal: int
+    depth: int
+    name: str
+    file: str
+    line: int
+    matches: int
+    dur: int
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """Text or bytes that belong to a context."""
+
+    context: int
+    kind: str
+    language: str
+    name: str
+    content: bytes
+
+
+def compilations(capture: Capture) -> list[Compilation]:
+    """The contexts, by id."""
+    frame = capture.read("contexts", ["id", "name", "kind", "parent", "start", "dur", "stack"])
+    numbers = (frame[name].tolist() for name in ("id", "parent", "start", "dur"))
+    texts = (frame.texts(name) for name in ("name", "kind", "stack"))
+    return [
+        Compilation(id, plain(name), kind or "", parent, start, dur, _place(stack))
+        for id, parent, start, dur, name, kind, stack in zip(*numbers, *texts, strict=True)
+    ]
+
+
+def find_compilations(capture: Capture, name: str) -> list[Compilation]:
+    """The contexts of that name."""
+    return [context for context in compilations(capture) if context.name == plain(name)]
+
+
+def steps_of(capture: Capture, context: int) -> list[Step]:
+    """The steps of a context, in order."""
+    owners = capture.read("steps", ["context"])["context"]
+    first, last = (int(np.searchsorted(owners, context, side)) for side in ("left", "right"))
+    columns = ["id", "context", "ordinal", "depth", "name", "file", "line", "matches", "dur", "error"]
+    frame = capture.read("steps", columns, slice(first, last))
+    numbers = (frame[name].tolist() for name in ("id", "context", "ordinal", "depth", "line", "matches", "dur"))
+    texts = (frame.texts(name) for name in ("name", "file", "error"))
+    return [
+        Step(id, owner, ordinal, depth, plain(name), file or "", line, matches, dur, error)
+        for id, owner, ordinal, depth, line, matches, dur, name, file, error in zip(*numbers, *texts, strict=True)
+    ]
+
+
+def artifacts(capture: Capture, context: int, kind: str | None = None) -> list[Artifact]:
+    """What belongs to a context, of one kind or of all."""
+    owners = capture.read("artifacts", ["context"])["context"]
+    first, last = (int(np.searchsorted(owners, context, side)) for side in ("left", "right"))
+    frame = capture.read("artifacts", ["kind", "language", "name", "content"], slice(first, last))
+    contents = frame.blobs("content")
+    found = []
+    for row, (what, language, name) in enumerate(
+        zip(frame.texts("kind"), frame.texts("language"), frame.texts("name"), strict=True)
+    ):
+        if kind is None or what == kind:
+            found.append(Artifact(context, what or "", language or "", name or "", contents[row] or b""))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _place(stack: str | None) -> str:
+    if not stack:
+        return ""
+    try:
+        frames = json.loads(stack)
+        file, line, function = frames[0][:3]
+    except (ValueError, TypeError, IndexError, KeyError, RecursionError):
+        return ""
+    return f"{file}:{line} {function}"

@@ -1,0 +1,114 @@
+"""What a capture holds: rows, bytes, the time it spans, what was lost."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from peephole.model.tables import NONE, TABLES
+from peephole.store.capture import Capture
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that was lost or not understood, by reason."""
+
+    reason: str
+    count: int
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """The facts of one capture."""
+
+    name: str
+    path: Path
+    state: str
+    clean: bool
+    live: bool
+    tables: dict[str, int]
+    bytes: dict[str, int]
+    """`total`, and each table that has a file of its own."""
+    span_ns: tuple[int, int] | None
+    """First and last moment on the capture's clock; None when nothing in it has a time."""
+    problems: tuple[Problem, ...]
+    dropped: int
+    source: str
+    program: str
+    argv: tuple[str, ...]
+    host: str
+    frameworks: dict[str, str]
+    created: str
+    processes: tuple[dict[str, Any], ...]
+    clocks: dict[str, Any]
+
+
+def info(capture: Capture) -> Info:
+    """The facts of a capture, without reading its large tables."""
+    manifest = capture.manifest
+    return Info(
+        name=capture.name,
+        path=capture.path,
+        state=manifest.state,
+        clean=manifest.clean,
+        live=capture.live,
+        tables={name: capture.count(name) for name in TABLES},
+        bytes=bytes_on_disk(capture.path),
+        span_ns=span(capture),
+        problems=tuple(
+            Problem(str(p.get("reason", "")), int(p.get("count", 1)), str(p.get("example") or ""))
+            for p in manifest.problems
+        ),
+        dropped=manifest.dropped,
+        source=manifest.source,
+        program=manifest.program,
+        argv=tuple(manifest.argv),
+        host=manifest.host,
+        frameworks=dict(manifest.frameworks),
+        created=manifest.created,
+        processes=tuple(manifest.processes),
+        clocks=dict(manifest.clocks),
+    )
+
+
+def span(capture: Capture) -> tuple[int, int] | None:
+    """The first and the last moment of a capture; None when nothing in it has a time."""
+    begins: list[int] = []
+    ends: list[int] = []
+    lanes = capture.lanes()
+    if len(lanes):
+        begins.append(int(lanes.start.min()))
+        ends.append(int(lanes.end.max()))
+    if rows := capture.count("markers"):
+        for row in (0, rows - 1):  # sorted by time
+            moment = int(capture.read("markers", ["time"], slice(row, row + 1))["time"][0])
+            begins.append(moment)
+            ends.append(moment)
+    for frame in capture.scan("counters", ["time"]):
+        begins.append(int(frame["time"].min()))
+        ends.append(int(frame["time"].max()))
+    for frame in capture.scan("buffers", ["alloc", "free"]):
+        begins.append(int(frame["alloc"].min()))
+        ends.append(int(max(frame["alloc"].max(), frame["free"].max())))
+    for frame in capture.scan("contexts", ["start", "dur"]):
+        known = frame["start"] != NONE
+        if known.any():
+            begins.append(int(frame["start"][known].min()))
+            ends.append(int((frame["start"] + frame["dur"].clip(0))[known].max()))
+    return (min(begins), max(ends)) if begins else None
+
+
+def bytes_on_disk(path: Path) -> dict[str, int]:
+    """The size of a capture and of each of its tables, in bytes."""
+    if path.is_dir():
+        files = {file.relative_to(path).as_posix(): file.stat().st_size for file in path.rglob("*") if file.is_file()}
+        total = sum(files.values())
+    else:
+        with zipfile.ZipFile(path) as archive:
+            files = {entry.filename.split("/")[-1]: entry.compress_size for entry in archive.infolist()}
+        total = path.stat().st_size
+    sizes = {name: files[f"{name}.parquet"] for name in TABLES if f"{name}.parquet" in files}
+    return {"total": total, **sizes}

@@ -1,0 +1,84 @@
+"""The names that a user may ask for: tracks as sources, and the nearest one when a name is not there."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from peephole.errors import PeepholeError
+from peephole.store.capture import Capture
+
+ALL = "ALL"
+"""The source that stands for every track."""
+_COLOUR_CODE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A lane of the timeline."""
+
+    id: int
+    name: str
+    kind: str
+    parent: int
+    order: int
+    slices: int
+    process: int
+
+
+def plain(name: str | None) -> str:
+    """A name without the colour codes that some producers put into it: what a user types."""
+    return _COLOUR_CODE.sub("", name or "")
+
+
+def tracks(capture: Capture) -> list[Track]:
+    """The tracks, as they are shown: siblings by their order, children after their parent."""
+    frame = capture.read("tracks", ["id", "name", "kind", "parent", "order", "process"])
+    lanes = capture.lanes()
+    counts: dict[int, int] = {}
+    for track, count in zip(lanes.track.tolist(), lanes.count.tolist(), strict=True):
+        counts[track] = counts.get(track, 0) + count
+    numbers = (frame[name].tolist() for name in ("id", "parent", "order", "process"))
+    found = [
+        Track(id, name or "", kind or "", parent, order, counts.get(id, 0), process)
+        for id, parent, order, process, name, kind in zip(
+            *numbers, frame.texts("name"), frame.texts("kind"), strict=True
+        )
+    ]
+    return _in_order(found)
+
+
+def _in_order(found: Sequence[Track]) -> list[Track]:
+    children: dict[int, list[Track]] = {}
+    ids = {track.id for track in found}
+    for track in found:
+        # a parent that is not there, or the track itself, makes no tree
+        parent = track.parent if track.parent in ids and track.parent != track.id else -1
+        children.setdefault(parent, []).append(track)
+    for siblings in children.values():
+        siblings.sort(key=lambda track: (track.order, track.id))
+    ordered: list[Track] = []
+    stack = children.get(-1, [])[::-1]
+    while stack:
+        track = stack.pop()
+        ordered.append(track)
+        stack.extend(children.get(track.id, [])[::-1])
+    # tracks that are each other's parents are reachable from no root; they are shown all the same
+    seen = {track.id for track in ordered}
+    return ordered + [track for track in found if track.id not in seen]
+
+
+def find_tracks(known: Iterable[Track], name: str) -> list[Track]:
+    """The tracks of that name; empty when there is none."""
+    return [track for track in known if plain(track.name) == plain(name)]
+
+
+def missing(name: str, known: Iterable[str], what: str, where: str = "in this capture") -> PeepholeError:
+    """The error for a name that is not there, with the nearest one that is."""
+    names = [plain(other) for other in known]
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    near = near or [other for other in names if name.lower() in other.lower()]
+    hint = f"did you mean {near[0]!r}?" if near else "`peephole show --ls` lists them." if names else "there are none."
+    return PeepholeError(f"There is no {what} {name!r} {where}; {hint}")
