@@ -1,0 +1,182 @@
+"""Reads a bytepack file (docs/bytepack.md), section by section, trusting no number in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.errors import CaptureError
+from peephole.model import bytepack as pack
+from peephole.model.sink import Sink, Strings
+from peephole.model.tables import TABLES
+from peephole.sources.base import Progress
+
+_MAX_SECTION = 1 << 30
+
+
+class BytepackSource:
+    """The `bytepack` files that `peephole export` writes."""
+
+    name = "bytepack"
+
+    def sniff(self, head: bytes, path: Path) -> bool:
+        """Whether it begins with the magic."""
+        return head.startswith(pack.MAGIC)
+
+    def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
+        """Reads one file; what precedes a damage is kept and the damage counted."""
+        if len(paths) != 1:
+            raise CaptureError("One bytepack file is one profile: import them one by one.")
+        path = paths[0]
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            header = file.read(pack.HEADER.size)
+            if len(header) < pack.HEADER.size:
+                raise CaptureError(f"{path} is cut off in its header.")
+            _, version, _, _ = pack.HEADER.unpack(header)
+            if version > pack.VERSION:
+                raise CaptureError(f"{path} has bytepack version {version}; this Peephole reads up to {pack.VERSION}.")
+            try:
+                _sections(file, size, sink, progress)
+            except _Damage as damage:
+                sink.problem("the bytepack file is damaged, the rest of it is lost", 1, f"{path}: {damage}")
+
+
+class _Damage(Exception):
+    """Something that cannot be in a sound file."""
+
+
+def _sections(file: BinaryIO, size: int, sink: Sink, progress: Progress) -> None:
+    texts: list[str] = []
+    while True:
+        head = file.read(pack.SECTION.size)
+        if len(head) < pack.SECTION.size:
+            raise _Damage("it ends without its end mark")
+        kind, length = pack.SECTION.unpack(head)
+        if length > min(_MAX_SECTION, size - file.tell()):
+            raise _Damage(f"a section claims {length} bytes")
+        payload = file.read(length)
+        progress(file.tell(), size)
+        if kind == pack.END:
+            return
+        if kind == pack.TEXTS:
+            texts += _read_texts(payload)
+        elif kind == pack.ROWS:
+            _read_rows(payload, texts, sink)
+        elif kind == pack.FACTS:
+            _read_facts(payload, sink)
+        else:
+            sink.problem(f"bytepack section of an unknown kind {kind}")
+
+
+def _read_facts(payload: bytes, sink: Sink) -> None:
+    try:
+        facts = json.loads(payload)
+    except ValueError:
+        raise _Damage("its facts are not JSON") from None
+    if isinstance(facts, dict) and isinstance(facts.get("argv"), list):
+        sink.describe(argv=[str(argument) for argument in facts["argv"]])
+
+
+def unpack_varints(data: bytes, count: int) -> tuple[NDArray[np.uint64], int]:
+    """`count` LEB128 numbers and how many bytes they took."""
+    raw = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(raw < 0x80)[:count] + 1
+    if len(ends) < count:
+        raise _Damage("a column ends too early")
+    if not count:
+        return np.empty(0, np.uint64), 0
+    begins = np.concatenate([[0], ends[:-1]])
+    sizes = ends - begins
+    if int(sizes.max()) > 10:
+        raise _Damage("a number has more than ten bytes")
+    values = np.zeros(count, np.uint64)
+    for k in range(int(sizes.max())):
+        rows = np.flatnonzero(sizes > k)
+        values[rows] |= (raw[begins[rows] + k].astype(np.uint64) & np.uint64(0x7F)) << np.uint64(7 * k)
+    return values, int(ends[-1])
+
+
+def _unzigzag(values: NDArray[np.uint64]) -> NDArray[np.int64]:
+    signs = (values & np.uint64(1)).astype(np.int64)
+    return (values >> np.uint64(1)).view(np.int64) ^ -signs
+
+
+def _read_texts(payload: bytes) -> list[str]:
+    count = int.from_bytes(payload[:4], "little")
+    sizes, used = unpack_varints(payload[4:], count)
+    at = 4 + used
+    texts = []
+    for size in sizes.tolist():
+        if at + size > len(payload):
+            raise _Damage("a text goes past its section")
+        texts.append(payload[at : at + size].decode("utf-8", "replace"))
+        at += size
+    return texts
+
+
+class _Cursor:
+    """Takes bytes from the front of a payload."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def take(self, count: int) -> bytes:
+        piece = self._data[self._at : self._at + count]
+        if len(piece) < count:
+            raise _Damage("a section ends too early")
+        self._at += count
+        return piece
+
+    def name(self) -> str:
+        return self.take(self.take(1)[0]).decode("ascii", "replace")
+
+
+def _read_rows(payload: bytes, texts: list[str], sink: Sink) -> None:
+    cursor = _Cursor(payload)
+    name = cursor.name()
+    rows = int.from_bytes(cursor.take(8), "little")
+    if rows > 1 << 32:
+        raise _Damage(f"a part claims {rows} rows")
+    columns: dict[str, Any] = {}
+    for _ in range(cursor.take(1)[0]):
+        column = cursor.name()
+        encoding, size = pack.COLUMN.unpack(cursor.take(pack.COLUMN.size))
+        values = _decode(encoding, cursor.take(size), rows, texts)
+        if name in TABLES and any(column == declared.name for declared in TABLES[name].columns):
+            columns[column] = values
+        else:
+            sink.problem(f"bytepack column {name}.{column} that is unknown", 1)
+    if columns and rows:
+        sink.append(name, columns)
+
+
+def _decode(encoding: int, data: bytes, rows: int, texts: list[str]) -> Any:
+    if encoding == pack.SAME:
+        return (
+            np.repeat(_unzigzag(unpack_varints(data, 1)[0]), rows) if len(data) and rows <= _MAX_SECTION else _empty()
+        )
+    if encoding == pack.DELTA:
+        return np.cumsum(_unzigzag(unpack_varints(data, rows)[0]))
+    if encoding in (pack.U64, pack.F64):
+        if len(data) != rows * 8:
+            raise _Damage("a column has another length than its rows")
+        return np.frombuffer(data, "<i8" if encoding == pack.U64 else "<f8")
+    if encoding == pack.TEXT:
+        codes = unpack_varints(data, rows)[0].astype(np.int64) - 1
+        if len(codes) and int(codes.max()) >= len(texts):
+            raise _Damage("a text number has no text")
+        return Strings(codes.astype(np.int32), texts)
+    raise _Damage(f"unknown encoding {encoding}")
+
+
+def _empty() -> NDArray[np.int64]:
+    raise _Damage("a column is empty")
+
+
+SOURCE = BytepackSource()
