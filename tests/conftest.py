@@ -52,6 +52,24 @@ def shared() -> SharedFile:
     return find
 
 
+class TapeLine(Protocol):
+    def __call__(
+        self, time: float, seq: int, event: str, who: str, command: str, size: str = "", details: str = ""
+    ) -> str: ...
+
+
+@pytest.fixture(scope="session")
+def tape_line() -> TapeLine:
+    """A line of a GT tape as GT formats it: `tape_line(0.108, 1, "RECV", "CLIENT CLIENT 00ab", "GetData", "88B")`."""
+
+    def line(time: float, seq: int, event: str, who: str, command: str, size: str = "", details: str = "") -> str:
+        source, _, name = who.partition(" ")
+        text = f"{time:7.3f}s | #{seq:04d} | {event:12} | {source} {name:20} | {command:15}"
+        return text + (f" | {size:>10}" if size else "") + (f" | {details}" if details else "") + "\n"
+
+    return line
+
+
 @pytest.fixture
 def capture_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder that is this test's per-user folder."""
