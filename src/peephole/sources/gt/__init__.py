@@ -1,0 +1,7 @@
+"""GT's instruction tapes: logs, console captures and the monitor's JSON lines."""
+
+from __future__ import annotations
+
+from peephole.sources.gt.reader import GtSource
+
+SOURCE = GtSource()

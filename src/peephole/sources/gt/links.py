@@ -1,0 +1,153 @@
+"""What belongs together in a run: a command and its answer, a worker's part in it, the operation it is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.sources.gt.columns import Codes, Columns, Ints
+from peephole.sources.gt.grammar import base_command, batch_commands
+
+
+@dataclass(slots=True)
+class Links:
+    """Per event of a run; -1 stands for none."""
+
+    pair: Ints
+    """Index of the other half: RECV and SEND of a client, WORKER_SEND and WORKER_RECV of a worker."""
+    length: Ints
+    """On the first half of a pair whose time the tape knows: from it to the other, in ns; else 0."""
+    reply_first: NDArray[np.bool_]
+    """The answer was logged before its command and both after the work: how long it took is not known."""
+    command: Ints
+    """Index of the client's RECV that the event belongs to; -1 where two clients' commands were open at once."""
+    op: list[str]
+    """`randn`, `matmul`, `GetData`: what the user reads."""
+
+
+def link(columns: Columns) -> Links:
+    """Finds the pairs and the operations of a run."""
+    n = len(columns)
+    kind = _kinds(columns)
+    pair = np.full(n, -1, np.int64)
+    length = np.zeros(n, np.int64)
+    reply_first = np.zeros(n, np.bool_)
+    _pair_up(columns, kind, 1, 2, np.ones(n, np.bool_), pair)
+    batch = columns.command == _code(columns.commands.values, "WorkerBatch")
+    turned = _batch_turned(columns, kind, batch)
+    _pair_up(columns, kind, 3, 4, ~batch if turned else np.ones(n, np.bool_), pair)
+    if turned:
+        before = pair.copy()
+        _pair_up(columns, kind, 4, 3, batch, pair)
+        reply_first = pair != before
+    first = np.flatnonzero((pair > np.arange(n)) & ~reply_first)
+    length[first] = np.maximum(columns.time[pair[first]] - columns.time[first], 0)
+    command = _commands(columns, kind, pair)
+    return Links(pair, length, reply_first, command, _ops(columns, kind, pair, command))
+
+
+def _code(values: list[str], text: str) -> int:
+    return values.index(text) if text in values else -2
+
+
+def _kinds(columns: Columns) -> Codes:
+    """RECV 1, SEND 2, WORKER_SEND 3, WORKER_RECV 4, MODIFIER_INJECT 5, any other 0."""
+    order = ("RECV", "SEND", "WORKER_SEND", "WORKER_RECV", "MODIFIER_INJECT")
+    table = np.array([order.index(v) + 1 if v in order else 0 for v in columns.events.values], np.int32)
+    return table[columns.event]
+
+
+def _pair_up(columns: Columns, kind: Codes, a: int, b: int, where: NDArray[np.bool_], pair: Ints) -> None:
+    """Joins an `a` with the `b` that follows it directly at the same client or worker and names the same command."""
+    rows = np.flatnonzero(((kind == a) | (kind == b)) & where)
+    rows = rows[np.argsort(columns.source[rows], kind="stable")]
+    x, y = rows[:-1], rows[1:]
+    fits = (
+        (columns.source[x] == columns.source[y])
+        & (kind[x] == a)
+        & (kind[y] == b)
+        & (columns.command[x] == columns.command[y])
+    )
+    pair[x[fits]] = y[fits]
+    pair[y[fits]] = x[fits]
+
+
+def _batch_turned(columns: Columns, kind: Codes, batch: NDArray[np.bool_]) -> bool:
+    """Whether this tape logs a batch's answer before the batch: neighbouring lines of one worker tell."""
+    both = batch[:-1] & batch[1:] & (columns.source[:-1] == columns.source[1:])
+    turned = int((both & (kind[:-1] == 4) & (kind[1:] == 3)).sum())
+    straight = int((both & (kind[:-1] == 3) & (kind[1:] == 4)).sum())
+    return turned > straight
+
+
+def _commands(columns: Columns, kind: Codes, pair: Ints) -> Ints:
+    n = len(columns)
+    index = np.arange(n)
+    client = (kind == 1) | (kind == 2) | (kind == 5)
+    command = np.full(n, -1, np.int64)
+    recv = np.flatnonzero(kind == 1)
+    if not len(recv):
+        return command
+    # a command without an answer stays open until its client speaks again, or to the end
+    spoken = np.flatnonzero((kind == 1) | (kind == 2))
+    by_client = spoken[np.argsort(columns.source[spoken], kind="stable")]
+    following = np.full(n, n, np.int64)
+    same = columns.source[by_client[:-1]] == columns.source[by_client[1:]]
+    following[by_client[:-1][same]] = by_client[1:][same]
+    end = np.where(pair[recv] >= 0, pair[recv], following[recv])
+    change = np.zeros(n + 1, np.int64)
+    np.add.at(change, recv, 1)
+    np.add.at(change, end, -1)
+    opened = np.cumsum(change[:n])
+    at = np.searchsorted(recv, index, side="right") - 1
+    latest = np.where(at >= 0, recv[np.maximum(at, 0)], -1)
+    until = np.where(at >= 0, end[np.maximum(at, 0)], -1)
+    alone = (opened == 1) & (until > index)
+    command[alone] = latest[alone]
+    # a client's own lines name the client, so they are never in doubt
+    own = np.flatnonzero(client)
+    own = own[np.lexsort((own, columns.source[own]))]
+    starts = np.where(kind[own] == 1, own, -1)
+    group = np.flatnonzero(np.diff(columns.source[own], prepend=-1))
+    base = np.repeat(group, np.diff(np.append(group, len(own))))
+    newest = np.maximum.accumulate(np.where(starts >= 0, np.arange(len(own)), -1))
+    known = newest >= base
+    command[own] = np.where(known, own[np.maximum(newest, 0)], -1)
+    return command
+
+
+def _ops(columns: Columns, kind: Codes, pair: Ints, command: Ints) -> list[str]:
+    """What each event is about: `op=` where the line has it, else the batch's commands, else the command."""
+    base = [base_command(value) for value in columns.commands.values]
+    ops = [base[code] for code in columns.command.tolist()]
+    details = columns.details
+    has_op = np.array(["Op" in value for value in columns.commands.values], np.bool_)[columns.command]
+    batches: dict[str, str] = {}
+    for i in np.flatnonzero(has_op & (kind != 2) & (kind != 4)).tolist():
+        text = details[i]
+        at = text.find("op=")
+        if at >= 0 and (at == 0 or text[at - 1] == " "):
+            ops[i] = text[at + 3 :].partition(" ")[0] or ops[i]
+    code = _code(columns.commands.values, "WorkerBatch")
+    owners = command.tolist()
+    for i in np.flatnonzero((columns.command == code) & (kind == 3)).tolist():
+        text = details[i]
+        known = batches.get(text)
+        if known is None:
+            known = batches[text] = _batch_op(text)
+        owner = owners[i]
+        # one command out of the client's own: then it is that very operation
+        ops[i] = ops[owner] if owner >= 0 and known and base[columns.command[owner]] == known else known or "Batch"
+    answers = np.flatnonzero(((kind == 2) | (kind == 4)) & (pair >= 0))
+    for i, j in zip(answers.tolist(), pair[answers].tolist(), strict=True):
+        ops[i] = ops[j]
+    return ops
+
+
+def _batch_op(details: str) -> str:
+    """The operation of a batch: of its only command, or of the one that computes among several."""
+    names = [base_command(name) for name in batch_commands(details)]
+    work = [name for name in names if name not in ("FreeTensor", "CreateTensor")] or names
+    return max(work, key=work.count) if work else ""

@@ -1,0 +1,133 @@
+"""Reads tapes into rows: found by content, every variant, whatever is wrong with them counted."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from peephole.model.sink import Sink
+from peephole.sources.base import Progress
+from peephole.sources.gt import grammar
+from peephole.sources.gt.columns import Builder, Columns
+from peephole.sources.gt.rows import Book, write_run
+from peephole.sources.gt.runs import Run, split
+from peephole.sources.gt.text import encoding_of, read_blocks
+
+_MONITOR: Final = re.compile(r'^\s*\{(?=[^\n]*"seq":)(?=[^\n]*"event":)(?=[^\n]*"command":)', re.MULTILINE)
+SNIFF: Final = 64 * 1024
+_GAP: Final = 1_000_000_000
+"""Between two runs whose distance no header tells."""
+
+
+class GtSource:
+    """Tapes of the GT dispatcher."""
+
+    name = "gt"
+
+    def sniff(self, head: bytes, path: Path) -> bool:
+        """Whether a line of the head is a tape's event, a tape's title or a line of the monitor."""
+        encoding = encoding_of(head)
+        text = head.decode(encoding, errors="replace").lstrip("\ufeff")
+        return grammar.TITLE in text or grammar.EVENT_LINE.search(text) is not None or _is_monitor(text)
+
+    def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
+        """Turns tapes into rows: each run of each file becomes a session of its own."""
+        runs: list[Run] = []
+        fine = False
+        with _no_gc():
+            for i, path in enumerate(paths):
+                progress(i, len(paths))
+                columns, monitor = read_columns(path, sink)
+                fine = fine or monitor
+                runs += split(columns, sink)
+            if all(run.started for run in runs):
+                runs.sort(key=lambda run: run.started or "")
+            offsets, told = _offsets(runs)
+            book = Book()
+            sessions = []
+            for number, (run, offset) in enumerate(zip(runs, offsets, strict=True), 1):
+                name = None if len(runs) == 1 else f"run {number}" + (f" · {run.started}" if run.started else "")
+                write_run(run, sink, book, name, offset)
+                sessions.append({"name": name, "started": run.started, "offset": offset, "events": len(run.columns)})
+        if not told:
+            sink.problem("runs whose distance in time no header tells: each is shown one second after the last")
+        sink.describe(
+            source=self.name,
+            frameworks={"gt": None},
+            tape={
+                "engine": "gt",
+                "resolution": 1 if fine else 1_000_000,
+                "sessions": sessions,
+                "events": book.events,
+                "clients": book.clients,
+                "workers": book.workers,
+            },
+        )
+        progress(len(paths), len(paths))
+
+
+def read_columns(path: Path, sink: Sink) -> tuple[Columns, bool]:
+    """The events of a tape file in the order of the file, and whether it is the monitor's."""
+    builder = Builder(sink)
+    monitor: bool | None = None
+    waiting: bytes | None = None
+    for block in read_blocks(path, sink):
+        if monitor is None:
+            block = block.removeprefix(b"\xef\xbb\xbf")
+            head = block[:SNIFF].decode(errors="replace")
+            monitor = _is_monitor(head) and grammar.EVENT_LINE.search(head) is None
+        take = builder.monitor if monitor else builder.text
+        # one block behind: only the last one may end in the middle of a line
+        if waiting is not None:
+            take(waiting)
+        waiting = block
+    if waiting is not None:
+        (builder.monitor if monitor else builder.text)(waiting, last=True)
+    return builder.columns(), bool(monitor)
+
+
+def _is_monitor(text: str) -> bool:
+    return _MONITOR.search(text) is not None
+
+
+def _offsets(runs: Sequence[Run]) -> tuple[list[int], bool]:
+    """Where each run begins on the capture's clock, and whether the headers tell all of it."""
+    offsets: list[int] = []
+    told = True
+    end = 0
+    for i, run in enumerate(runs):
+        offset = 0
+        if i:
+            offset = end + _GAP - min(0, int(run.columns.time.min()))
+            if run.started and runs[0].started:
+                offset = _seconds(runs[0].started, run.started) * 1_000_000_000
+            else:
+                told = False
+        offsets.append(offset)
+        end = max(end, offset + int(run.columns.time.max()))
+    return offsets, told
+
+
+def _seconds(a: str, b: str) -> int:
+    form = "%Y-%m-%d %H:%M:%S"
+    try:
+        return int((datetime.strptime(b, form) - datetime.strptime(a, form)).total_seconds())
+    except ValueError:
+        return 0
+
+
+@contextmanager
+def _no_gc() -> Iterator[None]:
+    """Holds the collector back: a million short-lived tuples have no cycles, and searching for some costs a third."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()

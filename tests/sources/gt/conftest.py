@@ -1,0 +1,94 @@
+"""Tapes that the tests write themselves, and a sink that keeps what it gets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from peephole.model.sink import Strings
+from peephole.sources.base import no_progress
+from peephole.sources.gt import SOURCE
+
+
+class Kept:
+    """A sink with rows as dictionaries."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[dict[str, Any]]] = {}
+        self.problems: dict[str, int] = {}
+        self.examples: dict[str, str] = {}
+        self.facts: dict[str, Any] = {}
+
+    def append(self, table: str, columns: Mapping[str, Any]) -> None:
+        lists = {}
+        for name, values in columns.items():
+            if isinstance(values, Strings):
+                values = [None if code < 0 else values.values[code] for code in values.codes]
+            lists[name] = values.tolist() if hasattr(values, "tolist") else list(values)
+        sizes = {len(values) for values in lists.values()}
+        assert len(sizes) == 1, sizes
+        kept = self.rows.setdefault(table, [])
+        for row in zip(*lists.values(), strict=True):
+            kept.append(dict(zip(lists, row, strict=True)))
+
+    def problem(self, reason: str, count: int = 1, example: str = "") -> None:
+        self.problems[reason] = self.problems.get(reason, 0) + count
+        self.examples.setdefault(reason, example)
+
+    def describe(self, **facts: Any) -> None:
+        self.facts.update(facts)
+
+    @property
+    def tracks(self) -> dict[int, str]:
+        return {row["id"]: row["name"] for row in self.rows.get("tracks", [])}
+
+    @property
+    def kinds(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for row in self.rows.get("tracks", []):
+            found.setdefault(row["kind"], []).append(row["name"])
+        return found
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The tape's own events by number: slice and args in one, with the lane's name."""
+        found = []
+        for row in self.rows.get("slices", []):
+            args = json.loads(row["args"])
+            if "seq" in args:
+                found.append({**row, **args, "lane": self.tracks[row["track"]]})
+        return found
+
+    def flow_ends(self) -> list[tuple[str, str, int]]:
+        """Lanes of each arrow's two ends, and its bytes."""
+        at = {row["correlation"]: self.tracks[row["track"]] for row in self.rows["slices"]}
+        return [(at[row["from"]], at[row["to"]], row["bytes"]) for row in self.rows.get("flows", [])]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., Kept]:
+    """Reads a tape given as text, bytes or path; the file gets a name that says nothing."""
+
+    def reader(*contents: str | bytes | Path) -> Kept:
+        paths = []
+        for i, content in enumerate(contents):
+            path = content if isinstance(content, Path) else tmp_path / f"x{i}"
+            if not isinstance(content, Path):
+                path.write_bytes(content if isinstance(content, bytes) else content.encode())
+            paths.append(path)
+        sink = Kept()
+        SOURCE.read(paths, sink, no_progress)
+        return sink
+
+    return reader
+
+
+@pytest.fixture
+def header() -> str:
+    """A tape's header, in words of its own."""
+    bar = "=" * 100
+    return f"{bar}\nGT2 Dispatcher Instruction Stream\nStarted: 2026-01-02 03:04:05\n{bar}\n\n"
