@@ -127,7 +127,7 @@ class Printer:
         """Writes one JSON object."""
         self.stream.write(json.dumps(facts, ensure_ascii=True, separators=(",", ":"), allow_nan=False) + "\n")
 
-    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], header: bool = True) -> None:
         """Writes a table; the flexible column is cut when the terminal is too narrow."""
         body = [[escape(cell) for cell in row] for row in rows]
         widths = [
@@ -139,7 +139,8 @@ class Printer:
                 cut = min(excess, max(widths[i] - 8, 0))
                 widths[i] -= cut
                 excess -= cut
-        self.line((_row([c.title for c in columns], columns, widths), "dim"))
+        if header:
+            self.line((_row([c.title for c in columns], columns, widths), "dim"))
         for row in body:
             texts = [pad(cell, width, c.right) for cell, width, c in zip(row, widths, columns, strict=True)]
             painted = [self._paint(text, c.style) if c.style else text for text, c in zip(texts, columns, strict=True)]

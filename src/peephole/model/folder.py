@@ -30,6 +30,15 @@ def is_capture(path: Path) -> bool:
     return path.name.endswith(PACKED_SUFFIX) if path.is_file() else path.name.endswith(SUFFIX) and path.is_dir()
 
 
+def free_name(path: Path) -> Path:
+    """The path, or with a number when there is such a capture already."""
+    stem, number = path.name.removesuffix(SUFFIX), 2
+    while path.exists():
+        path = path.with_name(f"{stem}-{number}{SUFFIX}")
+        number += 1
+    return path
+
+
 def find_captures(folder: Path) -> list[Path]:
     """The captures in a folder, newest first."""
     try:

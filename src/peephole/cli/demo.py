@@ -1,0 +1,53 @@
+"""`peephole demo`: records a small real program and shows what is in it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from peephole.errors import PeepholeError
+from peephole.model.folder import SUFFIX, captures_folder, free_name
+
+HELP = """Records a small training program (tinygrad, on the CPU with clang, else on its PYTHON device) and shows where
+its time went. What it leaves is a capture like any other: `peephole show`, `peephole serve`."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("-o", "--output", metavar="NAME.peep", help="where it goes (default: the user's folder)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Records the program as `peephole run` does and prints the summary."""
+    from peephole.cli import info, show
+
+    if importlib.util.find_spec("tinygrad") is None:
+        raise PeepholeError("The demo trains a model with tinygrad, which is not installed: pip install tinygrad")
+    out = Path(args.output) if args.output else free_name(captures_folder() / f"demo{SUFFIX}")
+    program = Path(__file__).parent.parent / "demo" / "train.py"
+    device = "CPU" if shutil.which("clang") else "PYTHON"
+    print(f"recording {program.name} on {device}", flush=True)
+    code = subprocess.run(
+        [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(program)],
+        env={"DEV": device, **os.environ},
+        check=False,
+    ).returncode
+    if code:
+        raise PeepholeError(f"The demo program ended with exit code {code}; what it did is in {out}.")
+    print()
+    info.run(_parsed(info, [str(out)]))
+    print()
+    show.run(_parsed(show, [str(out), "-t", "10"]))
+    print(f"\npeephole show {out}     every event\npeephole serve {out}    the same in the browser")
+    return 0
+
+
+def _parsed(module: object, arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    module.configure(parser)  # type: ignore[attr-defined]
+    return parser.parse_args(arguments)

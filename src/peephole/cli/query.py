@@ -1,0 +1,80 @@
+"""`peephole query`: SQL over the tables of a capture."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import Any
+
+from peephole.cli.format import Column, Printer
+from peephole.cli.target import add_json, add_target, open_target
+
+HELP = """Runs one SQL SELECT (DuckDB's dialect) over the tables of a capture and prints the rows. It only reads, and it
+reaches neither files nor the network. `peephole query "SHOW TABLES"` and `"DESCRIBE slices"` say what there is;
+docs/format.md explains every column.
+
+  peephole query "SELECT name, sum(dur) AS ns FROM slices GROUP BY name ORDER BY ns DESC LIMIT 10" """
+
+_MOST = 10_000
+"""Rows whose widths are looked at before the first is printed."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("sql", metavar="SQL", help="one SELECT")
+    add_target(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the answer."""
+    from peephole.store.sql import run_sql
+
+    answer = run_sql(open_target(args.capture), args.sql)
+    printer = Printer(args.json)
+    if args.json:
+        for row in answer.rows:
+            printer.record({name: _plain(value) for name, value in zip(answer.columns, row, strict=True)})
+        return 0
+    numeric = [kind.upper().startswith(_NUMBERS) for kind in answer.types]
+    columns = [
+        Column(name, right=right, flexible=not right) for name, right in zip(answer.columns, numeric, strict=True)
+    ]
+    rows: list[list[str]] = []
+    first = True
+    for row in answer.rows:
+        rows.append([_text(value) for value in row])
+        if len(rows) == _MOST:
+            # a part at a time, so that memory stays bounded
+            printer.table(columns, rows, header=first)
+            rows, first = [], False
+    if rows or first:
+        printer.table(columns, rows, header=first)
+    return 0
+
+
+_NUMBERS = ("INT", "BIGINT", "SMALLINT", "TINYINT", "HUGEINT", "UINT", "UBIG", "DOUBLE", "FLOAT", "DECIMAL", "NUMBER")
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: bytes as hexadecimal text, what JSON lacks as text."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).hex()
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return str(value)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        shown = bytes(value[:32]).hex()
+        return shown if len(value) <= 32 else f"{shown}… ({len(value)} bytes)"
+    return str(value)

@@ -1,0 +1,84 @@
+"""SQL over the tables of a capture, with DuckDB: reads only, and reaches neither files nor network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from peephole.errors import PeepholeError
+from peephole.model.tables import TABLES
+from peephole.store.capture import Capture
+
+_LOCKS: Final = (
+    "SET python_enable_replacements = false",  # a name in SQL is never a variable of ours
+    "SET autoinstall_known_extensions = false",
+    "SET autoload_known_extensions = false",
+    "SET temp_directory = ''",
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
+_PART: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a query gave: the names of its columns, their SQL types, and the rows as they come."""
+
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    rows: Iterator[tuple[Any, ...]]
+
+
+def run_sql(capture: Capture, sql: str) -> Answer:
+    """The answer to one SELECT over the capture's tables; PeepholeError in DuckDB's words when it is wrong."""
+    import duckdb
+
+    connection = duckdb.connect(":memory:")
+    try:
+        for name in TABLES:
+            connection.register(name, _table(capture, name))
+        for lock in _LOCKS:
+            connection.execute(lock)
+        statements = connection.extract_statements(sql)
+        if len(statements) != 1:
+            raise PeepholeError(f"Give one SQL statement at a time; these are {len(statements)}.")
+        kind = statements[0].type
+        if kind not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
+            raise PeepholeError(f"Only SELECT is possible, and this is {kind.name}: a capture is never changed.")
+        cursor = connection.execute(statements[0])
+        description = cursor.description or []
+    except duckdb.Error as error:
+        raise PeepholeError(f"The SQL cannot be run: {_one_line(error)}") from None
+    names = tuple(column[0] for column in description)
+    return Answer(names, tuple(str(column[1]) for column in description), _rows(cursor))
+
+
+def _rows(cursor: Any) -> Iterator[tuple[Any, ...]]:
+    import duckdb
+
+    while True:
+        try:
+            part = cursor.fetchmany(_PART)
+        except duckdb.Error as error:
+            raise PeepholeError(f"The SQL cannot be run: {_one_line(error)}") from None
+        if not part:
+            return
+        yield from part
+
+
+def _table(capture: Capture, name: str) -> Any:
+    """A table as DuckDB can scan it: the Parquet file where there is one, else the rows themselves."""
+    import pyarrow.dataset as ds
+
+    path = capture.file(name)
+    if capture.manifest.state == "sealed" and path.is_file():
+        capture.count(name)  # opens and checks it, so that a damaged file gets our words
+        return ds.dataset(path, format="parquet")
+    columns = [column.name for column in TABLES[name].columns]
+    return capture._arrow(name, columns, 0, capture.count(name))
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(line.strip() for line in str(error).splitlines() if line.strip() and set(line.strip()) != {"^"})
+    return text[:600].rstrip(".") + "."
