@@ -13,50 +13,97 @@ import pyarrow.parquet as pq
 
 from peephole.errors import CaptureError
 from peephole.model.tables import TABLES
+from peephole.store.build import Progress
 from peephole.store.columns import to_frame
 from peephole.store.files import INDEX, open_table, table_path
 from peephole.store.frame import Frame
 from peephole.store.lanes import Lanes, runs
-from peephole.store.manifest import FILE, Manifest, read_manifest
+from peephole.store.live import LiveJournal
+from peephole.store.manifest import Manifest, read_manifest
+from peephole.store.opening import check_folder, is_live, sealed_folder
+from peephole.store.pack import unpack
 from peephole.store.schema import arrow_schema
 
 
-def open_capture(path: str | os.PathLike[str]) -> Capture:
-    """The capture at that path, sealed or not, folder or packed; CaptureError says why when it cannot be opened."""
+def open_capture(path: str | os.PathLike[str], progress: Progress | None = None) -> Capture:
+    """The capture at that path, sealed or not, folder or packed; CaptureError says why when it cannot be opened.
+
+    One that was left unsealed is sealed first, which `progress` may show.
+    """
     folder = Path(path)
     if not folder.exists():
         raise CaptureError(f"There is no capture at {folder}.")
+    if folder.is_file():
+        unpacked = unpack(folder)
+        return Capture(folder, unpacked, read_manifest(unpacked))
     if not folder.is_dir():
-        raise CaptureError(f"{folder} is no capture: it is no folder.")
-    if not (folder / FILE).exists():
-        raise CaptureError(f"{folder} is no capture: it has no {FILE}.")
-    return Capture(folder, read_manifest(folder))
+        raise CaptureError(f"{folder} is no capture: it is neither a folder nor a file.")
+    check_folder(folder)
+    if is_live(folder):
+        journal = LiveJournal(folder)
+        journal.advance()
+        tables, manifest = journal.snapshot()
+        return Capture(folder, tables, manifest, journal)
+    tables = sealed_folder(folder, progress)
+    return Capture(folder, tables, read_manifest(tables))
 
 
 class Capture:
     """Reads the tables of one capture. Row numbers are positions in a table's order."""
 
-    def __init__(self, path: Path, manifest: Manifest) -> None:
+    def __init__(self, path: Path, folder: Path, manifest: Manifest, journal: LiveJournal | None = None) -> None:
         self.path = path
         self.manifest = manifest
+        self._folder = folder
+        self._journal = journal
         self._files: dict[str, pq.ParquetFile] = {}
         self._lanes: Lanes | None = None
         self._segments: dict[str, Any] | None = None
         self._first_rows: dict[str, np.ndarray[Any, np.dtype[np.int64]]] = {}
+        for table in TABLES:
+            if self.manifest.tables.get(table, 0) > 0 and not table_path(folder, table).exists():
+                raise CaptureError(f"{path} is incomplete: the table {table}.parquet is missing.")
 
     @property
     def name(self) -> str:
         """What the user calls it."""
-        return self.manifest.name or self.path.name.removesuffix(".peep")
+        return self.manifest.name or self.path.name.removesuffix(".zip").removesuffix(".peep")
 
     @property
     def live(self) -> bool:
         """Whether its program still writes."""
-        return False
+        return self._journal is not None
 
     def refresh(self) -> bool:
-        """Picks up what is new in a live capture; True when there was something."""
-        return False
+        """Picks up what is new in a live capture; True when rows have changed. Cheap when called too often."""
+        journal = self._journal
+        if journal is None or not journal.due():
+            return False
+        if not journal.alive():
+            self._switch(sealed_folder(self.path), None)
+            journal.close()
+            return True
+        if not journal.advance():
+            return False
+        folder, manifest = journal.snapshot()
+        self._switch(folder, manifest)
+        return True
+
+    def _switch(self, folder: Path, manifest: Manifest | None) -> None:
+        self._forget()
+        self._folder = folder
+        if manifest is None:
+            manifest = read_manifest(folder)
+            self._journal = None
+        self.manifest = manifest
+
+    def _forget(self) -> None:
+        for file in self._files.values():
+            file.close()
+        self._files = {}
+        self._lanes = None
+        self._segments = None
+        self._first_rows = {}
 
     def count(self, table: str) -> int:
         """How many rows a table has."""
@@ -64,7 +111,7 @@ class Capture:
 
     def file(self, table: str) -> Path:
         """The Parquet file of a table, for readers that take files."""
-        return table_path(self.path, table)
+        return table_path(self._folder, table)
 
     def read(self, table: str, columns: Sequence[str] | None = None, rows: slice | None = None) -> Frame:
         """Columns of a table, all rows or a range of them."""
@@ -133,13 +180,13 @@ class Capture:
 
     def close(self) -> None:
         """Lets go of the files."""
-        for file in self._files.values():
-            file.close()
-        self._files.clear()
+        self._forget()
+        if self._journal is not None:
+            self._journal.close()
 
     def _file(self, table: str) -> pq.ParquetFile:
         if table not in self._files:
-            self._files[table] = open_table(self.path, table)
+            self._files[table] = open_table(self._folder, table)
         return self._files[table]
 
     def _empty(self, table: str, names: list[str]) -> pa.Table:
@@ -164,7 +211,7 @@ class Capture:
 
     def _lane_segments(self) -> dict[str, Any]:
         if self._segments is None:
-            path = self.path / INDEX / "lanes.parquet"
+            path = self._folder / INDEX / "lanes.parquet"
             try:
                 data = pq.read_table(path)
             except (pa.ArrowException, OSError) as error:

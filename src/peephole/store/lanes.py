@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+MAX_DEPTH: Final = 32_000
+"""Rows of one track; the depth is an i16."""
+_COMPILE_FROM: Final = 300_000
+"""Slices from which compiled code is worth loading numba for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +36,13 @@ class Lanes:
 
     def find(self, track: int, depth: int) -> int:
         """The entry's number, or -1."""
-        low, high = np.searchsorted(self.track, track, "left"), np.searchsorted(self.track, track, "right")
-        at = int(low + np.searchsorted(self.depth[low:high], depth))
-        return at if at < high and self.depth[at] == depth else -1
+        own = self.of_track(track)
+        at = own.start + int(np.searchsorted(self.depth[own], depth))
+        return at if at < own.stop and self.depth[at] == depth else -1
 
     def of_track(self, track: int) -> slice:
         """The entries of a track."""
         return slice(int(np.searchsorted(self.track, track, "left")), int(np.searchsorted(self.track, track, "right")))
-
-
-def empty_lanes() -> Lanes:
-    """Lanes of a capture without slices."""
-    zero = np.zeros(0, np.int64)
-    return Lanes(np.zeros(0, np.int32), np.zeros(0, np.int16), zero, zero, zero, zero)
 
 
 def runs(*keys: NDArray[Any]) -> Ints:
@@ -56,26 +57,50 @@ def runs(*keys: NDArray[Any]) -> Ints:
     return np.append(np.flatnonzero(change), rows).astype(np.int64)
 
 
-def overlaps(start: Ints, dur: Ints) -> bool:
-    """Whether slices of one lane, sorted by start, overlap."""
-    return len(start) > 1 and bool(np.any(start[1:] < start[:-1] + dur[:-1]))
+def overlapping(start: Ints, dur: Ints) -> NDArray[np.bool_]:
+    """For each slice but the first of rows sorted by start: whether it begins before its predecessor ends."""
+    return start[1:] < start[:-1] + dur[:-1]
 
 
 def sublanes(start: Ints, dur: Ints) -> NDArray[np.int32]:
-    """First-fit rows for slices sorted by (start, longest first): each gets the first row that is free by then."""
-    return _first_fit(start, dur)
+    """First-fit rows for slices sorted by (start, longest first): each gets the lowest row that is free by then.
 
-
-def _first_fit(start: Ints, dur: Ints) -> NDArray[np.int32]:
-    rows = np.zeros(len(start), np.int32)
-    ends: list[int] = []
-    for i, (begin, length) in enumerate(zip(start.tolist(), dur.tolist(), strict=True)):
-        for row, end in enumerate(ends):
-            if end <= begin:
-                ends[row] = begin + length
-                rows[i] = row
-                break
-        else:
-            rows[i] = len(ends)
-            ends.append(begin + length)
+    Nested slices come out as their nesting, others beside each other.
+    """
+    ends = start + dur
+    if len(start) >= _COMPILE_FROM:
+        rows: NDArray[np.int32] = _compiled()(start, ends)
+    else:
+        rows = np.array(_first_fit(start.tolist(), ends.tolist()), np.int32)
     return rows
+
+
+def _first_fit(start: Any, end: Any) -> Any:
+    rows = [0] * len(start)
+    busy = [(end[0], 0)]
+    free = [0]
+    free.pop()
+    used = 1
+    for i in range(1, len(start)):
+        while busy and busy[0][0] <= start[i]:
+            heapq.heappush(free, heapq.heappop(busy)[1])
+        if free:
+            row = heapq.heappop(free)
+        else:
+            row = used
+            used += 1
+        rows[i] = row
+        heapq.heappush(busy, (end[i], row))
+    return rows
+
+
+@cache
+def _compiled() -> Callable[[Ints, Ints], NDArray[np.int32]]:
+    import numba
+
+    inner = numba.njit(nogil=True)(_first_fit)
+
+    def first_fit(start: Ints, end: Ints) -> NDArray[np.int32]:
+        return np.array(inner(start, end), np.int32)
+
+    return first_fit

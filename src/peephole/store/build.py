@@ -1,0 +1,185 @@
+"""Builder: rows of any table in, a folder of sealed tables out. The engine of CaptureWriter and of sealing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from peephole.model.sink import Strings
+from peephole.model.tables import SLICES, TABLES
+from peephole.store.files import INDEX, open_writer, table_path
+from peephole.store.interner import Interner
+from peephole.store.manifest import Manifest
+from peephole.store.resolve import resolve
+from peephole.store.schema import arrow_schema, arrow_table, length_of, numbers
+from peephole.store.slicetable import SliceTable
+from peephole.store.spool import RECORD, SliceSpool
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) slices."""
+_FURTHEST: Final = 1 << 61
+"""Times and durations beyond 73 years either way are damage."""
+_NUMBERS: Final = {name: SLICES.column(name) for name in ("track", "depth", "start", "dur", "correlation", "context")}
+
+
+class Builder:
+    """Takes rows and, at `finish`, leaves all tables in the folder, sorted."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self.names = Interner()
+        self.spool = SliceSpool(folder)
+        self._parts: dict[str, list[pa.Table]] = {name: [] for name in TABLES}
+        self._frees: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+
+    def append(self, table: str, columns: Mapping[str, Any]) -> None:
+        """Adds rows; a column that is left out gets its default."""
+        if table == "slices":
+            self._slices(columns)
+            return
+        part = arrow_table(TABLES[table], columns)
+        if part.num_rows:
+            self._parts[table].append(part)
+
+    def _slices(self, columns: Mapping[str, Any]) -> None:
+        for name in columns:
+            SLICES.column(name)
+        rows = length_of(columns)
+        if rows == 0:
+            return
+        records = np.zeros(rows, RECORD)
+        records["name"] = -1
+        for name, column in _NUMBERS.items():
+            if name in columns and name != "context":
+                values = numbers(column, columns[name])
+                records[name] = values
+        if "name" in columns:
+            records["name"] = self.names.numbers(columns["name"])
+        context = numbers(_NUMBERS["context"], columns["context"]) if "context" in columns else None
+        self.records(records, context, columns.get("args"))
+
+    def records(self, records: NDArray[Any], context: NDArray[np.int64] | None, args: Any) -> None:
+        """Adds slices as spool records; `context` and `args` of each row, or None for none at all."""
+        self._mend(records)
+        texts = _texts(args)
+        has = np.zeros(len(records), np.bool_)
+        if context is not None:
+            has |= context != -1
+        if texts is not None:
+            has |= np.fromiter((t is not None for t in texts), np.bool_, len(texts))
+        at = np.flatnonzero(has)
+        if len(at):
+            own = np.full(len(at), -1, np.int64) if context is None else context[at]
+            some = None if texts is None else [texts[i] for i in at.tolist()]
+            records["extra"][at] = self.spool.extras.append(own, some)
+        self.spool.append(records)
+
+    def frees(self, buffers: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+        """Adds when buffers were freed, whose rows may come earlier or later."""
+        self._frees.append((buffers, times))
+
+    def _mend(self, records: NDArray[Any]) -> None:
+        dur, start, depth = records["dur"], records["start"], records["depth"]
+        if len(dur) == 0:
+            return
+        if dur.min() < 0 or dur.max() > _FURTHEST:
+            wrong = (dur < 0) | (dur > _FURTHEST)
+            self.manifest.problem("slices with an impossible duration, shown without length", int(wrong.sum()))
+            dur[wrong] = 0
+        if start.min() < -_FURTHEST or start.max() > _FURTHEST:
+            wrong = (start < -_FURTHEST) | (start > _FURTHEST)
+            self.manifest.problem("slices at an impossible time, moved to the nearest possible one", int(wrong.sum()))
+            np.clip(start, -_FURTHEST, _FURTHEST, out=start)
+        if depth.min() < 0:
+            depth[depth < 0] = 0
+
+    def finish(
+        self,
+        progress: Progress | None = None,
+        folder: Path | None = None,
+        owners: Sequence[tuple[int, int]] | None = None,
+    ) -> None:
+        """Writes every table and the indexes. `owners`, process and number of every track, asks for `resolve` first.
+
+        More rows may be added and all be written to another folder afterwards.
+        """
+        target = self.folder if folder is None else folder
+        (target / INDEX).mkdir(exist_ok=True)
+        tables = {name: self._table(name) for name in TABLES if name != "slices"}
+        if owners is not None:
+            resolve(tables, self._frees, owners, self.manifest)
+        for name in list(tables):
+            self._write(target, name, tables.pop(name))
+        with SliceTable(target, self.names.values, self.manifest) as table:
+            table.write(self.spool, progress)
+
+    def _table(self, name: str) -> pa.Table:
+        parts = self._parts[name]
+        if len(parts) > 1:
+            self._parts[name] = parts = [pa.concat_tables(parts).unify_dictionaries().combine_chunks()]
+        return parts[0] if parts else arrow_schema(TABLES[name]).empty_table()
+
+    def close(self) -> None:
+        """Lets go of temporary files."""
+        self.spool.close()
+
+    def _write(self, folder: Path, name: str, data: pa.Table) -> None:
+        table = TABLES[name]
+        with open_writer(table_path(folder, name), table) as writer:
+            if data.num_rows:
+                data = _sorted(data.unify_dictionaries().combine_chunks(), table.order)
+                _write_bounded(writer, data)
+        self.manifest.tables[name] = data.num_rows
+
+
+def _texts(args: Any) -> list[str | None] | None:
+    if args is None:
+        return None
+    if isinstance(args, Strings):
+        codes = np.asarray(args.codes)
+        if len(codes) == 0 or codes.max() < 0:
+            return None
+        values = args.values
+        return [values[c] if 0 <= c < len(values) else None for c in codes.tolist()]
+    texts = list(args)
+    return texts if any(t is not None for t in texts) else None
+
+
+def _write_bounded(writer: pq.ParquetWriter, data: pa.Table) -> None:
+    """Row groups of at most 64 MiB, so that one long artifact does not make its neighbours expensive to read."""
+    each = max(1, data.nbytes // max(1, data.num_rows))
+    writer.write_table(data, row_group_size=min(1 << 17, max(16, (64 << 20) // each)))
+
+
+def _sorted(data: pa.Table, order: tuple[str, ...]) -> pa.Table:
+    keys = []
+    for name in order:
+        column = data.column(name).combine_chunks()
+        if pa.types.is_dictionary(column.type):
+            # by text, not by the number that it happens to have
+            rank = np.empty(len(column.dictionary) + 1, np.int64)
+            rank[-1] = -1
+            rank[np.argsort(np.array(column.dictionary.to_pylist(), object), kind="stable")] = np.arange(len(rank) - 1)
+            keys.append(rank[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
+        else:
+            keys.append(column.to_numpy())
+    if _in_order(keys):
+        return data
+    return data.take(pa.array(np.lexsort(keys[::-1])))
+
+
+def _in_order(keys: list[NDArray[Any]]) -> bool:
+    """Whether rows are sorted already: the usual case, and cheaper to see than to sort."""
+    equal = np.ones(max(0, len(keys[0]) - 1), np.bool_)
+    for key in keys:
+        if np.any(equal & (key[1:] < key[:-1])):
+            return False
+        equal &= key[1:] == key[:-1]
+    return True

@@ -1,0 +1,87 @@
+"""Finds out what lies at a path and makes its tables readable: sealed, unsealed, live, packed, read-only."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from peephole.errors import CaptureError, PeepholeError
+from peephole.store.build import Progress
+from peephole.store.manifest import FILE, Manifest, read_manifest
+from peephole.store.processes import read_process
+from peephole.store.seal import build_tables, clean_up, first_manifest, has_journal, is_sealed, seal
+
+
+def cache_folder() -> Path:
+    """Where derived data may be kept: `peephole` in the user's cache folder."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "peephole"
+
+
+def check_folder(folder: Path) -> None:
+    """CaptureError with the reason when the folder is no capture."""
+    if not (folder / FILE).exists() and not has_journal(folder):
+        raise CaptureError(f"{folder} is no capture: it has neither a {FILE} nor a journal.")
+    if (folder / FILE).exists() and read_manifest(folder).state != "sealed" and not has_journal(folder):
+        raise CaptureError(f"{folder} was never sealed and its journal is gone: there is nothing to show.")
+
+
+def is_live(folder: Path) -> bool:
+    """Whether a process that writes into this capture still runs."""
+    if is_sealed(folder) or not has_journal(folder):
+        return False
+    scratch = Manifest()
+    with contextlib.suppress(OSError):
+        for path in (folder / "journal").iterdir():
+            if path.is_dir() and read_process(path, 0, scratch).alive():
+                return True
+    return False
+
+
+def sealed_folder(folder: Path, progress: Progress | None = None) -> Path:
+    """The folder that holds the capture's tables: itself, or a copy in the cache where it cannot be written."""
+    if is_sealed(folder):
+        if has_journal(folder):
+            clean_up(folder)
+        return folder
+    if os.access(folder, os.W_OK | os.X_OK):
+        return seal(folder, progress)
+    return _sealed_elsewhere(folder, progress)
+
+
+def _sealed_elsewhere(folder: Path, progress: Progress | None) -> Path:
+    state = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape"))
+    for path in sorted(_files(folder / "journal")):
+        with contextlib.suppress(OSError):
+            status = path.stat()
+            state.update(f"{path.name} {status.st_size} {status.st_mtime_ns}\n".encode())
+    target = cache_folder() / "sealed" / f"{state.hexdigest()[:32]}.peep"
+    if (target / FILE).exists():
+        return target
+    work = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        manifest = first_manifest(folder)
+        build_tables(folder, work, manifest, progress)
+        manifest.state = "sealed"
+        manifest.write(work)
+        with contextlib.suppress(OSError):  # another one was quicker: its copy is as good
+            work.rename(target)
+    except OSError as error:
+        raise PeepholeError(
+            f"{folder} is not sealed and neither it nor {target.parent} can be written: {error.strerror or error}."
+        ) from None
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return target
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for root, _, names in os.walk(folder):
+        for name in names:
+            yield Path(root) / name

@@ -1,0 +1,156 @@
+"""Segments of a journal: finds them, checks them and splits them into slices and records. Damage is counted."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.model.journal import HEADER, INLINE, KIND_END, KIND_PAD, KIND_SLICE, MAGIC, SLOT
+from peephole.model.tables import FORMAT_VERSION
+
+Problem = Callable[[str, int, str], None]
+"""Called with reason, count and example."""
+
+SLICE: Final = np.dtype(
+    [
+        ("start", "<i8"),
+        ("dur", "<i8"),
+        ("name", "<u4"),
+        ("correlation", "<u4"),
+        ("track", "<u4"),
+        ("depth", "<u2"),
+        ("flags", "u1"),
+        ("kind", "u1"),
+    ]
+)
+"""`model.journal.SLICE` as numpy sees it."""
+LARGEST: Final = 2 << 30
+"""Bytes of one segment that we are willing to read."""
+_FILE = re.compile(r"t(\d{1,9})\.(\d{1,9})\.seg")
+
+
+@dataclass(slots=True)
+class Split:
+    """What a stretch of a segment holds. Positions are slots within `data`."""
+
+    data: bytes
+    slices: NDArray[Any]
+    slice_at: NDArray[np.int64]
+    record_at: list[int]
+    record_kind: list[int]
+    record_length: list[int]
+    end: int
+    """The slot to go on from when the segment grows."""
+
+    def payload(self, record: int) -> bytes:
+        """The bytes of a record."""
+        at = self.record_at[record] * SLOT
+        length = self.record_length[record]
+        if length <= INLINE:
+            return self.data[at + 4 : at + 4 + length]
+        return self.data[at + 4 : at + 4 + INLINE] + self.data[at + SLOT : at + SLOT + length - INLINE]
+
+
+def list_segments(folder: Path) -> dict[int, list[tuple[int, Path]]]:
+    """The segments of a process by thread, each thread's in order."""
+    found: dict[int, list[tuple[int, Path]]] = {}
+    for path in folder.iterdir():
+        match = _FILE.fullmatch(path.name)
+        if match:
+            found.setdefault(int(match[1]), []).append((int(match[2]), path))
+    return {thread: sorted(found[thread]) for thread in sorted(found)}
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A segment's header; `used` is 0 while it is being written."""
+
+    used: int
+    crc: int
+    dropped: int
+
+
+def read_header(head: bytes) -> Header | None:
+    """The header, or None when these bytes are no segment of a journal that we can read."""
+    if len(head) < HEADER.size:
+        return None
+    magic, version, _, _, _, used, crc, dropped = HEADER.unpack(head[: HEADER.size])
+    return None if magic != MAGIC or version > FORMAT_VERSION else Header(used, crc, dropped)
+
+
+def is_whole(data: bytes, header: Header) -> bool:
+    """Whether a closed segment has all its slots and their checksum is right. `data` begins behind the header."""
+    return len(data) >= header.used * SLOT and zlib.crc32(memoryview(data)[: header.used * SLOT]) == header.crc
+
+
+def split(data: bytes, closed: bool, problem: Problem, where: str) -> Split:
+    """The slices and records in `data`, which begins at a record.
+
+    An open segment ends at the first slot without a kind. In a closed one such a slot is a record that was begun and
+    never finished: it is counted and skipped.
+    """
+    slots = len(data) // SLOT
+    table = np.frombuffer(data, np.uint8, slots * SLOT).reshape(slots, SLOT)
+    kinds = table[:, SLOT - 1]
+    odd = np.flatnonzero(kinds != KIND_SLICE)
+    if len(odd) == 0:
+        return Split(data, np.frombuffer(data, SLICE, slots), np.arange(slots), [], [], [], slots)
+    lengths = np.ascontiguousarray(table[odd, :4]).view("<u4")[:, 0].astype(np.int64)
+    sizes = np.where(lengths <= INLINE, 1, 1 + (lengths - INLINE + SLOT - 1) // SLOT)
+    is_record = np.ones(slots, np.bool_)
+    at, kind, length, end = _walk(
+        odd.tolist(), kinds[odd].tolist(), lengths.tolist(), sizes.tolist(), slots, closed, is_record, problem, where
+    )
+    slice_at = np.flatnonzero((kinds[:end] == KIND_SLICE) & is_record[:end])
+    return Split(data, np.frombuffer(data, SLICE, slots)[slice_at], slice_at, at, kind, length, end)
+
+
+def _walk(
+    odd: list[int],
+    kinds: list[int],
+    lengths: list[int],
+    sizes: list[int],
+    slots: int,
+    closed: bool,
+    is_record: NDArray[np.bool_],
+    problem: Problem,
+    where: str,
+) -> tuple[list[int], list[int], list[int], int]:
+    """Goes from record to record over the slots that are no slices; what a record goes on in is no record itself."""
+    at: list[int] = []
+    kind: list[int] = []
+    length: list[int] = []
+    i = 0
+    while i < len(odd):
+        slot = odd[i]
+        own = kinds[i]
+        if own == KIND_END:
+            if not closed:
+                return at, kind, length, slot
+            problem("journal records that were begun and never finished", 1, where)
+            while i < len(odd) and kinds[i] == KIND_END:
+                i += 1
+            continue
+        if own == KIND_PAD:
+            return at, kind, length, slots
+        size = sizes[i]
+        if slot + size > slots:
+            problem("journal records that go beyond their segment", 1, where)
+            return at, kind, length, slot
+        at.append(slot)
+        kind.append(own)
+        length.append(lengths[i])
+        if size == 1:
+            i += 1
+        else:
+            is_record[slot + 1 : slot + size] = False
+            i = bisect_left(odd, slot + size, i + 1, min(len(odd), i + size + 1))
+    return at, kind, length, slots

@@ -1,0 +1,213 @@
+"""Writes slices.parquet and its lane index out of a spool: sorted, laid out on lanes, in bounded memory."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from peephole.model.tables import SLICES
+from peephole.store.files import INDEX, LANES_SCHEMA, ROW_GROUP, open_writer, table_path
+from peephole.store.lanes import MAX_DEPTH, overlapping, runs, sublanes
+from peephole.store.manifest import Manifest
+from peephole.store.schema import arrow_schema
+from peephole.store.spool import Part, Records, SliceSpool, lane_keys
+
+_WHOLE_DICTIONARY: Final = 20_000
+"""With more names than this a row group gets a dictionary of its own names alone."""
+
+
+class SliceTable:
+    """Writes one slices.parquet. Parquet is coded in a second thread while the next part is sorted."""
+
+    def __init__(self, folder: Path, names: list[str], manifest: Manifest) -> None:
+        self._folder = folder
+        self._manifest = manifest
+        self._names = pa.array(names, pa.string())
+        self._rows = 0
+        self._segments: list[list[NDArray[Any]]] = []
+        self._shift: dict[int, int] = {}
+        self._squeezed = 0
+        self._queue: queue.Queue[pa.Table | None] = queue.Queue(maxsize=1)
+        self._error: BaseException | None = None
+        self._writer = open_writer(table_path(folder, "slices"), SLICES)
+        self._thread = threading.Thread(target=self._encode, name="peephole-seal", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._queue.put(None)
+        self._thread.join()
+        self._writer.close()
+        if kind is None and self._error is not None:
+            raise self._error
+
+    def _encode(self) -> None:
+        while (data := self._queue.get()) is not None:
+            if self._error is None:
+                try:
+                    self._writer.write_table(data, row_group_size=ROW_GROUP)
+                except BaseException as error:  # handed to the thread that waits for it
+                    self._error = error
+
+    def write(self, spool: SliceSpool, progress: Callable[[int, int], None] | None = None) -> None:
+        """Writes all slices of the spool and the lane index."""
+        for records in self._laid_out(spool):
+            self._emit(records, spool)
+            if progress is not None:
+                progress(self._rows, spool.rows)
+            if self._error is not None:
+                raise self._error
+        self._manifest.tables["slices"] = self._rows
+        if self._squeezed:
+            reason = "slices that overlap more than 32,000 others of their track, cut short"
+            self._manifest.problem(reason, self._squeezed)
+        columns = [np.concatenate(c) for c in zip(*self._segments, strict=True)] if self._segments else None
+        lanes = LANES_SCHEMA.empty_table() if columns is None else pa.table(columns, schema=LANES_SCHEMA)
+        pq.write_table(lanes, self._folder / INDEX / "lanes.parquet", compression="zstd")
+
+    def _laid_out(self, spool: SliceSpool) -> Iterator[Records]:
+        pieces: list[Part] = []
+        for part in spool.parts():
+            if part.begin is not None:
+                if pieces and pieces[-1].low != part.low:
+                    yield from self._large_lane(spool, pieces)
+                    pieces = []
+                pieces.append(part)
+                continue
+            if pieces:
+                yield from self._large_lane(spool, pieces)
+                pieces = []
+            yield self._lay_out(self._ended(spool.read(part)))
+        if pieces:
+            yield from self._large_lane(spool, pieces)
+
+    def _large_lane(self, spool: SliceSpool, pieces: list[Part]) -> Iterator[Records]:
+        """A lane in pieces when its slices don't overlap, else as a whole: rows then depend on all before."""
+        end = -(1 << 62)
+        for part in pieces:
+            records = self._ended(spool.read(part))
+            start, dur = np.ascontiguousarray(records["start"]), np.ascontiguousarray(records["dur"])
+            if len(start) and (start[0] < end or overlapping(start, dur).any()):
+                yield self._lay_out(self._ended(spool.read(Part(part.low, part.high))))
+                return
+            end = int(start[-1] + dur[-1]) if len(start) else end
+        for part in pieces:
+            yield self._lay_out(self._ended(spool.read(part)))
+
+    def _ended(self, records: Records) -> Records:
+        """Without the open slices of which a later row says when they ended; of several open ones the longest."""
+        is_open = records["open"] > 0
+        if not is_open.any():
+            return records
+        bounds = runs(records["track"], records["depth"], records["start"])
+        group = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        closed = np.zeros(len(bounds) - 1, np.bool_)
+        closed[group[~is_open]] = True
+        # within a group rows are sorted by duration
+        last = np.zeros(len(records), np.bool_)
+        last[bounds[1:] - 1] = True
+        return records[~is_open | (last & ~closed[group])]
+
+    def _lay_out(self, records: Records) -> Records:
+        """Depths such that slices of a lane never overlap: as recorded where possible, else on sub-lanes."""
+        track = records["track"]
+        keys = lane_keys(track, records["depth"])
+        start, dur = np.ascontiguousarray(records["start"]), np.ascontiguousarray(records["dur"])
+        wrong = overlapping(start, dur) & (keys[1:] == keys[:-1])
+        bounds = runs(keys)
+        bad = set(np.unique(np.searchsorted(bounds, np.flatnonzero(wrong), "right") - 1).tolist())
+        if not bad and not any(np.any(track == number) for number in self._shift):
+            return records
+        changed = False
+        for lane in range(len(bounds) - 1):
+            a, b = int(bounds[lane]), int(bounds[lane + 1])
+            number = int(track[a])
+            shift = self._shift.get(number, 0)
+            if lane in bad:
+                order = np.lexsort((-dur[a:b], start[a:b]))
+                records[a:b] = records[a:b][order]
+                rows = sublanes(start[a:b][order], dur[a:b][order])
+                # deeper lanes of the track move down by as many rows as this one needs more
+                self._shift = {number: shift + int(rows.max())}
+                records["depth"][a:b] = np.minimum(records["depth"][a:b].astype(np.int64) + rows + shift, MAX_DEPTH)
+                changed = True
+            elif shift:
+                records["depth"][a:b] = np.minimum(records["depth"][a:b].astype(np.int64) + shift, MAX_DEPTH)
+        if changed:
+            keys = lane_keys(records["track"], records["depth"])
+            records = records[np.lexsort((records["dur"], records["start"], keys))]
+        self._squeeze(records)
+        return records
+
+    def _squeeze(self, records: Records) -> None:
+        deep = np.flatnonzero(records["depth"] == MAX_DEPTH)
+        if len(deep) < 2:
+            return
+        a, b = deep[:-1], deep[1:]
+        room = records["start"][b] - records["start"][a]
+        cut = (records["track"][a] == records["track"][b]) & (records["dur"][a] > room)
+        records["dur"][a[cut]] = room[cut]
+        self._squeezed += int(cut.sum())
+
+    def _emit(self, records: Records, spool: SliceSpool) -> None:
+        if not len(records):
+            return
+        track, depth = np.ascontiguousarray(records["track"]), np.ascontiguousarray(records["depth"])
+        start, dur = np.ascontiguousarray(records["start"]), np.ascontiguousarray(records["dur"])
+        context, args = spool.extras.take(records["extra"])
+        args = _with_open(args, records["open"])
+        columns = {
+            "track": pa.array(track),
+            "depth": pa.array(depth),
+            "start": pa.array(start),
+            "dur": pa.array(dur),
+            "name": self._dictionary(np.ascontiguousarray(records["name"])),
+            "context": pa.array(context),
+            "correlation": pa.array(np.ascontiguousarray(records["correlation"])),
+            "args": pa.nulls(len(records), pa.large_string()) if args is None else pa.array(args, pa.large_string()),
+        }
+        schema = arrow_schema(SLICES)
+        self._queue.put(pa.table([columns[field.name] for field in schema], schema=schema))
+        bounds = runs(track, depth, np.arange(len(track)) // ROW_GROUP)
+        first, last = bounds[:-1], bounds[1:] - 1
+        self._segments.append(
+            [track[first], depth[first], first + self._rows, last - first + 1, start[first], start[last] + dur[last]]
+        )
+        self._rows += len(records)
+
+    def _dictionary(self, codes: NDArray[np.int32]) -> pa.Array:
+        names = self._names
+        mask = codes < 0
+        if len(names) > _WHOLE_DICTIONARY:
+            used, inverse = np.unique(np.where(mask, 0, codes), return_inverse=True)
+            names, codes = names.take(pa.array(used)), inverse.astype(np.int32)
+        null = bool(mask.any())
+        indices = pa.array(codes.astype(np.int32), mask=mask) if null else pa.array(codes.astype(np.int32, copy=False))
+        return pa.DictionaryArray.from_arrays(indices, names)
+
+
+def _with_open(args: list[str | None] | None, is_open: NDArray[np.int16]) -> list[str | None] | None:
+    """Args that say which slices had not ended."""
+    rows = np.flatnonzero(is_open).tolist()
+    if not rows:
+        return args
+    if args is None:
+        args = [None] * len(is_open)
+    for row in rows:
+        text = args[row]
+        rest = text.strip()[1:] if text is not None and text.strip().startswith("{") else "}"
+        args[row] = '{"open":true' + (rest if rest.strip() == "}" else "," + rest)
+    return args

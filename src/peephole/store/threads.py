@@ -1,0 +1,310 @@
+"""Reads one thread's series of segments: numbers its texts, makes ids global, hands rows to a Builder."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from peephole.model.journal import (
+    FLAG_OPEN,
+    KIND_ARGS,
+    KIND_FACTS,
+    KIND_FREE,
+    KIND_PROBLEM,
+    KIND_STRING,
+    NULL_LENGTH,
+    SLOT,
+    TABLE_KINDS,
+    fixed_columns,
+    record_format,
+    tail_columns,
+)
+from peephole.model.sink import Strings
+from peephole.model.tables import TABLES, Table
+from peephole.store.build import Builder
+from peephole.store.ids import TIMES, global_ids, is_id
+from peephole.store.processes import ProcessInfo, parse_object
+from peephole.store.segments import LARGEST, Split, is_whole, read_header, split
+from peephole.store.spool import RECORD
+from peephole.store.tracks import Tracks
+
+_TABLES: Final = {kind: TABLES[name] for name, kind in TABLE_KINDS.items()}
+_FORMATS: Final = {name: record_format(table) for name, table in TABLES.items()}
+_FLUSH: Final = 1 << 16
+_MAX_TRACK: Final = 1 << 22
+_I64: Final = struct.Struct("<q")
+_TWO: Final = struct.Struct("<qq")
+_U32: Final = struct.Struct("<I")
+LOST: Final = "(lost)"
+"""The name of a slice whose text was in a part of the journal that is gone."""
+
+
+class ThreadReader:
+    """Reads the segments of one thread in order; a segment that grew is read on from where it ended."""
+
+    def __init__(self, process: ProcessInfo, tracks: Tracks, builder: Builder) -> None:
+        self.process = process
+        self.tracks = tracks
+        self.builder = builder
+        self.texts: list[str] = []
+        self._codes = np.zeros(0, np.int32)
+        self._pending: tuple[int, str | None] | None = None
+        self._rows: dict[int, list[bytes]] = {}
+        self._frees: list[tuple[int, int]] = []
+        self._segment = -1
+        self._slot = 0
+        self._dropped = 0
+        self._done = False
+        self._gap = False
+
+    def _problem(self, reason: str, count: int = 1, example: str = "") -> None:
+        self.builder.manifest.problem(reason, count, example)
+
+    def read(self, number: int, path: Path) -> bool:
+        """Reads what is new in a segment; True when there was something."""
+        if number < self._segment or (number == self._segment and self._done):
+            return False
+        where = f"{path.parent.name}/{path.name}"
+        if number > self._segment:
+            if number > self._segment + 1:
+                self._problem("journal segments that are missing", number - self._segment - 1, where)
+                self._gap = True
+            self._segment, self._slot, self._dropped, self._done = number, 0, 0, False
+        try:
+            if path.stat().st_size > LARGEST:
+                raise OSError("it is too large")
+            with path.open("rb") as file:
+                header = read_header(file.read(SLOT))
+                file.seek(SLOT + self._slot * SLOT)
+                data = file.read()
+        except OSError as error:
+            self._problem("journal segments that cannot be read", 1, f"{where}: {error}")
+            self._done = True
+            return False
+        if header is None:
+            self._problem("journal segments that are none: wrong or missing header", 1, where)
+            self._done = self._gap = True
+            return False
+        closed = header.used > 0
+        damaged = False
+        if closed and self._slot == 0:
+            if len(data) < header.used * SLOT:
+                self._problem("journal segments that were cut short", 1, where)
+                closed = False
+            elif not is_whole(data, header):
+                self._problem("journal segments with a wrong checksum", 1, where)
+                damaged = True
+        if closed:
+            self._done = True
+            data = data[: max(0, header.used - self._slot) * SLOT]
+        if header.dropped > self._dropped:
+            lost = header.dropped - self._dropped
+            self._dropped = header.dropped
+            self.builder.manifest.dropped += lost
+            self._problem("events for which there was no room on the disk", lost, where)
+        found = split(data, closed, self._problem, where)
+        self._slot += found.end
+        if len(found.slice_at) or found.record_at:
+            self._take(found, where)
+            self._gap = self._gap or (damaged and _doubtful(found))
+            return True
+        return False
+
+    def _take(self, found: Split, where: str) -> None:
+        args_at: list[int] = []
+        args: list[tuple[int, str | None]] = []
+        for i, kind in enumerate(found.record_kind):
+            payload = found.payload(i)
+            if kind == KIND_STRING:
+                # behind a gap nobody knows the number of a text: a name that is missing beats a wrong one
+                if not self._gap:
+                    self.texts.append(payload.decode("utf-8", "backslashreplace"))
+            elif kind == KIND_ARGS:
+                if len(payload) >= 8:
+                    text = payload[8:].decode("utf-8", "backslashreplace") if len(payload) > 8 else None
+                    args_at.append(found.record_at[i])
+                    args.append((_I64.unpack_from(payload)[0], text))
+            elif kind in _TABLES:
+                self._rows.setdefault(kind, []).append(payload)
+                if len(self._rows[kind]) >= _FLUSH:
+                    self._flush_rows(kind)
+            elif kind == KIND_FREE:
+                if len(payload) >= 16:
+                    self._frees.append(_TWO.unpack_from(payload))
+            else:
+                self._other(kind, payload, where)
+        if len(found.slices):
+            self._slices(found, args_at, args)
+        elif args:
+            self._pending = args[-1]
+
+    def _other(self, kind: int, payload: bytes, where: str) -> None:
+        if kind == KIND_PROBLEM:
+            if len(payload) >= 8:
+                reason = payload[8:].decode("utf-8", "backslashreplace")
+                self._problem(reason, max(0, _I64.unpack_from(payload)[0]))
+        elif kind == KIND_FACTS:
+            facts = parse_object(payload)
+            if facts is None:
+                self._problem("facts of the manifest that are no JSON", 1, where)
+            else:
+                for reserved in ("format", "state", "tables", "clean", "problems", "processes"):
+                    facts.pop(reserved, None)
+                self.builder.manifest.describe(facts)
+        else:
+            self._problem("journal records of an unknown kind", 1, f"{where}: kind {kind}")
+
+    def _slices(self, found: Split, args_at: list[int], args: list[tuple[int, str | None]]) -> None:
+        rows = found.slices
+        records = np.zeros(len(rows), RECORD)
+        records["start"] = rows["start"]
+        if self.process.offset:
+            records["start"] += self.process.offset
+        records["dur"] = rows["dur"]
+        records["depth"] = np.minimum(rows["depth"], 0x7FFF)
+        correlation = rows["correlation"].astype(np.int64)
+        records["correlation"] = global_ids(correlation, self.process.ordinal, zero_is_none=True)
+        records["name"] = self._names(rows["name"])
+        records["open"] = rows["flags"] & FLAG_OPEN
+        context = None
+        texts: list[str | None] | None = None
+        if self._pending is not None:
+            args_at, args = [-1, *args_at], [self._pending, *args]
+            self._pending = None
+        if args:
+            context = np.full(len(rows), -1, np.int64)
+            texts = [None] * len(rows)
+            for row, (number, text) in zip(np.searchsorted(found.slice_at, args_at).tolist(), args, strict=True):
+                if row < len(rows):
+                    context[row] = number
+                    texts[row] = text
+                else:
+                    self._pending = (number, text)
+            context = global_ids(context, self.process.ordinal)
+        track = rows["track"].astype(np.int64)
+        good = track < _MAX_TRACK
+        if not good.all():
+            self._problem("slices on an impossible track", int((~good).sum()))
+            keep = np.flatnonzero(good)
+            records, track = records[keep], track[keep]
+            context = None if context is None else context[keep]
+            texts = None if texts is None else [texts[i] for i in keep.tolist()]
+        records["track"] = self.tracks.globals(self.process.ordinal, track)
+        self.builder.records(records, context, texts)
+
+    def _names(self, numbers: Any) -> Any:
+        """The Builder's numbers for this thread's."""
+        names = self.builder.names
+        if len(self._codes) <= len(self.texts):
+            known = len(self._codes)
+            new = [-1] if known == 0 else []
+            new += [names.number(t) for t in self.texts[max(0, known - 1) :]]
+            self._codes = np.concatenate([self._codes, np.array(new, np.int32)])
+        if len(numbers) and int(numbers.max()) >= len(self._codes):
+            gone = numbers >= len(self._codes)
+            self._problem("names that were in a lost part of the journal", int(gone.sum()))
+            return np.where(gone, names.number(LOST), self._codes[np.where(gone, 0, numbers)])
+        return self._codes[numbers]
+
+    def flush(self) -> None:
+        """Hands the rows over that are still here."""
+        for kind in list(self._rows):
+            self._flush_rows(kind)
+        if self._frees:
+            buffers = np.array([f[0] for f in self._frees], np.int64)
+            times = np.array([f[1] for f in self._frees], np.int64) + self.process.offset
+            self.builder.frees(global_ids(buffers, self.process.ordinal), times)
+            self._frees = []
+
+    def _flush_rows(self, kind: int) -> None:
+        table = _TABLES[kind]
+        payloads = self._rows.pop(kind)
+        fixed = _FORMATS[table.name]
+        columns = fixed_columns(table)
+        good = []
+        tails: dict[str, list[bytes | None]] = {column.name: [] for column in tail_columns(table)}
+        for payload in payloads:
+            own = _tails(payload, fixed.size, len(tails))
+            if own is None:
+                continue
+            good.append(payload[: fixed.size])
+            for values, value in zip(tails.values(), own, strict=True):
+                values.append(value)
+        if len(good) < len(payloads):
+            self._problem(f"rows of {table.name} that are damaged", len(payloads) - len(good))
+        if not good:
+            return
+        dtype = np.dtype([(c.name, _NUMPY[c.type]) for c in columns])
+        data = np.frombuffer(b"".join(good), dtype)
+        rows: dict[str, Any] = {}
+        for column in columns:
+            rows[column.name] = self._column(table, column.name, np.ascontiguousarray(data[column.name]))
+        for column in tail_columns(table):
+            rows[column.name] = self._tail(column.type, tails[column.name])
+        self.builder.append(table.name, rows)
+
+    def _column(self, table: Table, name: str, data: Any) -> Any:
+        column = table.column(name)
+        if column.type == "str":
+            used, inverse = np.unique(data, return_inverse=True)
+            known = [self.texts[n - 1] if 0 < n <= len(self.texts) else LOST for n in used.tolist()]
+            if len(used) and used[-1] > len(self.texts):
+                self._problem("names that were in a lost part of the journal", int((data > len(self.texts)).sum()))
+            codes = np.where(used[inverse] == 0, -1, inverse)
+            return Strings(codes, known)
+        if column.type == "bool":
+            return data != 0
+        if is_id(table, column):
+            return global_ids(data, self.process.ordinal, zero_is_none=column.default == 0)
+        if column.unit == "tracks.id" or (table.name == "tracks" and column.unit == "track"):
+            known_tracks = np.where(data >= _MAX_TRACK, -1, data)
+            return self.tracks.globals(self.process.ordinal, known_tracks)
+        if (table.name, name) in TIMES and self.process.offset:
+            return (
+                np.where(data == -1, -1, data + self.process.offset)
+                if column.default == -1
+                else data + self.process.offset
+            )
+        return data
+
+    def _tail(self, kind: str, values: list[bytes | None]) -> Any:
+        if kind == "ids":
+            sizes = np.fromiter((0 if v is None else len(v) // 8 for v in values), np.int64, len(values))
+            offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+            flat = b"".join(v[: len(v) // 8 * 8] for v in values if v is not None)
+            return offsets, global_ids(np.frombuffer(flat, "<i8"), self.process.ordinal)
+        if kind == "bytes":
+            return values
+        return [None if v is None else v.decode("utf-8", "backslashreplace") for v in values]
+
+
+_NUMPY: Final = {"bool": "u1", "i16": "<i2", "i32": "<i4", "i64": "<i8", "f64": "<f8", "str": "<u4"}
+
+
+def _doubtful(found: Split) -> bool:
+    """Whether a damaged segment may have had texts that are none any more."""
+    known = {KIND_STRING, KIND_ARGS, KIND_FREE, KIND_PROBLEM, KIND_FACTS, *_TABLES}
+    return found.end * SLOT < len(found.data) or any(kind not in known for kind in found.record_kind)
+
+
+def _tails(payload: bytes, at: int, count: int) -> list[bytes | None] | None:
+    """The columns behind the fixed ones, or None when the payload is damaged."""
+    if len(payload) < at:
+        return None
+    values: list[bytes | None] = []
+    for _ in range(count):
+        if at + 4 > len(payload):
+            return None
+        (length,) = _U32.unpack_from(payload, at)
+        at += 4
+        if length == NULL_LENGTH:
+            values.append(None)
+            continue
+        if at + length > len(payload):
+            return None
+        values.append(payload[at : at + length])
+        at += length
+    return values
