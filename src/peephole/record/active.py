@@ -6,8 +6,9 @@ import atexit
 import contextlib
 import os
 import sys
-from typing import Any
+from typing import Any, Final
 
+from peephole.record import process
 from peephole.record.recorder import Recorder
 
 recorder: Recorder | None = None
@@ -15,6 +16,10 @@ recorder: Recorder | None = None
 
 _hooked = False
 _multiprocessing_told = False
+_mine: tuple[int, str] | None = None
+
+_CHEAP_BYTES: Final = 8 << 20
+_SEAL: Final = "import sys; from pathlib import Path; from peephole.store.seal import seal; seal(Path(sys.argv[1]))"
 
 
 def start(path: str | os.PathLike[str]) -> Recorder:
@@ -28,6 +33,12 @@ def start(path: str | os.PathLike[str]) -> Recorder:
     return recorder
 
 
+def finish_here(path: str) -> None:
+    """Makes this process the one that seals the capture when it ends, if that is quick."""
+    global _mine  # noqa: PLW0603
+    _mine = (os.getpid(), path)
+
+
 def stop() -> None:
     """Ends the active recording, if there is one, and says on stderr when events were lost."""
     global recorder  # noqa: PLW0603
@@ -36,9 +47,38 @@ def stop() -> None:
         return
     lost = ending.close()
     recorder = None
-    if lost and sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):  # the program may have closed its stderr
-            print(f"peephole: {lost} events were lost: no room for {ending.path}", file=sys.stderr)
+    if lost:
+        _say(f"{lost} events were lost: no room for {ending.path}")
+    if _mine == (os.getpid(), ending.path):
+        _seal(ending.path)
+        if sys.stderr is not None and sys.stderr.isatty():
+            _say(f"recorded {ending.path}; open it with `peephole serve {ending.path}`")
+
+
+def _seal(path: str) -> None:
+    """Seals a small capture in a process of its own, so that this one loads no heavy library. Opening would too."""
+    size = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
+    if size > _CHEAP_BYTES or process.is_being_written(path):
+        return
+    import subprocess
+
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PEEPHOLE")}
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        subprocess.run(
+            [sys.executable, "-c", _SEAL, path],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=60,
+            check=False,
+        )
+
+
+def _say(sentence: str) -> None:
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):  # the program may have closed it
+            print(f"peephole: {sentence}", file=sys.stderr)
 
 
 def _at_exit() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -103,3 +104,34 @@ def _boot() -> str | None:
             return file.read().strip()
     except OSError:
         return None
+
+
+def is_being_written(capture: str) -> bool:
+    """Whether a process of this machine that has not ended yet writes into the capture."""
+    return any(not facts.get("clean") and _alive(facts) for facts in processes(capture))
+
+
+def processes(capture: str) -> list[dict[str, Any]]:
+    """What the capture's processes say about themselves; what cannot be read is left out."""
+    journal = os.path.join(capture, "journal")
+    found = []
+    for name in sorted(os.listdir(journal)) if os.path.isdir(journal) else ():
+        with contextlib.suppress(OSError, ValueError):
+            with open(os.path.join(journal, name, "process.json"), encoding="utf-8") as file:
+                facts = json.load(file)
+            if isinstance(facts, dict):
+                found.append(facts)
+    return found
+
+
+def _alive(facts: dict[str, Any]) -> bool:
+    pid = facts.get("pid")
+    if facts.get("boot") != _boot() or not isinstance(pid, int) or pid <= 0 or pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -8,6 +8,7 @@ import mmap
 import os
 import struct
 import threading
+import weakref
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
@@ -26,16 +27,17 @@ _STICKY = frozenset(("tracks", "contexts"))
 class Slot:
     """What a thread holds of the recorder; gives its writer back when the thread ends."""
 
-    __slots__ = ("recorder", "stack", "track", "writer")
+    __slots__ = ("generation", "lane", "recorder", "writer")
 
     def __init__(self, recorder: Recorder, writer: Writer) -> None:
         self.recorder = recorder
+        self.generation = recorder.generation
         self.writer = writer
-        self.track = NONE
-        self.stack: list[Any] | None = None
+        self.lane: Any = None
+        """The thread's lane, see lanes.py. It must not point back, so that the slot goes with its thread."""
 
     def __del__(self) -> None:
-        self.recorder._give_back(self.writer)
+        self.recorder._give_back(self)
 
 
 class Recorder:
@@ -53,6 +55,14 @@ class Recorder:
         """Grows with every fork: what a child inherited from an earlier one is its parent's to write."""
         self.closed = False
         self.local = threading.local()
+        """Each thread's `slot`."""
+        self.lanes: weakref.WeakSet[Any] = weakref.WeakSet()
+        """The lanes with spans that may be open when the recording stops."""
+        self.nodes: Any = None
+        """The nodes seen, see nodes.py."""
+        self.default_context: Any = None
+        self.default_step: Any = None
+        """Where rewrites outside any context or step go, see rewrites.py."""
         self._lock = threading.RLock()
         self._writers: list[Writer] = []
         self._free_writers: list[Writer] = []
@@ -64,7 +74,7 @@ class Recorder:
         self._unwritten: list[tuple[str, dict[str, Any]]] = []
         self._next_track = itertools.count()
         self._next_correlation = itertools.count(1)
-        self._next_id = itertools.count(1)
+        self._next_id = itertools.count(1 << 32)  # a source may number its own from 0
         self._exit_callbacks: list[Callable[[], object]] = []
         self._fork_callbacks: list[Callable[[], object]] = []
 
@@ -201,6 +211,7 @@ class Recorder:
                 callback()
             except Exception as error:  # a source's clean-up may fail in any way; the journal closes all the same
                 self.problem(f"{getattr(callback, '__qualname__', 'a callback')} at exit: {error!r}")
+        self._write_open_spans()
         own = self.local.slot.writer if hasattr(self.local, "slot") else None
         self.closed = True
         with self._lock:
@@ -219,6 +230,7 @@ class Recorder:
         self._folder = None
         self._exit_callbacks = list(self._exit_callbacks)
         self.local = threading.local()
+        self.lanes = weakref.WeakSet()
         self._unwritten = [("tracks", {**row, "process": os.getpid()}) for row in self._tracks.values()]
         for callback in self._fork_callbacks:
             try:
@@ -235,6 +247,12 @@ class Recorder:
                 process.write_json(os.path.join(folder, "process.json"), self._process)
                 self._folder = folder
             return self._folder
+
+    def _write_open_spans(self) -> None:
+        now = perf_counter_ns()
+        for lane in list(self.lanes):
+            for span in list(lane.stack)[1:]:
+                span.write_open(now)
 
     def _finish_process(self) -> None:
         if self._folder is None:
@@ -258,10 +276,10 @@ class Recorder:
             self._writers.append(writer)
             return writer
 
-    def _give_back(self, writer: Writer) -> None:
+    def _give_back(self, slot: Slot) -> None:
         # a program may start a thread per request: the next one goes on in the same segments
-        if writer in self._writers and not self.closed:
-            self._free_writers.append(writer)
+        if slot.generation == self.generation and not self.closed:
+            self._free_writers.append(slot.writer)
 
     def _write_left_over(self) -> None:
         while self._unwritten:

@@ -1,0 +1,90 @@
+"""Where a capture goes: a name that the user gave, or one made of the program's name and the time."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from peephole.errors import PeepholeError
+from peephole.model.folder import SUFFIX, captures_folder, safe_name
+from peephole.record import process
+
+
+def begin_capture(name: str | os.PathLike[str] | None, program: str, argv: list[str]) -> str:
+    """The path of a capture that was just made, ready for recorders; PeepholeError when it cannot be."""
+    if name is None:
+        return _begin_default(program, argv)
+    path = named(os.fspath(name))
+    _make_way(path)
+    try:
+        process.start_capture(path, program, argv)
+    except OSError as error:
+        raise _refused(path, error) from None
+    return path
+
+
+def named(name: str) -> str:
+    """The path that a user's name for a capture means. PeepholeError for a name that no file should have."""
+    if any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in name):
+        raise PeepholeError(f"The name {name!r} has control characters; give the capture another one.")
+    base = os.path.basename(name)
+    if base.removesuffix(SUFFIX) in ("", ".", ".."):
+        raise PeepholeError(f"{name!r} names no capture; give a name such as run{SUFFIX}.")
+    return os.path.abspath(name if base.endswith(SUFFIX) else name + SUFFIX)
+
+
+def program_name() -> str:
+    """What the running program is called, also while the interpreter starts."""
+    argv: list[str] = list(getattr(sys, "argv", None) or [""])
+    if argv[0] == "-m":
+        original = sys.orig_argv
+        for index, word in enumerate(original[1:], 1):
+            if word == "-m" and index + 1 < len(original):
+                return original[index + 1]
+            if word.startswith("-m"):
+                return word[2:]
+    if argv[0] in ("", "-c", "-"):
+        return "python"
+    return argv[0]
+
+
+def _begin_default(program: str, argv: list[str]) -> str:
+    folder = os.path.abspath(captures_folder())
+    stem = os.path.basename(program)
+    stem = safe_name(stem.removesuffix(".py")) + time.strftime("-%Y%m%d-%H%M%S")
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise _refused(folder, error) from None
+    for number in range(1, 10_000):
+        path = os.path.join(folder, stem + (f"-{number}" if number > 1 else "") + SUFFIX)
+        try:
+            process.start_capture(path, program, argv)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise _refused(path, error) from None
+        return path
+    raise PeepholeError(f"{folder} has ten thousand captures of this second; set PEEPHOLE_DIR to another folder.")
+
+
+def _make_way(path: str) -> None:
+    """Removes an earlier capture of that name; anything else is not ours to remove."""
+    if not os.path.lexists(path):
+        return
+    if os.path.islink(path) or not os.path.isfile(os.path.join(path, "manifest.json")):
+        raise PeepholeError(f"{path} is there already and is no capture; give another name or move it away.")
+    if process.is_being_written(path):
+        raise PeepholeError(f"{path} is being recorded by another program; give another name.")
+    import shutil
+
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        raise _refused(path, error) from None
+
+
+def _refused(path: str, error: OSError) -> PeepholeError:
+    why = (error.strerror or str(error)).lower()
+    return PeepholeError(f"Cannot write {path}: {why}; choose another place with -o or PEEPHOLE_DIR.")

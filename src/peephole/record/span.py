@@ -1,0 +1,207 @@
+"""A span: one slice, from `with` to its end.
+
+Which lane a span goes to:
+
+    MainThread     |== epoch =========================|        a span inside another one: one row deeper
+                      |= load =| |= step ====|
+    MainThread 2                |= fetch ======|               another task's span: a lane that is free, with a flow
+                                                               (kind async) from the span that it came out of
+
+The span that a new one belongs to is found through contextvars, so it is right across awaits, tasks and threads. A
+lane takes a span only when nothing but its parent is open on top, so slices of one row never overlap.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from time import perf_counter_ns
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+from peephole.model.journal import KIND_SLICE, SLICE, SLOT
+from peephole.record import active
+from peephole.record.lanes import Lane, free_lane, main_lane
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+current: Final[ContextVar[span | None]] = ContextVar("peephole_span", default=None)
+"""The innermost open span of this task or thread."""
+
+_get: Final = current.get
+_set: Final = current.set
+_pack: Final = SLICE.pack_into
+_modules: Final = sys.modules
+_running_loop: Callable[[], object] | None = None
+
+
+class span:
+    """Records what happens inside `with span("name"):`, or in every call of a function under `@span("name")`.
+
+    Further keywords become the slice's args. It costs next to nothing while nothing is recorded.
+    """
+
+    __slots__ = ("_again", "_args", "_correlation", "_depth", "_lane", "_parent", "_start", "_task", "name")
+
+    def __init__(self, name: str = "", **args: Any) -> None:
+        self.name = name
+        self._args = args
+        self._lane: Lane | None = None
+        self._correlation = 0
+        self._task = 0
+        self._again: list[span] | None = None
+
+    def __enter__(self) -> Self:
+        recorder = active.recorder
+        if recorder is None:
+            return self
+        if self._lane is not None:
+            self._enter_again()
+            return self
+        try:
+            lane: Lane = recorder.local.slot.lane
+            stack = lane.stack
+        except AttributeError:
+            lane = main_lane(recorder)
+            stack = lane.stack
+        parent = _get()
+        if stack[-1] is parent and ("asyncio" not in _modules if _running_loop is None else _running_loop() is None):
+            self._depth = 0 if parent is None else parent._depth + 1
+            self._parent = parent
+        else:
+            lane = self._place(lane, parent)
+            stack = lane.stack
+        stack.append(self)
+        self._lane = lane
+        _set(self)
+        self._start = perf_counter_ns()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        end = perf_counter_ns()
+        lane = self._lane
+        if lane is None:
+            return
+        if self._again:
+            self._again.pop().__exit__(kind, error, trace)
+            return
+        self._lane = None
+        stack = lane.stack
+        if stack[-1] is self:
+            del stack[-1]
+        elif self in stack:
+            stack.remove(self)  # what it opened goes on: a generator or a task that outlives it
+        if _get() is self:
+            _set(self._parent)
+        recorder = lane.recorder
+        if recorder.closed or lane.generation != recorder.generation:
+            return  # written when the recording stopped, or the parent's to write
+        start = self._start
+        if kind is None and not self._args:
+            try:
+                writer = recorder.local.slot.writer
+            except AttributeError:
+                writer = recorder.slot().writer
+            text = writer.texts.get(self.name)
+            pos = writer.pos
+            if text is not None and pos < writer.limit:
+                writer.pos = pos + SLOT
+                _pack(
+                    writer.buf, pos, start, end - start, text, self._correlation, lane.track, self._depth, 0, KIND_SLICE
+                )
+                return
+        self._write(lane, end, kind)
+
+    def __call__(self, function: Function) -> Function:
+        """The function, recorded with a span of this name (its own when none was given) at every call."""
+        from peephole.record.wrap import wrapped
+
+        return wrapped(function, self.name, self._args)
+
+    @property
+    def id(self) -> int:
+        """The number by which flows and uses name this span; ask for it before the span ends. 0 without recording."""
+        if not self._correlation and self._lane is not None:
+            self._correlation = self._lane.recorder.new_correlation()
+        return self._correlation
+
+    def note(self, **args: Any) -> None:
+        """Adds args that are only known while the span is open."""
+        self._args = {**self._args, **args}
+
+    def enter_aside(self) -> None:
+        """Opens the span on a lane of its own, whatever is open: for generators, which outlive the calls around."""
+        recorder = active.recorder
+        if recorder is not None:
+            lane = self._lane = self._settle(main_lane(recorder), _get())
+            lane.stack.append(self)
+            self._start = perf_counter_ns()
+
+    def write_open(self, now: int) -> None:
+        """Writes the span of a recording that stops while it is open."""
+        if self._lane is not None:
+            self._args = {**self._args, "open": True}
+            self._write(self._lane, now, None)
+
+    def _write(self, lane: Lane, end: int, kind: type[BaseException] | None) -> None:
+        args = self._args
+        if kind is not None:
+            args = {**args, "error": kind.__name__}
+        lane.recorder.slice(
+            lane.track,
+            self._start,
+            end - self._start,
+            self.name or "span",
+            self._depth,
+            correlation=self._correlation,
+            args=args or None,
+        )
+
+    def _place(self, main: Lane, parent: span | None) -> Lane:
+        """The lane for a span that may belong to another task or thread than what is open on this thread."""
+        while parent is not None and (parent._lane is None or parent._lane.generation != main.generation):
+            parent = parent._parent
+        self._task = task = _task_number()
+        if parent is not None:
+            lane = parent._lane
+            assert lane is not None
+            if lane.family is main.family and parent._task == task and lane.stack[-1] is parent:
+                self._parent = parent
+                self._depth = parent._depth + 1
+                return lane
+        return self._settle(main, parent)
+
+    def _settle(self, main: Lane, parent: span | None) -> Lane:
+        lane = free_lane(main)
+        self._parent = parent
+        self._depth = 0
+        self._lane = lane
+        if parent is not None and parent._lane is not None:
+            lane.recorder.row("flows", **{"from": parent.id, "to": self.id}, kind="async")
+        return lane
+
+    def _enter_again(self) -> None:
+        """One object may be entered while it is open; each entry is a span of its own."""
+        inner = span(self.name, **self._args)
+        if self._again is None:
+            self._again = []
+        self._again.append(inner)
+        inner.__enter__()
+
+
+def _task_number() -> int:
+    """Tells tasks of asyncio apart; 0 outside of any."""
+    global _running_loop  # noqa: PLW0603 - asyncio is the program's to import
+    if _running_loop is None:
+        events = _modules.get("asyncio.events")
+        _running_loop = getattr(events, "_get_running_loop", None)
+        if _running_loop is None:
+            return 0
+    loop = _running_loop()
+    if loop is None:
+        return 0
+    task = _modules["asyncio"].current_task(loop)
+    return 0 if task is None else id(task)

@@ -1,0 +1,143 @@
+"""What `peephole-startup.pth` runs when an interpreter starts with PEEPHOLE set. Standard library only.
+
+Opens the recorder, in the capture that PEEPHOLE_CAPTURE names or in a new one that every process started from here
+on joins, and waits for the program to import a framework that a source can attach to.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+from peephole.errors import PeepholeError
+from peephole.record import active, place
+from peephole.record.recorder import Recorder
+
+_OFF: Final = ("", "0", "no", "off", "false")
+
+
+class Framework(NamedTuple):
+    """A package that a source attaches to: `prepare()` before it runs, `attach(recorder)` after each of `ready`."""
+
+    package: str
+    attach: str
+    ready: tuple[str, ...]
+
+
+FRAMEWORKS: Final = (
+    Framework("tinygrad", "peephole.sources.tinygrad.attach", ("tinygrad.uop.ops", "tinygrad.device")),
+    Framework("distributed", "peephole.sources.dask.attach", ("distributed",)),
+)
+
+
+def begin() -> None:
+    """Records this interpreter when the environment asks for it. Never raises: the program comes first."""
+    if os.environ.get("PEEPHOLE", "").lower() in _OFF or active.recorder is not None or _is_peephole():
+        return
+    try:
+        _begin()
+    except Exception as error:  # nothing that goes wrong here may stop the program
+        why = str(error) if isinstance(error, PeepholeError) else f"{type(error).__name__}: {error}."
+        os.environ["PEEPHOLE"] = "0"  # once is enough: the processes it starts need not say it again
+        print(f"peephole: {why} The program runs unrecorded.", file=sys.stderr)
+
+
+def _begin() -> None:
+    path = os.environ.get("PEEPHOLE_CAPTURE")
+    if path:
+        if not _joinable(path):
+            return
+    else:
+        program = place.program_name()
+        path = place.begin_capture(None, program, list(sys.argv))
+        os.environ["PEEPHOLE_CAPTURE"] = path
+        active.finish_here(path)
+    recorder = active.start(path)
+    if not os.listdir(os.path.join(path, "journal")):
+        recorder.open_process()  # the capture's first process is there even when it records nothing
+    watch(recorder)
+
+
+def watch(recorder: Recorder) -> None:
+    """Attaches the sources to the frameworks that are loaded already, and to the others when they are imported."""
+    for framework in FRAMEWORKS:
+        if any(name in sys.modules for name in framework.ready):
+            _call(recorder, framework, "prepare")
+            _call(recorder, framework, "attach", recorder)
+    if not any(isinstance(finder, _Watch) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Watch())
+
+
+class _Watch:
+    """Sees the imports of frameworks; finds nothing itself."""
+
+    def __init__(self) -> None:
+        self._packages = {framework.package: framework for framework in FRAMEWORKS}
+        self._ready = {name: framework for framework in FRAMEWORKS for name in framework.ready}
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        recorder = active.recorder
+        if recorder is None or not (name in self._packages or name in self._ready):
+            return None
+        if name in self._packages:
+            _call(recorder, self._packages[name], "prepare")
+        if name in self._ready:
+            return self._spec_that_attaches(name, path, target)
+        return None
+
+    def _spec_that_attaches(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> ModuleSpec | None:
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = None if finder is self or find is None else find(name, path, target)
+            if spec is not None:
+                break
+        else:
+            return None
+        loader: Any = spec.loader
+        framework, execute = self._ready[name], getattr(loader, "exec_module", None)
+        if execute is None:
+            return spec
+
+        def exec_module(module: ModuleType) -> None:
+            del loader.exec_module  # once; the loader is its old self again
+            execute(module)
+            if active.recorder is not None:
+                _call(active.recorder, framework, "attach", active.recorder)
+
+        loader.exec_module = exec_module
+        return spec
+
+
+def _call(recorder: Recorder, framework: Framework, function: str, *args: object) -> None:
+    try:
+        call = getattr(importlib.import_module(framework.attach), function, None)
+        if call is not None:
+            call(*args)
+    except Exception as error:  # another version of the framework may be unlike the one we know
+        recorder.problem(f"{framework.package} could not be attached ({function}): {type(error).__name__}: {error}")
+
+
+def _joinable(path: str) -> bool:
+    """Whether the capture is still recording; a process that outlives it records nothing."""
+    try:
+        with open(os.path.join(path, "manifest.json"), encoding="utf-8") as file:
+            return bool(json.load(file).get("state") == "recording")
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _is_peephole() -> bool:
+    """Whether this is Peephole's own command, which looks at captures and must not become the newest one."""
+    argv = list(getattr(sys, "argv", None) or [""])
+    name = place.program_name() if argv[0] == "-m" else os.path.basename(argv[0])
+    return name in ("peephole", "peephole.exe", "peephole.cli.main")
