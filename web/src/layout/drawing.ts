@@ -4,6 +4,8 @@
 export interface Drawing {
   count: number;
   width: Float64Array;
+  /** Space that a box needs at its right, for its tag. */
+  right: Float64Array;
   from: Int32Array;
   to: Int32Array;
 }

@@ -16,7 +16,7 @@ export function layered(drawing: Drawing): Placement {
   const dag = simplify(drawing.count, drawing.from, drawing.to);
   const graph = layers(dag, ranks(dag, small ? 24 : 6));
   const ordered = order(graph, { sweeps: small ? 40 : middle ? 16 : 6, transpose: small || (middle && graph.total < 20_000) });
-  const all = place(graph, ordered, drawing.width, small ? 24 : middle ? 12 : 8);
+  const all = place(graph, ordered, drawing.width, drawing.right, small ? 24 : middle ? 12 : 8);
   const y = Float64Array.from(graph.rank, (row) => row * ROW);
   return {
     x: all.slice(0, drawing.count),

@@ -3,7 +3,7 @@ import type { Layers } from "./layers.ts";
 import type { Order } from "./order.ts";
 
 /** The x of everything: near its neighbours, in order, nothing closer than its width and gap allow. */
-export function place(graph: Layers, ordered: Order, width: Float64Array, sweeps: number): Float64Array {
+export function place(graph: Layers, ordered: Order, width: Float64Array, right: Float64Array, sweeps: number): Float64Array {
   const x = new Float64Array(graph.total);
   const blocks = new Blocks(longestRow(ordered));
   for (let row = 0; row < graph.rows; row++) pack(row);
@@ -19,7 +19,7 @@ export function place(graph: Layers, ordered: Order, width: Float64Array, sweeps
   }
   function space(a: number, b: number): number {
     const lines = (a < graph.count ? 0 : 1) + (b < graph.count ? 0 : 1);
-    return half(a) + half(b) + (lines === 0 ? GAP : lines === 1 ? GAP_LINE : GAP_LINES);
+    return half(a) + (a < graph.count ? right[a]! : 0) + half(b) + (lines === 0 ? GAP : lines === 1 ? GAP_LINE : GAP_LINES);
   }
   function pack(row: number): void {
     const first = ordered.start[row]!;
