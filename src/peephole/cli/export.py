@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import importlib
 import importlib.util
 import os
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
-from typing import Final
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, cast
 
 from peephole.cli.format import Printer, size
-from peephole.cli.target import add_json, add_target, open_target, progress_bar
+from peephole.cli.target import add_json, add_target, open_target
 from peephole.errors import PeepholeError
 
-HELP = "Writes a capture as a file that another tool reads: Chrome trace JSON (Perfetto, chrome://tracing), bytepack."
+if TYPE_CHECKING:
+    from peephole.store.capture import Capture
 
-FORMATS: Final = {"chrome": "peephole.render.chrome", "bytepack": "peephole.render.bytepack"}
-"""Format to module. A module has SUFFIX, the ending of its files, and `write(capture, path, progress)`."""
+HELP = """Writes a capture as a file that another tool reads: Chrome trace JSON (Perfetto, chrome://tracing) or bytepack
+(docs/bytepack.md). A name that ends in .gz is gzipped."""
+
+
+class Format(NamedTuple):
+    """What writes a format: a function `(capture, binary file) -> number of slices`, and the ending of its files."""
+
+    module: str
+    function: str
+    suffix: str
+
+
+FORMATS: Final = {
+    "chrome": Format("peephole.render.chrome", "write_chrome", ".trace.json"),
+    "bytepack": Format("peephole.render.bytepack", "write_bytepack", ".bytepack"),
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    there = [name for name, module in FORMATS.items() if importlib.util.find_spec(module) is not None]
+    there = [name for name, form in FORMATS.items() if importlib.util.find_spec(form.module) is not None]
     add_target(parser)
     parser.add_argument("--format", choices=there, default="chrome", help="what to write (default: chrome)")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to (default: the capture's name, here)")
@@ -31,15 +47,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Writes the file, whole or not at all."""
-    module: ModuleType = importlib.import_module(FORMATS[args.format])
+    form = FORMATS[args.format]
+    write = cast("Callable[[Capture, BinaryIO], int]", getattr(importlib.import_module(form.module), form.function))
     capture = open_target(args.capture)
-    out = Path(args.output) if args.output else Path(capture.name + module.SUFFIX)
+    out = Path(args.output) if args.output else Path(capture.path.name.partition(".peep")[0] + form.suffix)
     if out.is_dir():
         raise PeepholeError(f"{out} is a folder; give a file's name with -o.")
     scratch = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         try:
-            module.write(capture, scratch, progress_bar(f"writing {out.name}"))
+            with gzip.open(scratch, "wb", 6) if out.name.endswith(".gz") else scratch.open("wb") as file:
+                slices = write(capture, cast("BinaryIO", file))
             scratch.replace(out)
         finally:
             scratch.unlink(missing_ok=True)
@@ -48,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     written = out.stat().st_size
     printer = Printer(args.json)
     if args.json:
-        printer.record({"path": str(out), "format": args.format, "bytes": written})
+        printer.record({"path": str(out), "format": args.format, "slices": slices, "bytes": written})
     else:
-        printer.line((str(out), "bold"), f"  {size(written)}")
+        printer.line((str(out), "bold"), f"  {slices:,} slices, {size(written)}")
     return 0

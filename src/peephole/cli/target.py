@@ -38,7 +38,8 @@ def open_target(target: Target) -> Capture:
     """The capture that the user means, open; PeepholeError when there is none."""
     from peephole.store.capture import open_capture
 
-    return open_capture(find_target(target))
+    path = find_target(target)
+    return open_capture(path, progress_bar(f"sealing {path.name}"))
 
 
 def find_target(target: Target) -> Path:

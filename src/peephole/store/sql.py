@@ -9,6 +9,7 @@ from typing import Any, Final
 from peephole.errors import PeepholeError
 from peephole.model.tables import TABLES
 from peephole.store.capture import Capture
+from peephole.store.schema import arrow_schema
 
 _LOCKS: Final = (
     "SET python_enable_replacements = false",  # a name in SQL is never a variable of ours
@@ -68,15 +69,12 @@ def _rows(cursor: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _table(capture: Capture, name: str) -> Any:
-    """A table as DuckDB can scan it: the Parquet file where there is one, else the rows themselves."""
+    """A table as DuckDB can scan it; a damaged file gets our words, since the capture checks it when it counts."""
     import pyarrow.dataset as ds
 
-    path = capture.file(name)
-    if capture.manifest.state == "sealed" and path.is_file():
-        capture.count(name)  # opens and checks it, so that a damaged file gets our words
-        return ds.dataset(path, format="parquet")
-    columns = [column.name for column in TABLES[name].columns]
-    return capture._arrow(name, columns, 0, capture.count(name))
+    if not capture.count(name):
+        return arrow_schema(TABLES[name]).empty_table()
+    return ds.dataset(capture.file(name), format="parquet")
 
 
 def _one_line(error: Exception) -> str:
