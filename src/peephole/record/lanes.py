@@ -6,6 +6,7 @@ import os
 import threading
 from typing import Any
 
+from peephole.model.tables import NONE
 from peephole.record import process
 from peephole.record.recorder import Recorder
 
@@ -25,7 +26,7 @@ class Lane:
         """The thread's further lanes."""
         self.stack: list[Any] = [None]
         self.name = name
-        self.track = recorder.new_track(name, "thread", _process_track(recorder), order)
+        self.track = recorder.new_track(name, "thread", _process_track(recorder), order, own=True)
 
 
 def main_lane(recorder: Recorder) -> Lane:
@@ -40,9 +41,9 @@ def main_lane(recorder: Recorder) -> Lane:
     return lane
 
 
-def free_lane(main: Lane) -> Lane:
-    """A lane of the same thread that nothing is open on; as many are made as tasks overlap."""
-    if len(main.stack) == 1:
+def free_lane(main: Lane, *, aside: bool = False) -> Lane:
+    """A lane of the same thread that nothing is open on, `aside` from its first; made as tasks overlap."""
+    if len(main.stack) == 1 and not aside:
         return main
     family = main.family
     for lane in family:
@@ -55,8 +56,10 @@ def free_lane(main: Lane) -> Lane:
 
 
 def _process_track(recorder: Recorder) -> int:
-    argv = process.command_line()
-    return recorder.track(f"{os.path.basename(argv[0]) or 'python'} {os.getpid()}", "host")
+    if recorder.process_track == NONE:
+        program = os.path.basename(process.command_line()[0]) or "python"
+        recorder.process_track = recorder.new_track(f"{program} {os.getpid()}", "host", own=True)
+    return recorder.process_track
 
 
 def _thread_name(ident: int) -> str:

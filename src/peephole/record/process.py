@@ -15,7 +15,9 @@ from peephole.model.tables import FORMAT_VERSION
 
 def start_capture(folder: str, program: str, argv: list[str]) -> None:
     """Makes the capture's folder and the manifest that it has until it is sealed. OSError when it cannot."""
-    os.makedirs(os.path.join(folder, "journal"))
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    os.mkdir(folder)
+    os.mkdir(os.path.join(folder, "journal"))
     manifest = {
         "format": FORMAT_VERSION,
         "name": os.path.basename(folder).removesuffix(".peep"),

@@ -11,7 +11,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, Final
 
 from peephole.model.journal import KIND_FACTS, KIND_FREE, KIND_PROBLEM
 from peephole.model.tables import NONE
@@ -21,6 +21,7 @@ from peephole.record.writer import Writer
 
 _FREE = struct.Struct("<qq")
 _COUNT = struct.Struct("<q")
+FLUSH_NS: Final = 200_000_000
 _STICKY = frozenset(("tracks", "contexts"))
 
 
@@ -58,6 +59,10 @@ class Recorder:
         """Each thread's `slot`."""
         self.lanes: weakref.WeakSet[Any] = weakref.WeakSet()
         """The lanes with spans that may be open when the recording stops."""
+        self.process_track = NONE
+        """The track that the process's threads are shown under, once there is one."""
+        self.flush_at = 0
+        """When spans that are open for long are written next."""
         self.nodes: Any = None
         """The nodes seen, see nodes.py."""
         self.default_context: Any = None
@@ -70,6 +75,7 @@ class Recorder:
         self._process: dict[str, Any] = {}
         self._ordinal = 0
         self._tracks: dict[int, dict[str, Any]] = {}
+        self._inherited: dict[int, dict[str, Any]] = {}
         self._track_numbers: dict[tuple[str, str, int], int] = {}
         self._unwritten: list[tuple[str, dict[str, Any]]] = []
         self._next_track = itertools.count()
@@ -93,9 +99,19 @@ class Recorder:
         return number
 
     def new_track(
-        self, name: str, kind: str = "host", parent: int = NONE, order: int = 0, unit: str | None = None
+        self,
+        name: str,
+        kind: str = "host",
+        parent: int = NONE,
+        order: int = 0,
+        unit: str | None = None,
+        *,
+        own: bool = False,
     ) -> int:
-        """The number of a new track, even when there is one of that name: two threads may be called the same."""
+        """The number of a new track, even when there is one of that name: two threads may be called the same.
+
+        An `own` one is this process's alone; the others keep their numbers in forked children.
+        """
         number = next(self._next_track)
         row = {
             "id": number,
@@ -108,7 +124,7 @@ class Recorder:
             "host": process.hostname(),
             "unit": unit,
         }
-        if kind != "thread":  # a fork takes no other thread along
+        if not own:
             self._tracks[number] = row
         self.row("tracks", **row)
         return number
@@ -127,6 +143,8 @@ class Recorder:
         """Writes something that took time. Slices of one track and depth must not overlap."""
         if self.closed:
             return
+        if self._inherited:
+            self._bring_track(track)
         writer = self.slot().writer
         if type(name) is not str:
             name = str(name)
@@ -153,6 +171,8 @@ class Recorder:
         """Writes a row of any table of model/tables.py; columns that are left out get their default."""
         if self.closed:
             return
+        if self._inherited and "track" in columns:
+            self._bring_track(columns["track"])
         try:
             written = self.slot().writer.row(table, columns)
         except (struct.error, OverflowError):
@@ -202,6 +222,15 @@ class Recorder:
             slot = self.local.slot = Slot(self, self._take_writer())
         return slot
 
+    def flush(self, now: int) -> None:
+        """Writes those of the thread's open spans that began before the last flush, for the case that it is killed."""
+        self.flush_at = now + FLUSH_NS
+        lane = self.slot().lane
+        for each in () if lane is None else (lane, *lane.family):
+            for span in each.stack[1:]:
+                if now - span.start > FLUSH_NS:
+                    span.tell(now)
+
     def close(self) -> int:
         """Ends the journal of this process and gives the number of events that were lost."""
         if self.closed:
@@ -231,12 +260,21 @@ class Recorder:
         self._exit_callbacks = list(self._exit_callbacks)
         self.local = threading.local()
         self.lanes = weakref.WeakSet()
-        self._unwritten = [("tracks", {**row, "process": os.getpid()}) for row in self._tracks.values()]
+        self.process_track = NONE
+        self._unwritten = []
+        self._inherited = dict(self._tracks)
         for callback in self._fork_callbacks:
             try:
                 callback()
             except Exception as error:  # as at exit
                 self.problem(f"{getattr(callback, '__qualname__', 'a callback')} after fork: {error!r}")
+
+    def _bring_track(self, track: int) -> None:
+        """Writes a track that the parent process made, when the child first uses it."""
+        row = self._inherited.pop(track, None)
+        if row is not None:
+            self._bring_track(row["parent"])
+            self.row("tracks", **{**row, "process": os.getpid()})
 
     def open_process(self) -> str:
         """The process's folder, made when the first record comes: a process that records nothing leaves nothing."""

@@ -20,9 +20,10 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-from peephole.model.journal import KIND_SLICE, SLICE, SLOT
+from peephole.model.journal import FLAG_OPEN, KIND_SLICE, SLICE, SLOT
 from peephole.record import active
 from peephole.record.lanes import Lane, free_lane, main_lane
+from peephole.record.writer import Writer
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -32,6 +33,7 @@ current: Final[ContextVar[span | None]] = ContextVar("peephole_span", default=No
 _get: Final = current.get
 _set: Final = current.set
 _pack: Final = SLICE.pack_into
+_OWN_NAMES: Final = 1000
 _modules: Final = sys.modules
 _running_loop: Callable[[], object] | None = None
 
@@ -42,15 +44,16 @@ class span:
     Further keywords become the slice's args. It costs next to nothing while nothing is recorded.
     """
 
-    __slots__ = ("_again", "_args", "_correlation", "_depth", "_lane", "_parent", "_start", "_task", "name")
+    __slots__ = ("_again", "_args", "_correlation", "_depth", "_lane", "_parent", "_task", "_told", "name", "start")
 
     def __init__(self, name: str = "", **args: Any) -> None:
-        self.name = name
+        self.name = name if name.__class__ is str else str(name)
         self._args = args
         self._lane: Lane | None = None
         self._correlation = 0
         self._task = 0
         self._again: list[span] | None = None
+        self._told = False
 
     def __enter__(self) -> Self:
         recorder = active.recorder
@@ -60,10 +63,12 @@ class span:
             self._enter_again()
             return self
         try:
-            lane: Lane = recorder.local.slot.lane
+            slot = recorder.local.slot
+            lane: Lane = slot.lane
             stack = lane.stack
         except AttributeError:
             lane = main_lane(recorder)
+            slot = recorder.local.slot
             stack = lane.stack
         parent = _get()
         if stack[-1] is parent and ("asyncio" not in _modules if _running_loop is None else _running_loop() is None):
@@ -75,7 +80,9 @@ class span:
         stack.append(self)
         self._lane = lane
         _set(self)
-        self._start = perf_counter_ns()
+        self.start = start = perf_counter_ns()
+        if self.name not in slot.writer.texts:
+            self._tell_new(start, slot.writer)
         return self
 
     def __exit__(
@@ -89,6 +96,7 @@ class span:
             self._again.pop().__exit__(kind, error, trace)
             return
         self._lane = None
+        self._told = False
         stack = lane.stack
         if stack[-1] is self:
             del stack[-1]
@@ -99,7 +107,7 @@ class span:
         recorder = lane.recorder
         if recorder.closed or lane.generation != recorder.generation:
             return  # written when the recording stopped, or the parent's to write
-        start = self._start
+        start = self.start
         if kind is None and not self._args:
             try:
                 writer = recorder.local.slot.writer
@@ -112,6 +120,8 @@ class span:
                 _pack(
                     writer.buf, pos, start, end - start, text, self._correlation, lane.track, self._depth, 0, KIND_SLICE
                 )
+                if end > recorder.flush_at:
+                    recorder.flush(end)
                 return
         self._write(lane, end, kind)
 
@@ -136,9 +146,23 @@ class span:
         """Opens the span on a lane of its own, whatever is open: for generators, which outlive the calls around."""
         recorder = active.recorder
         if recorder is not None:
-            lane = self._lane = self._settle(main_lane(recorder), _get())
+            lane = self._lane = self._settle(main_lane(recorder), _get(), aside=True)
             lane.stack.append(self)
-            self._start = perf_counter_ns()
+            self.start = perf_counter_ns()
+
+    def tell(self, now: int) -> None:
+        """Writes that the span is open, once."""
+        lane = self._lane
+        if lane is not None and not self._told:
+            self._told = True
+            writer = lane.recorder.slot().writer
+            writer.slice(lane.track, self.start, now - self.start, self.name or "span", self._depth, 0, FLAG_OPEN)
+
+    def _tell_new(self, now: int, writer: Writer) -> None:
+        # what has a name of its own may last long: it is there when the program is killed. A program that gives
+        # every span a name of its own must not write twice as much for it.
+        if len(writer.texts) < _OWN_NAMES:
+            self.tell(now)
 
     def write_open(self, now: int) -> None:
         """Writes the span of a recording that stops while it is open."""
@@ -152,8 +176,8 @@ class span:
             args = {**args, "error": kind.__name__}
         lane.recorder.slice(
             lane.track,
-            self._start,
-            end - self._start,
+            self.start,
+            end - self.start,
             self.name or "span",
             self._depth,
             correlation=self._correlation,
@@ -174,8 +198,8 @@ class span:
                 return lane
         return self._settle(main, parent)
 
-    def _settle(self, main: Lane, parent: span | None) -> Lane:
-        lane = free_lane(main)
+    def _settle(self, main: Lane, parent: span | None, *, aside: bool = False) -> Lane:
+        lane = free_lane(main, aside=aside)
         self._parent = parent
         self._depth = 0
         self._lane = lane

@@ -98,7 +98,7 @@ class Writer:
             self.texts[text] = number
         return number
 
-    def slice(self, track: int, start: int, dur: int, name: Any, depth: int, correlation: int) -> bool:
+    def slice(self, track: int, start: int, dur: int, name: Any, depth: int, correlation: int, flags: int = 0) -> bool:
         """Appends a slice without context and args: one slot."""
         number = self.texts.get(name) or self.intern(name)
         if number < 0:
@@ -111,7 +111,7 @@ class Writer:
             pos = self.pos
             end = pos + SLOT
         self.pos = end
-        _pack_slice(self.buf, pos, start, dur, number, correlation, track, depth, 0, KIND_SLICE)
+        _pack_slice(self.buf, pos, start, dur, number, correlation, track, depth, flags, KIND_SLICE)
         return True
 
     def slice_with_args(
