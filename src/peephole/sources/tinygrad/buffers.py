@@ -1,0 +1,98 @@
+"""Buffers of a run: memory from alloc to free, and how much each device held. Standard library only."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from peephole.model.tables import NONE
+from peephole.sources.tinygrad.clock import ns
+from peephole.sources.tinygrad.text import Texts
+from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
+
+_LARGEST: Final = 1 << 60
+
+
+class Buffers:
+    """Turns alloc and free events into rows of buffers and counters.
+
+    A live recorder writes a buffer when it is allocated and its end when it is freed (`free` is given then); a reader
+    of files writes it once, when it is complete.
+    """
+
+    def __init__(self, out: Out, texts: Texts, free: Any = None) -> None:
+        self._out = out
+        self._texts = texts
+        self._free = free
+        self._alive: dict[tuple[str, int], dict[str, Any]] = {}
+        self._held: dict[str, int] = {}
+        self._lives: dict[int, list[list[int]]] = {}
+        """tinygrad's number to [our number, when freed or NONE]: it keeps its number when it is allocated again."""
+        self._next = 0
+
+    def alloc(self, device: str, key: int, arg: Any, time: Any) -> None:
+        """Takes an alloc event."""
+        dtype = arg["dtype"]
+        # 0.11 said the bytes itself, and the dtype as a text
+        size = arg["nbytes"] if "nbytes" in arg else int(arg["sz"]) * item_size(dtype, self._texts.release)
+        if not 0 <= size < _LARGEST:
+            raise ValueError("a buffer's size is out of range")
+        number = self._next
+        self._next += 1
+        self._lives.setdefault(key, []).append([number, NONE])
+        at = ns(time)
+        row = {
+            "id": number,
+            "device": device,
+            "alloc": at,
+            "bytes": size,
+            "dtype": dtype if type(dtype) is str else self._texts.dtype(dtype),
+        }
+        self._alive[device, key] = row
+        self._count(device, size, at)
+        if self._free is not None:
+            self._out.row("buffers", **row)
+
+    def free(self, device: str, key: int, time: Any) -> None:
+        """Takes a free event."""
+        row = self._alive.pop((device, key), None)
+        if row is None:
+            raise ValueError("a buffer is freed that was not allocated")
+        at = ns(time)
+        self._lives[key][-1][1] = at
+        self._count(device, -row["bytes"], at)
+        if self._free is not None:
+            self._free(row["id"], at)
+        else:
+            self._out.row("buffers", **row, free=at)
+
+    def number(self, key: Any, time: int) -> int:
+        """The buffer that a kernel which began at that time used; NONE for one that was never allocated."""
+        lives = self._lives.get(key) if type(key) is int else None
+        if not lives:
+            return NONE
+        # its outputs are allocated after it began, so the first one that was not freed by then
+        return next((number for number, freed in lives if freed == NONE or freed > time), lives[-1][0])
+
+    def finish(self) -> None:
+        """Writes the buffers that are still alive."""
+        if self._free is None:
+            for row in self._alive.values():
+                self._out.row("buffers", **row)
+        self._alive.clear()
+
+    def _count(self, device: str, change: int, time: int) -> None:
+        held = self._held[device] = self._held.get(device, 0) + change
+        name = f"{device} Memory"
+        track = self._out.track(name, kind_of(name), order_of(name), "bytes")
+        self._out.row("counters", track=track, time=time, value=float(held))
+
+
+def item_size(dtype: Any, release: str) -> int:
+    """Bytes of one element, from a live dtype or any release's pickled one."""
+    size = getattr(dtype, "itemsize", None)
+    if type(size) is int:
+        return size
+    args: tuple[Any, ...] = getattr(dtype, "args", ())
+    if len(args) > 2 and type(args[1]) is int and 0 <= args[1] < 1 << 20:
+        return args[1] if release == "0.11.0" else (args[1] + 7) // 8  # bytes, later bits
+    raise ValueError("a dtype has no size")

@@ -1,0 +1,119 @@
+"""Contexts: a row for each group of steps that tinygrad tracked, from its TracingKey. Standard library only."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from peephole.model.tables import NONE
+from peephole.sources.tinygrad.text import fields_of, plain
+
+_UNNAMED: Final = re.compile(r"(\w+) n\d+\Z")
+"""What a group is called until it has ended: the function that was tracked, numbered."""
+_KINDS: Final = (
+    ("Callify ", "callify"),
+    ("Schedule ", "schedule"),
+    ("JIT ", "jit"),
+    ("default ", "rewrites"),
+    ("transform_to_call", "callify"),
+    ("create_linear", "schedule"),
+    ("create_schedule", "schedule"),
+    ("complete_create_schedule", "schedule"),
+    ("get_kernelize", "schedule"),
+    ("get_rangeify", "schedule"),
+    ("jit_lower", "jit"),
+    ("do_to_program", "kernel"),
+    ("get_program", "kernel"),
+)
+
+
+def unnamed(key: Any) -> str | None:
+    """The tracked function while a group has not got its own name, which comes when it ends; None afterwards."""
+    name = key.display_name
+    found = _UNNAMED.match(name) if type(name) is str else None
+    return found[1] if found and tuple(key.keys) == (name,) and " " not in found[1] else None
+
+
+class Contexts:
+    """Makes the rows of contexts and remembers what links slices to them."""
+
+    def __init__(self) -> None:
+        self._outer: dict[tuple[Any, ...], int] = {}
+        self.estimates: dict[int, Any] = {}
+        """Context to tinygrad's estimates of its kernel."""
+        self.by_key: dict[str | bytes, int] = {}
+        """Name, function name or program key to the context, the latest one winning as in VIZ."""
+
+    def opened(self, index: int, key: Any) -> int:
+        """The parent of a context, which must be given in the order in which they were opened."""
+        stack = _frames(key)
+        inner = _below_wrapper(stack)
+        parent = NONE
+        # Whoever called through the wrapper of an open group has that group's callers at the end of its own stack.
+        for at in range(1, len(inner)):
+            if inner[at - 1][2] in ("__wrapper", "_wrapper") and (found := self._outer.get(_places(inner[at:]))):
+                parent = found - 1
+                break
+        self._outer[_places(inner)] = index + 1
+        return parent
+
+    def row(self, index: int, key: Any, parent: int) -> dict[str, Any]:
+        """The row of a context whose name is final."""
+        name = plain(str(key.display_name))
+        keys: list[str] = []
+        for one in tuple(key.keys)[:20]:
+            if type(one) is str:
+                keys.append(plain(one))
+                self.by_key[plain(one)] = index
+            elif type(one) is bytes:
+                keys.append(one.hex())
+                self.by_key[one] = index
+        self.by_key.setdefault(name, index)
+        return {
+            "id": index,
+            "name": name,
+            "kind": _kind(name, key),
+            "parent": parent,
+            "function": unnamed(key),
+            "keys": json.dumps(keys, separators=(",", ":")),
+            "stack": stack_json(_frames(key)),
+        }
+
+
+def stack_json(frames: tuple[Any, ...]) -> str | None:
+    """A stack as the tables hold it, innermost first: JSON of [file, line, function, source]."""
+    rows = [list(frame[:4]) for frame in frames[:100] if _is_frame(frame)]
+    return json.dumps(rows, separators=(",", ":")) if rows else None
+
+
+def _is_frame(frame: Any) -> bool:
+    return (
+        isinstance(frame, (tuple, list))
+        and len(frame) >= 4
+        and all(type(part) in (str, int, type(None)) for part in frame[:4])
+    )
+
+
+def _frames(key: Any) -> tuple[Any, ...]:
+    stack = fields_of(key).get("tb")
+    return tuple(frame for frame in stack if _is_frame(frame)) if isinstance(stack, (tuple, list)) else ()
+
+
+def _below_wrapper(stack: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The stack from the caller of the tracked function outwards."""
+    for at, frame in enumerate(stack[:3]):
+        if frame[2] in ("__wrapper", "_wrapper"):
+            return stack[at + 1 :]
+    return stack
+
+
+def _places(stack: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple((frame[0], frame[1]) for frame in stack)
+
+
+def _kind(name: str, key: Any) -> str:
+    for prefix, kind in _KINDS:
+        if name.startswith(prefix):
+            return kind
+    return "kernel" if any(type(one) is not str for one in tuple(key.keys)[:20]) else "other"

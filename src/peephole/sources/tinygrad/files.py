@@ -1,0 +1,52 @@
+"""The files of one run into a sink: which is which is told by what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from peephole.errors import CaptureError
+from peephole.model.sink import Sink
+from peephole.sources.base import Progress
+from peephole.sources.tinygrad import pickles, release
+from peephole.sources.tinygrad.contexts import Contexts
+from peephole.sources.tinygrad.pickles import Loaded
+from peephole.sources.tinygrad.rewrites import Trace, read_rewrites
+from peephole.sources.tinygrad.text import Texts
+
+
+def read(paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
+    """Reads rewrites, profile or both into the sink; CaptureError when they are something else or two of a kind."""
+    trace: Trace | None = None
+    profile: Loaded | None = None
+    for done, path in enumerate(paths):
+        progress(done, len(paths) + 1)
+        loaded = pickles.load(path)
+        if _is_profile(loaded.value):
+            if profile is not None:
+                raise CaptureError(f"{path} is a second profile; import the files of one run at a time.")
+            profile = loaded
+        else:
+            if trace is not None:
+                raise CaptureError(f"{path} is a second file of rewrites; import the files of one run at a time.")
+            trace = Trace(loaded, str(path))
+    progress(len(paths), len(paths) + 1)
+    sink.describe(frameworks={"tinygrad": _version(trace, profile)})
+    texts = Texts(_version(trace, profile))
+    contexts = read_rewrites(trace, sink, texts) if trace is not None else Contexts()
+    if profile is not None:
+        from peephole.sources.tinygrad.profile import read_profile
+
+        read_profile(profile.value, sink, texts, contexts)
+    progress(len(paths) + 1, len(paths) + 1)
+
+
+def _version(trace: Trace | None, profile: Loaded | None) -> str:
+    if trace is not None:
+        return trace.release
+    return release.of_profile(profile.value, profile.classes) if profile is not None else ""
+
+
+def _is_profile(value: Any) -> bool:
+    return type(value) is list

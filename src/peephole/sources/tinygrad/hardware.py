@@ -1,0 +1,111 @@
+"""AMD's thread traces and counters as tinygrad recorded them, and the programs that ran. Standard library only."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from peephole.model.tables import NONE
+from peephole.sources.tinygrad.clock import Offsets
+from peephole.sources.tinygrad.contexts import Contexts
+from peephole.sources.tinygrad.text import fields_of, plain
+from peephole.sources.tinygrad.tracks import Out
+
+
+class Hardware:
+    """Collects SQTT, PMC and program events; they are written at the end, when the device has said what it is."""
+
+    def __init__(self, out: Out, offsets: Offsets, contexts: Contexts) -> None:
+        self._out = out
+        self._offsets = offsets
+        self._contexts = contexts
+        self._programs: dict[tuple[str, int], Any] = {}
+        self._traces: list[tuple[str, Any]] = []
+        self._libraries: list[Any] = []
+
+    def program(self, event: Any) -> None:
+        """Takes a ProfileProgramEvent."""
+        fields = fields_of(event)
+        if type(fields.get("tag")) is int:
+            self._programs[str(fields.get("device")), fields["tag"]] = event
+        self._libraries.append(event)
+
+    def trace(self, kind: str, event: Any) -> None:
+        """Takes a ProfileSQTTEvent or ProfilePMCEvent."""
+        self._traces.append((kind, event))
+
+    def finish(self) -> None:
+        """Writes everything that was collected."""
+        for event in self._libraries:
+            fields = fields_of(event)
+            library = fields.get("lib")
+            if type(library) is bytes:
+                device = str(fields.get("device"))
+                self._out.row(
+                    "artifacts",
+                    context=self._context(event),
+                    kind="binary",
+                    language=self.arch(device),
+                    name=plain(str(fields.get("name"))),
+                    content=library,
+                )
+        runs: dict[Any, list[Any]] = {}
+        for kind, event in self._traces:
+            self._write(kind, event, runs)
+        self._libraries.clear()
+        self._traces.clear()
+
+    def arch(self, device: str) -> str:
+        """`gfx1100`, from what the device said of itself; empty when it said nothing."""
+        props = self._offsets.props.get(device) or self._offsets.props.get(device.split(":", maxsplit=1)[0]) or {}
+        version = props.get("gfx_target_version")
+        if type(version) is not int:
+            return ""
+        return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
+
+    def _context(self, event: Any) -> int:
+        fields = fields_of(event)
+        key = fields.get("profile_key")
+        if type(key) is bytes and key in self._contexts.by_key:
+            return self._contexts.by_key[key]
+        name = fields.get("name")
+        return self._contexts.by_key.get(plain(name), NONE) if type(name) is str else NONE
+
+    def _write(self, kind: str, event: Any, runs: dict[Any, list[Any]]) -> None:
+        fields = fields_of(event)
+        device, blob, kernel = fields.get("device"), fields.get("blob"), fields.get("kern")
+        if type(device) is not str or not isinstance(blob, (bytes, bytearray)):
+            self._out.problem("a hardware trace has no device or no content")
+            return
+        program = self._programs.get((device, kernel)) if type(kernel) is int else None
+        name = plain(str(fields_of(program).get("name"))) if program is not None else plain(str(kernel))
+        # a run is one exec_tag of a kernel; traces without it are told apart by nothing
+        seen = runs.setdefault((device, name), [])
+        tag = fields.get("exec_tag")
+        if tag not in seen:
+            seen.append(tag)
+        engine = fields.get("se")
+        props: dict[str, Any] = {k: v for k, v in fields.items() if type(v) in (int, str, bool) and k != "device"}
+        if isinstance(fields.get("sched"), (list, tuple)):
+            props["sched"] = [
+                {k: v for k, v in fields_of(sample).items() if type(v) in (int, str)}
+                for sample in fields["sched"][:1000]
+            ]
+        props["device"] = {
+            k: v for k, v in (self._offsets.props.get(device) or {}).items() if type(v) in (int, str, float)
+        }
+        if program is not None:
+            base = fields_of(program).get("base")
+            props["base"] = base if type(base) is int else None
+        self._out.row(
+            "hardware",
+            kernel=name,
+            context=self._context(program) if program is not None else NONE,
+            device=device,
+            run=seen.index(tag),
+            kind=kind,
+            unit=f"SE:{engine}" if type(engine) is int else "",
+            arch=self.arch(device),
+            props=json.dumps(props, separators=(",", ":")),
+            content=bytes(blob),
+        )

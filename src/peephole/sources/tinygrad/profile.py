@@ -1,0 +1,31 @@
+"""profile.pkl into rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from peephole.model.sink import Sink
+from peephole.sources.tinygrad.columns import Columns
+from peephole.sources.tinygrad.contexts import Contexts
+from peephole.sources.tinygrad.text import Texts
+from peephole.sources.tinygrad.timeline import Timeline
+
+
+def read_profile(events: list[Any], sink: Sink, texts: Texts, contexts: Contexts) -> None:
+    """Writes all rows of a run."""
+    out = Columns(sink)
+    timeline = Timeline(out, texts, contexts, None)
+    # Offsets and allocations come last in the file, and the rest relies on them.
+    for event in sorted(events, key=_turn):
+        timeline.event(event)
+    timeline.finish()
+    out.flush()
+
+
+def _turn(event: Any) -> int:
+    kind = type(event).__name__
+    if kind == "ProfileDeviceEvent":
+        return 0
+    if kind == "ProfilePointEvent" and getattr(event, "name", None) in ("alloc", "free"):
+        return 1
+    return 2

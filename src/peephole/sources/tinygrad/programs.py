@@ -1,0 +1,145 @@
+"""What a kernel's context made: source, op list, binary, estimates. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from peephole.sources.tinygrad.text import Texts, fields_of
+
+Fields = Mapping[int, tuple[Any, ...]]
+
+_LANGUAGES: Final = (
+    ("LLVM", "llvm"),
+    ("PTX", "ptx"),
+    ("NAK", "text"),
+    ("NIR", "text"),
+    ("LVP", "text"),
+    ("WGSL", "wgsl"),
+    ("Metal", "metal"),
+    ("Python", "text"),
+    ("X86", "asm"),
+    ("Asm", "asm"),
+)
+"""Part of the renderer's name to the language of what it renders; any other renders C."""
+_LONGEST_LIST: Final = 200_000
+
+
+@dataclass(slots=True)
+class Program:
+    """The outcome of one compilation, as far as the trace holds it."""
+
+    source: str | None = None
+    binary: bytes | None = None
+    oplist: str | None = None
+    error: str | None = None
+    language: str = "c"
+    estimates: Any = None
+    """tinygrad's Estimates (ops, mem, lds), perhaps symbolic."""
+    arch: str = field(default="")
+
+    def artifacts(self, context: int) -> Iterator[dict[str, Any]]:
+        """Rows of the artifacts table."""
+        if self.oplist is not None:
+            yield _artifact(context, "oplist", "text", "op list", self.oplist.encode("utf-8", "replace"))
+        if self.source is not None:
+            yield _artifact(context, "source", self.language, "source", self.source.encode("utf-8", "replace"))
+        if self.binary is not None:
+            yield _artifact(context, "binary", self.arch, "binary", self.binary)
+        if self.error is not None:
+            yield _artifact(context, "error", "text", "error", self.error.encode("utf-8", "replace"))
+
+
+def _artifact(context: int, kind: str, language: str, name: str, content: bytes) -> dict[str, Any]:
+    return {"context": context, "kind": kind, "language": language, "name": name, "content": content}
+
+
+def program_of(key: Any, steps: Sequence[Any], fields: Fields, texts: Texts) -> Program | None:
+    """What this context compiled; None when it is no kernel's."""
+    program = Program()
+    spec = getattr(key, "ret", None)
+    if type(spec).__name__ == "ProgramSpec":  # 0.11 and 0.12 hand it over with the name
+        _from_spec(program, spec)
+    found = False
+    for step in steps:
+        own = fields_of(step)
+        name = own.get("name")
+        if name in ("View Program", "linearize/render", "render"):
+            found = True
+            _from_node(program, _last_root(own), fields, texts)
+            program.error = _error(own, fields, texts) or program.error
+    if type(spec).__name__.endswith("Renderer"):
+        program.language = next((to for part, to in _LANGUAGES if part in type(spec).__name__), "c")
+        target = fields_of(spec).get("target") or next(iter(getattr(spec, "args", ()) or ()), None)
+        arch = fields_of(target).get("arch") if target is not None else None
+        program.arch = arch if type(arch) is str else ""
+    return program if found or program.source is not None else None
+
+
+def _from_spec(program: Program, spec: Any) -> None:
+    own = fields_of(spec)
+    source, library = own.get("src"), own.get("lib")
+    program.source = source if type(source) is str else None
+    program.binary = library if type(library) is bytes else None
+    program.estimates = own.get("estimates")
+
+
+def _last_root(step: Mapping[str, Any]) -> int:
+    """The root after the last match that replaced the root itself: these passes do nothing else."""
+    root = step.get("sink")
+    matches = step.get("matches")
+    for match in matches if type(matches) is list else ():
+        if type(match) is tuple and len(match) > 1 and match[0] == root:
+            root = match[1]
+    return root if type(root) is int else -1
+
+
+def _from_node(program: Program, root: int, fields: Fields, texts: Texts) -> None:
+    node = fields.get(root)
+    if type(node) is not tuple or len(node) < 5 or type(node[2]) is not tuple or texts.op(node[0]) != "PROGRAM":
+        return
+    for number in node[2][:10]:
+        part = fields.get(number) if type(number) is int else None
+        if type(part) is not tuple or len(part) < 5:
+            continue
+        op, value = texts.op(part[0]), part[3]
+        if op == "SOURCE" and type(value) is str:
+            program.source = value
+        elif op == "BINARY" and type(value) is bytes:
+            program.binary = value
+        elif op == "LINEAR" and type(part[2]) is tuple:
+            program.oplist = op_list(part[2], fields, texts)
+        elif op == "SINK" and type(value).__name__ == "KernelInfo":
+            program.estimates = fields_of(value).get("estimates") or program.estimates
+
+
+def _error(step: Mapping[str, Any], fields: Fields, texts: Texts) -> str | None:
+    matches = step.get("matches")
+    last = matches[-1] if type(matches) is list and matches else ()
+    node = fields.get(last[1]) if type(last) is tuple and len(last) > 1 and type(last[1]) is int else None
+    if type(node) is tuple and len(node) > 3 and texts.op(node[0]) == "REWRITE_ERROR":
+        return texts.arg(node[3])
+    return None
+
+
+def op_list(numbers: Sequence[int], fields: Fields, texts: Texts) -> str:
+    """The linear program as text: place, op, dtype, sources by place (constants by value), argument."""
+    places = {number: place for place, number in enumerate(numbers[:_LONGEST_LIST])}
+    lines = []
+    for place, number in enumerate(numbers[:_LONGEST_LIST]):
+        node = fields.get(number)
+        if type(node) is not tuple or len(node) < 5:
+            continue
+        op = texts.op(node[0])
+        sources = []
+        for source in node[2] if type(node[2]) is tuple else ():
+            other = fields.get(source)
+            if type(other) is tuple and len(other) > 3 and texts.op(other[0]) == "CONST":
+                sources.append(repr(texts.arg(other[3])) if other[3] is not None else "'None'")
+            else:
+                sources.append(str(places.get(source, "--")))
+        arg = texts.arg(node[3])
+        line = f"{place:4d} {op:<20}: {texts.dtype(node[1]):<32} [{', '.join(sources)}]"
+        lines.append(f"{line:<90} {arg}" if arg is not None else line)
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,271 @@
+"""rewrites.pkl into rows: contexts, steps, matches and nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.errors import CaptureError
+from peephole.model.sink import Sink, Strings
+from peephole.model.tables import NONE
+from peephole.sources.tinygrad import release
+from peephole.sources.tinygrad.columns import Columns
+from peephole.sources.tinygrad.contexts import Contexts
+from peephole.sources.tinygrad.pickles import Loaded
+from peephole.sources.tinygrad.programs import program_of
+from peephole.sources.tinygrad.text import Texts, fields_of
+
+_CHUNK = 100_000
+
+
+class Trace:
+    """A pickled trace, its parts checked as far as the rows rely on them."""
+
+    def __init__(self, loaded: Loaded, where: str) -> None:
+        value = loaded.value
+        # 0.11 pickled a bare tuple
+        parts = (
+            value
+            if type(value) is tuple
+            else tuple(fields_of(value).get(k) for k in ("keys", "rewrites", "uop_fields"))
+        )
+        if len(parts) != 3 or not _is_list(parts[0]) or not _is_list(parts[1]) or not isinstance(parts[2], dict):
+            raise CaptureError(f"{where} holds no rewrites of tinygrad.")
+        self.keys: list[Any] = [key for key in parts[0] if hasattr(key, "display_name") and hasattr(key, "keys")]
+        self.rewrites: list[list[Any]] = [steps if _is_list(steps) else [] for steps in parts[1]]
+        self.fields: dict[int, tuple[Any, ...]] = parts[2]
+        if len(self.keys) != len(self.rewrites):
+            raise CaptureError(f"{where} holds {len(self.keys)} names for {len(self.rewrites)} groups of rewrites.")
+        self.release = release.of_rewrites(self.rewrites, loaded.classes)
+
+
+def read_rewrites(trace: Trace, sink: Sink, texts: Texts) -> Contexts:
+    """Writes all rows of a trace; gives the contexts, to which the profile's slices are linked."""
+    contexts = Contexts()
+    rows = Columns(sink)
+    steps: dict[str, list[Any]] = {name: [] for name in _STEP}
+    matches = Matches()
+    number = 0
+    for index, (key, group) in enumerate(zip(trace.keys, trace.rewrites, strict=True)):
+        parent = contexts.opened(index, key)
+        rows.row("contexts", **contexts.row(index, key, parent))
+        for ordinal, step in enumerate(group):
+            fields = fields_of(step)
+            found = fields.get("matches")
+            count = matches.add(number, found if _is_list(found) else ())
+            error = _error(trace, found, texts) if count else None
+            for name, value in step_row(number, index, ordinal, fields, count, error).items():
+                steps[name].append(value)
+            number += 1
+        program = program_of(key, group, trace.fields, texts)
+        if program is not None:
+            for artifact in program.artifacts(index):
+                rows.row("artifacts", **artifact)
+            contexts.estimates[index] = program.estimates
+    sink.append("steps", steps)
+    sink.append("matches", matches.columns())
+    if matches.broken:
+        sink.problem("a match is not made of two nodes and a place", matches.broken)
+    for chunk in _chunks(trace.fields):
+        sink.append("nodes", _nodes(chunk, texts, sink))
+    rows.flush()
+    return contexts
+
+
+_STEP = (
+    "id", "context", "ordinal", "depth", "name", "file", "line", "root", "matches", "bottom_up", "walk", "enter_calls",
+    "error",
+)  # fmt: skip
+
+
+def step_row(number: int, context: int, ordinal: int, fields: Any, matches: int, error: str | None) -> dict[str, Any]:
+    """The row of a step from the fields of a TrackedGraphRewrite."""
+    file, line = place(fields.get("loc"))
+    name, sink, depth = fields.get("name"), fields.get("sink"), fields.get("depth")
+    return {
+        "id": number,
+        "context": context,
+        "ordinal": ordinal,
+        "depth": depth if type(depth) is int and 0 <= depth < 0x7FFF else 0,
+        "name": name if type(name) is str else "",
+        "file": file,
+        "line": line,
+        "root": sink if type(sink) is int else NONE,
+        "matches": matches,
+        "bottom_up": fields.get("bottom_up") is True,
+        "walk": fields.get("walk") is True,
+        "enter_calls": fields.get("enter_calls") is True,
+        "error": error,
+    }
+
+
+def place(location: Any) -> tuple[str | None, int]:
+    """File and line of a pickled location."""
+    if type(location) is tuple and len(location) >= 2 and type(location[0]) is str and type(location[1]) is int:
+        return location[0], location[1]
+    return None, NONE
+
+
+class Matches:
+    """Columns of matches; file and line are looked up once for each rule."""
+
+    def __init__(self) -> None:
+        self.step: list[int] = []
+        self.ordinal: list[int] = []
+        self.before: list[int] = []
+        self.after: list[int] = []
+        self.dur: list[int] = []
+        self.rule: list[int] = []
+        self.rules: dict[Any, int] = {}
+        self.broken = 0
+
+    def add(self, step: int, found: Iterable[Any]) -> int:
+        """Takes a step's matches; gives how many there were."""
+        ordinal = 0
+        rules = self.rules
+        for match in found:
+            try:
+                before, after, location = match[0], match[1], match[2]
+                seconds = match[3] if len(match) > 3 else None
+                if type(before) is not int or type(after) is not int:
+                    raise TypeError
+                rule = place(location)
+                dur = int(seconds * 1e9) if isinstance(seconds, (float, int)) else NONE
+            except (TypeError, IndexError, KeyError, ValueError, OverflowError):
+                self.broken += 1
+                continue
+            code = rules.get(rule)
+            if code is None:
+                code = rules[rule] = len(rules)
+            self.step.append(step)
+            self.ordinal.append(ordinal)
+            self.before.append(before)
+            self.after.append(after)
+            self.dur.append(dur)
+            self.rule.append(code)
+            ordinal += 1
+        return ordinal
+
+    def columns(self) -> dict[str, Any]:
+        """What the sink takes."""
+        files: dict[str, int] = {}
+        file_of = [-1 if file is None else files.setdefault(file, len(files)) for file, _ in self.rules]
+        line_of = [line for _, line in self.rules]
+        rule = np.array(self.rule, np.int64)
+        return {
+            "step": numbers(self.step),
+            "ordinal": numbers(self.ordinal),
+            "before": numbers(self.before),
+            "after": numbers(self.after),
+            "file": Strings(numbers(file_of)[rule], list(files)),
+            "line": numbers(line_of)[rule],
+            "dur": numbers(self.dur),
+        }
+
+
+def numbers(values: list[int]) -> NDArray[np.int64]:
+    """Numbers as a column; CaptureError when one of them is larger than any tinygrad writes."""
+    try:
+        return np.array(values, np.int64)
+    except OverflowError:
+        raise CaptureError("The rewrites number a node or a line beyond 64 bits: the file is damaged.") from None
+
+
+def _nodes(chunk: list[tuple[int, Any]], texts: Texts, sink: Sink) -> dict[str, Any]:
+    ids: list[int] = []
+    offsets, sources = [0], []
+    columns = {name: _Codes() for name in ("op", "dtype", "arg", "tag", "metadata")}
+    op_code, dtype_code, arg_code, tag_code, meta_code = columns.values()
+    broken = 0
+    for number, node in chunk:
+        if type(node) is not tuple or len(node) < 5 or type(node[2]) is not tuple or type(number) is not int:
+            broken += 1
+            continue
+        op, dtype, src, arg, tag = node[:5]
+        try:
+            sources.extend(src)
+            ids.append(number)
+        except TypeError:
+            broken += 1
+            continue
+        offsets.append(len(sources))
+        op_code.add(op, texts.op)
+        dtype_code.add(dtype, texts.dtype)
+        arg_code.add(arg, texts.arg)
+        tag_code.add(tag, texts.arg)
+        meta_code.add(node[5] if len(node) > 5 else None, lambda value: metadata_text(value, texts))
+    if any(type(source) is not int for source in sources):
+        raise CaptureError("The rewrites name a source of a node that is no number: the file is damaged.")
+    if broken:
+        sink.problem("a node is not made of op, dtype, sources, arg and tag", broken)
+    src = (numbers(offsets), numbers(sources))
+    return {"id": numbers(ids), "src": src, **{name: codes.strings() for name, codes in columns.items()}}
+
+
+def metadata_text(value: Any, texts: Texts) -> str | None:
+    """The tensor operations that a node came from, and their lines where they were recorded: `exp@prog.py:4`."""
+    if value is None:
+        return None
+    parts = []
+    for one in value[:50] if isinstance(value, (tuple, list)) else (value,):
+        fields = fields_of(one)
+        name, caller = fields.get("name"), fields.get("caller")
+        if type(name) is not str:
+            continue
+        text = name + (" bw" if fields.get("backward") else "")
+        parts.append(f"{text}@{caller}" if type(caller) is str and caller else text)
+    return ", ".join(parts) or None
+
+
+class _Codes:
+    """A text column: each object's text is made once; the objects are kept alive, so their ids stay theirs."""
+
+    def __init__(self) -> None:
+        self.codes: list[int] = []
+        self.values: dict[str, int] = {}
+        self._known: dict[int, tuple[Any, int]] = {}
+
+    def add(self, value: Any, text_of: Any) -> None:
+        if value is None:
+            self.codes.append(-1)
+            return
+        known = self._known.get(id(value))
+        if known is None:
+            text = text_of(value)
+            known = (value, -1 if text is None else self.values.setdefault(text, len(self.values)))
+            self._known[id(value)] = known
+        self.codes.append(known[1])
+
+    def strings(self) -> Strings:
+        return Strings(np.array(self.codes, np.int32), list(self.values))
+
+
+def _error(trace: Trace, matches: Any, texts: Texts) -> str | None:
+    """The message of the rule that raised, which is the last one of its step."""
+    last = matches[-1]
+    node = (
+        trace.fields.get(last[1])
+        if isinstance(last, (tuple, list)) and len(last) > 1 and type(last[1]) is int
+        else None
+    )
+    if type(node) is tuple and len(node) > 3 and texts.op(node[0]) == "REWRITE_ERROR":
+        return texts.arg(node[3])
+    return None
+
+
+def _chunks(fields: dict[int, Any]) -> Iterator[list[tuple[int, Any]]]:
+    chunk: list[tuple[int, Any]] = []
+    for item in fields.items():
+        chunk.append(item)
+        if len(chunk) == _CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return type(value) is list

@@ -1,0 +1,74 @@
+"""The value of a symbolic number of tinygrad, given its variables. Standard library only."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from peephole.sources.tinygrad.text import Texts, _uop_fields, _variable
+
+_MOST: Final = 10_000
+_BINARY: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "ADD": operator.add,
+    "SUB": operator.sub,
+    "MUL": operator.mul,
+    "IDIV": operator.floordiv,
+    "CDIV": operator.floordiv,
+    "FLOORDIV": operator.floordiv,
+    "MOD": operator.mod,
+    "CMOD": operator.mod,
+    "FLOORMOD": operator.mod,
+    "MAX": max,
+    "CMPLT": operator.lt,
+    "CMPNE": operator.ne,
+    "CMPEQ": operator.eq,
+    "AND": operator.and_,
+    "OR": operator.or_,
+}
+_LARGEST: Final = 1 << 200
+
+
+def evaluate(value: Any, variables: Mapping[str, Any], texts: Texts) -> float | None:
+    """The number, or None when it has a part that is not known."""
+    try:
+        number: float = _Evaluation(variables, texts).value(value, 0)
+        return number
+    except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError, KeyError):
+        return None
+
+
+class _Evaluation:
+    def __init__(self, variables: Mapping[str, Any], texts: Texts) -> None:
+        self._variables = variables
+        self._texts = texts
+        self._known: dict[int, Any] = {}
+        self._left = _MOST
+
+    def value(self, item: Any, depth: int) -> Any:
+        if isinstance(item, (int, float)):
+            return item
+        known = self._known.get(id(item))
+        if known is not None:
+            return known
+        self._left -= 1
+        if depth > 200 or self._left < 0:
+            raise ValueError("too large")
+        op, _, src, arg = _uop_fields(item)
+        name = self._texts.op(op)
+        if name == "CONST":
+            result = arg.args[0] if hasattr(arg, "args") else arg
+        elif name in ("PARAM", "DEFINE_VAR"):
+            result = self._variables[_variable(arg)]
+        elif name in ("BIND", "CAST"):
+            result = self.value(src[-1] if name == "BIND" else src[0], depth + 1)
+        elif name == "WHERE":
+            result = self.value(src[1] if self.value(src[0], depth + 1) else src[2], depth + 1)
+        elif name == "NEG":
+            result = -self.value(src[0], depth + 1)
+        else:
+            result = _BINARY[name](self.value(src[0], depth + 1), self.value(src[1], depth + 1))
+        if not isinstance(result, (int, float)) or abs(result) > _LARGEST:
+            raise ValueError("too large")
+        self._known[id(item)] = result
+        return result

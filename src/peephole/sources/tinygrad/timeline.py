@@ -1,0 +1,400 @@
+"""The run: tinygrad's profile events, live or pickled, into slices, markers, buffers and uses. Standard library only.
+
+An `exec` point says which buffers a kernel or copy used and with which symbolic values; the range that says how long
+it took is another event, which comes just before it (a device that runs on the host), long after it (one with queues
+of its own) or never (CPU and PYTHON, which report no times). The two are brought together here, by device and name:
+
+    range ──▶ waiting for its exec ──▶ slice + uses
+    exec  ──▶ waiting for its range (only for a device with queues) ──▶ slice + uses, without length when none came
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from peephole.model.tables import NONE
+from peephole.sources.tinygrad.buffers import Buffers
+from peephole.sources.tinygrad.clock import Offsets, ns
+from peephole.sources.tinygrad.contexts import Contexts
+from peephole.sources.tinygrad.hardware import Hardware
+from peephole.sources.tinygrad.symbolic import evaluate
+from peephole.sources.tinygrad.text import Texts, fields_of, plain
+from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
+
+_HOST: Final = frozenset(("TINY", "USER", "GC"))
+_SYNCHRONOUS: Final = frozenset(("CPU", "PYTHON", "NULL", "NPY", "DISK", "TINYFS"))
+"""Devices that run a kernel before its exec point is written, on the host's clock."""
+_SKEW: Final = 100_000
+"""How far, in ns, a device's aligned clock may be behind the host's."""
+_WORD: Final = re.compile(r"[^A-Za-z0-9_]")
+_OWN_FILE: Final = re.compile(
+    r"[/\\\\]tinygrad[/\\\\](?:(?:uop|engine|codegen|schedule|nn|runtime|renderer|mixin|viz|llm|shape)[/\\\\].*"
+    r"|(?:tensor|device|dtype|helpers|gradient|callify|function|frontend|__init__)\.py)\Z"
+    r"|[/\\\\](?:contextlib|functools)\.py\Z"
+)
+"""A file of tinygrad's package or a wrapper of the standard library; a user's own tree may be called tinygrad."""
+_ESTIMATES: Final = (("flops", "ops"), ("bytes_per_s", "mem"), ("lds_bytes_per_s", "lds"))
+
+
+def function_name(name: str) -> str:
+    """The name that a kernel's function has in the generated code."""
+    return _WORD.sub(lambda found: f"{ord(found[0]):02X}", plain(name))
+
+
+class Timeline:
+    """Takes events in the order in which tinygrad appended them; `finish` writes what still waited."""
+
+    def __init__(self, out: Out, texts: Texts, contexts: Contexts, free: Callable[[int, int], None] | None) -> None:
+        self.offsets = Offsets()
+        self._out = out
+        self._texts = texts
+        self._contexts = contexts
+        self._buffers = Buffers(out, texts, free)
+        self._hardware = Hardware(out, self.offsets, contexts)
+        self._ranges: dict[tuple[str, str], deque[Any]] = {}
+        self._execs: dict[tuple[str, str], deque[Any]] = {}
+        self._unaligned: list[Any] = []
+        self._unknown: dict[str, int] = {}
+        self._takes: dict[str, Callable[[Any], None]] = {
+            "ProfileRangeEvent": self._range,
+            "ProfilePointEvent": self._point,
+            "ProfileGraphEvent": self._graph,
+            "ProfileDeviceEvent": self._device,
+            "ProfileProgramEvent": self._hardware.program,
+            "ProfileSQTTEvent": lambda event: self._hardware.trace("sqtt", event),
+            "ProfilePMCEvent": lambda event: self._hardware.trace("pmc", event),
+        }
+
+    def event(self, event: Any) -> None:
+        """Takes one event; one that is not understood is counted, never fatal."""
+        take = self._takes.get(type(event).__name__)
+        if take is None:
+            self._count(f"unknown event {type(event).__name__[:60]}")
+            return
+        try:
+            take(event)
+        except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
+            self._count(f"{type(event).__name__} not understood: {str(error)[:60]}")
+
+    def finish(self) -> None:
+        """Writes what waited for something that did not come."""
+        unaligned, self._unaligned = self._unaligned, []
+        for event in unaligned:
+            self._take_aligned(event)
+        for waiting in list(self._ranges.values()):
+            for event in waiting:
+                self._write_range(event, None)
+        for execs in list(self._execs.values()):
+            for event in execs:
+                self._write_exec(event)
+        self._ranges.clear()
+        self._execs.clear()
+        self._buffers.finish()
+        self._hardware.finish()
+        for reason, count in self._unknown.items():
+            self._out.problem(reason, count)
+        self._unknown.clear()
+
+    def _count(self, reason: str) -> None:
+        self._unknown[reason] = self._unknown.get(reason, 0) + 1
+
+    # ranges
+
+    def _range(self, event: Any) -> None:
+        device = event.device
+        if device in _HOST:
+            self._write_range(event, None)
+        elif not _host_clock(device) and not self.offsets.knows(device):
+            self._unaligned.append(event)
+        else:
+            self._take_aligned(event)
+
+    def _take_aligned(self, event: Any) -> None:
+        if type(event).__name__ == "ProfileGraphEvent":
+            self._wait(_graph_key(event), event)
+            return
+        name = event.name
+        if type(name) is str and kind_of(event.device) == "device":
+            self._wait((event.device, function_name(name)), event)
+        elif kind_of(event.device) == "copy":
+            self._wait((_base(event.device), "copy"), event)
+        else:
+            self._write_range(event, None)
+
+    def _wait(self, key: tuple[str, str], event: Any) -> None:
+        execs = self._execs.get(key)
+        if execs and self._start(event) + _SKEW >= ns(execs[0].ts):
+            self._write_range(event, execs.popleft())
+            return
+        if execs:  # it began before anything that was counted: an upload of a program, a trial
+            self._write_range(event, None)
+            return
+        self._ranges.setdefault(key, deque()).append(event)
+
+    def _start(self, event: Any) -> int:
+        if type(event).__name__ == "ProfileGraphEvent":
+            return min(ns(event.sigs[entry.st_id]) + self.offsets.of(entry.device) for entry in event.ents)
+        return ns(event.st) + self.offsets.of(event.device)
+
+    def _write_range(self, event: Any, executed: Any) -> None:
+        if type(event).__name__ == "ProfileGraphEvent":
+            self._write_graph(event, executed)
+            return
+        fields = fields_of(event)
+        device, name = event.device, event.name
+        offset = self.offsets.of(device, fields.get("is_copy") is True)
+        start = ns(event.st)
+        end = fields.get("en")
+        dur = max(0, ns(end) - start) if end is not None else 0
+        title, context, args = self._describe(name, fields.get("profile_key"), dur, executed)
+        if end is None:
+            args["open"] = True
+        self._slice(device, start + offset, dur, title, context, args, executed)
+
+    def _describe(self, name: Any, key: Any, dur: int, executed: Any) -> tuple[str, int, dict[str, Any]]:
+        """Title, context and args of a slice from an event's name, as VIZ links them."""
+        links = self._contexts.by_key
+        if type(name) is str:
+            title = plain(name)
+            context = links.get(key, NONE) if type(key) is bytes else NONE
+            if context == NONE and type(key) is not bytes:
+                context = links.get(title, NONE)
+            return title, context, self._speed(context, dur, executed)
+        args: dict[str, Any] = {}
+        title = plain(str(name.display_name))
+        context = next((links[k] for k in _link_keys(name.keys) if k in links), NONE)
+        fields = fields_of(name)
+        value = fields.get("ret")
+        if type(value) is str:
+            args = _said(value)
+        elif type(value) is int:
+            args["bytes"] = value
+            if dur:
+                args["bytes_per_s"] = int(value * 1e9 / dur)
+        place = user_line(fields.get("tb"))
+        if place is not None:
+            args["location"] = place
+        return title, context, args
+
+    def _speed(self, context: int, dur: int, executed: Any) -> dict[str, Any]:
+        estimates = self._contexts.estimates.get(context)
+        if estimates is None or not dur:
+            return {}
+        variables = fields_of(executed).get("arg", {}).get("var_vals") if executed is not None else None
+        args: dict[str, Any] = {}
+        own = fields_of(estimates)
+        for name, field in _ESTIMATES:
+            amount = evaluate(own.get(field), variables if isinstance(variables, dict) else {}, self._texts)
+            if amount is not None:
+                args[name] = int(amount * 1e9 / dur)
+        return args
+
+    # points
+
+    def _point(self, event: Any) -> None:
+        name = event.name
+        if name == "exec":
+            self._exec(event)
+        elif name == "alloc":
+            self._buffers.alloc(event.device, event.key, event.arg, event.ts)
+        elif name == "free":
+            self._buffers.free(event.device, event.key, event.ts)
+        elif name == "marker":
+            arg = event.arg
+            colour = arg.get("color")
+            self._out.row(
+                "markers",
+                time=ns(event.ts),
+                name=plain(str(arg["name"])),
+                kind="marker",
+                colour=colour if type(colour) is str else None,
+            )
+        elif name == "JSON":
+            content = self._texts.any(event.arg).encode("utf-8", "replace")
+            self._out.row("artifacts", kind="data", language="text", name=str(event.key)[:200], content=content)
+        elif name != "start":
+            self._count(f"unknown point {str(name)[:60]}")
+
+    def _exec(self, event: Any) -> None:
+        key = _exec_key(event)
+        waiting = self._ranges.get(key)
+        if waiting:
+            if not _synchronous(event.device):
+                self._write_range(waiting.popleft(), event)
+                return
+            # Runs that are not counted, a search's trials, leave ranges without an exec: this one's is the last.
+            last = waiting.pop()
+            for other in waiting:
+                self._write_range(other, None)
+            waiting.clear()
+            if self._start(last) >= ns(event.ts):
+                self._write_range(last, event)
+                return
+            self._write_range(last, None)
+        if _synchronous(event.device):
+            self._write_exec(event)
+        else:
+            self._execs.setdefault(key, deque()).append(event)
+
+    def _write_exec(self, event: Any) -> None:
+        """A kernel or copy that nobody timed: it is there, with what it used, without length."""
+        name = str(event.arg["name"])
+        context = self._contexts.by_key.get(function_name(name), self._contexts.by_key.get(plain(name), NONE))
+        self._slice(event.device, ns(event.ts), 0, _single_spaced(name), context, {}, event)
+
+    # captured graphs
+
+    def _graph(self, event: Any) -> None:
+        device = event.ents[0].device
+        if not _host_clock(device) and not self.offsets.knows(device):
+            self._unaligned.append(event)
+        else:
+            self._take_aligned(event)
+
+    def _write_graph(self, event: Any, executed: Any) -> None:
+        entries = []
+        for entry in event.ents:
+            offset = self.offsets.of(entry.device, fields_of(entry).get("is_copy") is True)
+            start, end = ns(event.sigs[entry.st_id]) + offset, ns(event.sigs[entry.en_id]) + offset
+            entries.append((entry, start, max(0, end - start)))
+        first = min(start for _, start, _ in entries)
+        last = max(start + dur for _, start, dur in entries)
+        device = f"{event.ents[0].device.split(':')[0]} Graph"
+        self._slice(device, first, last - first, f"batched {len(entries)}", NONE, {}, executed)
+        flows = event.deps if isinstance(event.deps, list) and len(event.deps) == len(entries) else []
+        numbers = [self._out.new_correlation() if flows else 0 for _ in entries]
+        for at, (entry, start, dur) in enumerate(entries):
+            title, context, args = self._describe(entry.name, fields_of(entry).get("profile_key"), dur, executed)
+            self._slice(entry.device, start, dur, title, context, args, None, numbers[at])
+        for at, before in enumerate(flows):
+            for other in before:
+                if type(other) is int and 0 <= other < len(numbers):
+                    self._out.row("flows", **{"from": numbers[other], "to": numbers[at], "kind": "dependency"})
+
+    # devices
+
+    def _device(self, event: Any) -> None:
+        self.offsets.learn(event)
+        unaligned, self._unaligned = self._unaligned, []
+        for waiting in unaligned:
+            device = waiting.device if hasattr(waiting, "device") else waiting.ents[0].device
+            if self.offsets.knows(device):
+                self._take_aligned(waiting)
+            else:
+                self._unaligned.append(waiting)
+
+    # rows
+
+    def _slice(
+        self,
+        device: str,
+        start: int,
+        dur: int,
+        name: str,
+        context: int,
+        args: dict[str, Any],
+        executed: Any,
+        correlation: int = 0,
+    ) -> None:
+        uses: list[tuple[int, str, int]] = []
+        if executed is not None:
+            uses = self._uses(executed.arg, ns(executed.ts), args)
+            if uses and not correlation:
+                correlation = self._out.new_correlation()
+        self._out.row(
+            "slices",
+            track=self._out.track(device, kind_of(device), order_of(device), None),
+            start=start,
+            dur=dur,
+            name=name,
+            context=context,
+            correlation=correlation,
+            args=json.dumps(args, separators=(",", ":")) if args else None,
+        )
+        for buffer, mode, position in uses:
+            self._out.row("uses", buffer=buffer, slice=correlation, mode=mode, position=position)
+
+    def _uses(self, arg: Any, time: int, args: dict[str, Any]) -> list[tuple[int, str, int]]:
+        outputs, inputs = _numbers(arg.get("outputs")), _numbers(arg.get("inputs"))
+        variables = arg.get("var_vals")
+        if isinstance(variables, dict) and variables:
+            args["variables"] = {
+                str(k)[:100]: v for k, v in list(variables.items())[:100] if type(v) in (int, float, bool)
+            }
+        uses = []
+        for position, key in enumerate(arg.get("bufs") or ()):
+            buffer = self._buffers.number(key, time)
+            if buffer == NONE:
+                continue
+            written, read = position in outputs, position in inputs
+            mode = "readwrite" if written and read else "write" if written else "read"
+            uses.append((buffer, mode, min(position, 0x7FFF)))
+        return uses
+
+
+def user_line(stack: Any) -> str | None:
+    """`file:line` of the innermost frame that is not tinygrad's own."""
+    if not isinstance(stack, (tuple, list)):
+        return None
+    for frame in stack:
+        if isinstance(frame, (tuple, list)) and len(frame) >= 3 and type(frame[0]) is str and type(frame[1]) is int:
+            file = frame[0]
+            # generated code (a dataclass's __init__) is called <string>, like the program of `python -c`
+            if not _OWN_FILE.search(file) and not (file.startswith("<") and frame[2] != "<module>"):
+                return f"{file}:{frame[1]}"
+    return None
+
+
+def _said(text: str) -> dict[str, Any]:
+    if text.startswith("JSON"):
+        try:
+            value = json.loads(text[4:])
+        except ValueError:
+            return {"metadata": text[:2000]}
+        return {str(k): v for k, v in value.items()} if isinstance(value, dict) else {"metadata": value}
+    return {"metadata": text[:2000]}
+
+
+def _link_keys(keys: Any) -> Iterable[str | bytes]:
+    """The program's key before its name, which several kernels may share."""
+    yield from (key for key in tuple(keys)[:20] if type(key) is bytes)
+    yield from (plain(key) for key in tuple(keys)[:20] if type(key) is str)
+
+
+def _numbers(value: Any) -> frozenset[int]:
+    return frozenset(n for n in value if type(n) is int) if isinstance(value, (tuple, list)) else frozenset()
+
+
+def _base(device: str) -> str:
+    """The device that a queue belongs to: `AMD:1` of `AMD:1:SDMA:0`."""
+    base, *rest = device.split(":")
+    return f"{base}:{rest[0]}" if rest and rest[0].isdigit() else base
+
+
+def _host_clock(device: str) -> bool:
+    return device.split(":", maxsplit=1)[0].removesuffix(" Graph") in _SYNCHRONOUS or device in _HOST
+
+
+def _synchronous(device: str) -> bool:
+    return device.split(":", maxsplit=1)[0] in _SYNCHRONOUS
+
+
+def _single_spaced(name: str) -> str:
+    return " ".join(plain(name).split())
+
+
+def _exec_key(event: Any) -> tuple[str, str]:
+    name = _single_spaced(str(event.arg["name"]))
+    if name.startswith("copy "):
+        return _base(event.device), "copy"
+    if name.startswith("batched "):
+        return _base(event.device).split(":")[0], name
+    return event.device, function_name(name)
+
+
+def _graph_key(event: Any) -> tuple[str, str]:
+    return event.ents[0].device.split(":")[0], f"batched {len(event.ents)}"
