@@ -23,6 +23,8 @@ def import_files(paths: Sequence[Path], out: Path | None = None, progress: Progr
     capture is written there, whole or not at all.
     """
     source = _common_source(paths)
+    if hasattr(source, "complete"):  # one of a pair was given, the other lies next to it
+        paths = source.complete(paths)
     if out is not None:
         if out.exists():
             raise PeepholeError(f"{out} exists already; remove it or choose another name with -o.")

@@ -31,6 +31,9 @@ class LeavesFiles(Protocol):
     def left_behind(self) -> Sequence[Path]:
         """The latest files of one run at the producer's own place; empty when there are none."""
 
+    def complete(self, paths: Sequence[Path]) -> Sequence[Path]:
+        """The given files and those that belong to them and lie next to them."""
+
 
 def no_progress(_done: int, _total: int) -> None:
     """A progress that shows nothing."""
