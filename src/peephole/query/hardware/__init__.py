@@ -1,0 +1,1 @@
+"""What AMD's hardware reports of a kernel: thread traces (SQTT) and performance counters (PMC)."""

@@ -1,0 +1,235 @@
+"""The packets of AMD's thread traces, as data: length, prefix, and where the fields sit.
+
+A field is (lowest bit, width), counted from the packet's first bit. The longest matching prefix wins. The decoder's
+tables, the tests' encoder and the names on the screen all come out of this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Field = tuple[int, int]
+
+
+class Arch(IntEnum):
+    """The three kinds of stream."""
+
+    RDNA3 = 0
+    RDNA4 = 1
+    CDNA = 2
+
+
+class Clock(IntEnum):
+    """How a packet moves the time."""
+
+    DELTA = 0
+    DELTA_OR_MARK = 1
+    SHORT = 2
+    FOURS = 3
+    ABSOLUTE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """One type of packet."""
+
+    name: str
+    bits: int
+    prefix: str
+    delta: Field | None = None
+    wave: Field | None = None
+    simd: Field | None = None
+    cu: Field | None = None
+    sa: int | None = None
+    """Bit that says which half of the engine; it goes above the cu field."""
+    op: Field | None = None
+    payload: Field | None = None
+    clock: Clock = Clock.DELTA
+
+    @property
+    def value(self) -> int:
+        """The prefix as a number."""
+        return int(self.prefix, 2)
+
+
+def _p(name: str, bits: int, prefix: str, **fields: object) -> Packet:
+    return Packet(name, bits, prefix, **fields)  # type: ignore[arg-type]
+
+
+_RDNA3 = (
+    _p("VALUINST", 12, "011", delta=(3, 3), wave=(7, 5)),
+    _p("VMEMEXEC", 8, "1111", delta=(4, 2), op=(6, 2)),
+    _p("ALUEXEC", 8, "1110", delta=(4, 2), op=(6, 2)),
+    _p("IMMEDIATE", 12, "1101", delta=(4, 3), wave=(7, 5)),
+    _p("IMMEDIATE_MASK", 24, "00100", delta=(5, 3), payload=(8, 16)),
+    _p("WAVERDY", 24, "10100", delta=(5, 3), payload=(8, 16)),
+    _p("TS_DELTA_S8_W3", 72, "0100001", delta=(8, 3)),
+    _p("WAVEEND", 20, "10101", delta=(5, 3), wave=(15, 5), simd=(9, 2), cu=(11, 3), sa=8),
+    _p("WAVESTART", 32, "01100", delta=(5, 2), wave=(13, 5), simd=(8, 2), cu=(10, 3), sa=7, payload=(18, 14)),
+    _p("TS_DELTA_S5_W2", 48, "11100", delta=(5, 2)),
+    _p("WAVEALLOC", 20, "00101", delta=(5, 3)),
+    _p("TS_DELTA_S5_W3", 52, "00110", delta=(5, 3)),
+    _p("PERF", 28, "10110", delta=(5, 3), payload=(8, 20)),
+    _p("UTILCTR", 48, "0110001", delta=(7, 2), payload=(9, 39)),
+    _p("TS_DELTA_SHORT", 8, "1000", delta=(4, 4), clock=Clock.SHORT),
+    _p("NOP", 4, "0000"),
+    _p("TS_WAVE_STATE", 24, "1010001", delta=(7, 9), payload=(16, 8)),
+    _p("EVENT", 24, "01100001", delta=(8, 3), payload=(11, 13)),
+    _p("EVENT_BIG", 32, "11100001", delta=(8, 3), payload=(11, 21)),
+    _p("REG", 64, "1001", delta=(4, 3), payload=(32, 32)),
+    _p("SNAPSHOT", 64, "1110001", delta=(7, 3), payload=(10, 54)),
+    _p("TS_DELTA_OR_MARK", 48, "0000001", delta=(12, 36), payload=(12, 36), clock=Clock.DELTA_OR_MARK),
+    _p("LAYOUT_HEADER", 64, "0010001", simd=(13, 2), payload=(7, 6)),
+    _p("INST", 20, "010", delta=(4, 3), wave=(8, 5), op=(13, 7)),
+)
+
+_RDNA4_CHANGES = {
+    packet.name: packet
+    for packet in (
+        _p("WAVEEND", 20, "10101", delta=(5, 3), wave=(15, 5), simd=(9, 2), cu=(11, 4), sa=8),
+        _p("WAVESTART", 32, "01100", delta=(5, 2), wave=(15, 5), simd=(8, 2), cu=(10, 4), sa=7, payload=(20, 12)),
+        _p("TS_DELTA_S5_W2", 40, "11100", delta=(5, 2)),
+        _p("WAVEALLOC", 24, "00101", delta=(5, 3)),
+        _p("TS_DELTA_S5_W3", 56, "00110", delta=(7, 3)),
+        _p("PERF", 32, "10110", delta=(7, 3), payload=(10, 22)),
+        _p("TS_DELTA_OR_MARK", 64, "0000001", delta=(12, 52), payload=(12, 52), clock=Clock.DELTA_OR_MARK),
+        _p("INST", 20, "010", delta=(3, 3), wave=(7, 5), op=(12, 8)),
+    )
+}
+
+_CDNA = (
+    _p("CDNA_MISC", 16, "0000", delta=(4, 8), payload=(13, 3), clock=Clock.FOURS),
+    _p("CDNA_TIMESTAMP", 64, "0001", payload=(16, 48), clock=Clock.ABSOLUTE),
+    _p("CDNA_REG", 64, "0010", payload=(32, 32)),
+    _p("CDNA_WAVESTART", 32, "0011", wave=(10, 4), simd=(14, 2), cu=(6, 4), payload=(22, 7)),
+    _p("CDNA_WAVEALLOC", 16, "0100", wave=(10, 4), simd=(14, 2), cu=(6, 4)),
+    _p("CDNA_REG_CS", 48, "0101", payload=(16, 32)),
+    _p("CDNA_WAVEEND", 16, "0110", wave=(10, 4), simd=(14, 2), cu=(6, 4)),
+    _p("CDNA_EVENT", 16, "0111"),
+    _p("CDNA_EVENT_CS", 16, "1000"),
+    _p("CDNA_EVENT_GFX1", 16, "1001"),
+    _p("CDNA_INST", 16, "1010", wave=(5, 4), simd=(9, 2), op=(11, 5)),
+    _p("CDNA_INST_PC", 64, "1011", wave=(5, 4), simd=(9, 2), payload=(16, 48)),
+    _p("CDNA_USERDATA", 48, "1100", wave=(10, 4), simd=(14, 2), cu=(6, 4), payload=(16, 32)),
+    _p("CDNA_ISSUE", 32, "1101", simd=(5, 2), payload=(8, 20)),
+    _p("CDNA_PERF", 64, "1110", cu=(6, 4), payload=(12, 52)),
+    _p("CDNA_REG_CS_PRIV", 48, "1111", payload=(16, 32)),
+    _p("LAYOUT_HEADER", 64, "0010001", simd=(13, 2), payload=(7, 6)),
+)
+
+PACKETS: dict[Arch, tuple[Packet, ...]] = {
+    Arch.RDNA3: _RDNA3,
+    Arch.RDNA4: tuple(_RDNA4_CHANGES.get(packet.name, packet) for packet in _RDNA3),
+    Arch.CDNA: _CDNA,
+}
+"""The types of each kind of stream."""
+
+BY_CODE: dict[int, Packet] = {
+    arch << 5 | i: packet for arch, packets in PACKETS.items() for i, packet in enumerate(packets)
+}
+"""A packet's kind is a code that tells stream and type."""
+
+MARK_BITS = {Arch.RDNA3: (9, 8), Arch.RDNA4: (7, 8), Arch.CDNA: (0, 0)}
+"""TS_DELTA_OR_MARK is a mark (a sample of the 100 MHz clock) when the first bit is set and the second is not."""
+
+CDNA_LOST, CDNA_STALL_BEGIN, CDNA_STALL_END = 2, 4, 5
+"""Payloads of CDNA_MISC: packets were lost; the trace stalled from here; until here."""
+
+
+def code_of(arch: Arch, name: str) -> int:
+    """The code of a packet type; -1 when the stream has no such type."""
+    return next((arch << 5 | i for i, packet in enumerate(PACKETS[arch]) if packet.name == name), -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What the compiled loop reads: one row per kind of stream and type."""
+
+    first: NDArray[np.uint8]
+    """[arch, low byte] -> kind."""
+    fields: NDArray[np.int64]
+    """[arch, kind, column], the columns are those of FIELDS; a width of 0 means that there is no such field."""
+    marks: NDArray[np.int64]
+    """MARK_BITS by arch."""
+
+
+FIELDS = ("nibbles", "clock", "delta", "delta_w", "wave", "wave_w", "simd", "simd_w", "cu", "cu_w", "sa", "op", "op_w",
+          "payload", "payload_w")  # fmt: skip
+
+
+@cache
+def tables() -> Tables:
+    """The packet types as arrays."""
+    first = np.zeros((3, 256), np.uint8)
+    fields = np.zeros((3, 32, len(FIELDS)), np.int64)
+    for arch, packets in PACKETS.items():
+        default = next((i for i, packet in enumerate(packets) if packet.name == "NOP"), 0)
+        for byte in range(256):
+            fitting = [i for i, p in enumerate(packets) if byte & ((1 << len(p.prefix)) - 1) == p.value]
+            first[arch, byte] = max(fitting, key=lambda i: len(packets[i].prefix), default=default)
+        for i, packet in enumerate(packets):
+            row = [packet.bits // 4, int(packet.clock)]
+            for field in (packet.delta, packet.wave, packet.simd, packet.cu):
+                row += list(field or (0, 0))
+            row.append(-1 if packet.sa is None else packet.sa)
+            for field in (packet.op, packet.payload):
+                row += list(field or (0, 0))
+            fields[arch, i] = row
+    return Tables(first, fields, np.array([MARK_BITS[arch] for arch in Arch], np.int64))
+
+
+_RDNA3_OPS = {
+    0x00: "SALU", 0x01: "SMEM_RD", 0x03: "JUMP", 0x04: "JUMP_NO", 0x05: "CALL", 0x09: "MESSAGE", 0x0B: "VALUT_4",
+    0x0D: "VALUB_2", 0x0E: "VALUB_4", 0x0F: "VALUB_16", 0x12: "VINTERP", 0x13: "BARRIER",
+    0x1C: "FLAT_RD_2", 0x1D: "FLAT_WR_3", 0x1E: "FLAT_WR_4", 0x1F: "FLAT_WR_5", 0x20: "FLAT_WR_6",
+    0x21: "SGMEM_RD_1", 0x22: "SGMEM_RD_2", 0x24: "SGMEM_WR_2", 0x25: "SGMEM_WR_3", 0x26: "SGMEM_WR_4",
+    0x27: "SGMEM_WR_5", 0x28: "SGMEM_WR_6", 0x29: "LDS_RD", 0x2A: "LDS_WR_1", 0x2B: "LDS_WR_2", 0x2C: "LDS_WR_3",
+    0x2D: "LDS_WR_4", 0x2E: "LDS_WR_5", 0x72: "SALU_WR_EXEC", 0x73: "VALU1_WR_EXEC",
+}  # fmt: skip
+_RDNA4_OPS = {
+    **_RDNA3_OPS,
+    0x01: "SMEM", 0x02: "SMEM_WR", 0x07: "SALU_NO_EXEC", 0x0A: "VALU_1", 0x0C: "VALUB_1", 0x13: "BARRIER_WAIT",
+    0x21: "VMEM_RD_1", 0x22: "VMEM_RD_2", 0x23: "VMEM_WR_1", 0x24: "VMEM_WR_2", 0x25: "VMEM_WR_3", 0x26: "VMEM_WR_4",
+    0x27: "VMEM_WR_5", 0x28: "VMEM_WR_6", 0x2F: "BUF_RD_1", 0x30: "BUF_RD_2", 0x31: "BUF_WR_1", 0x32: "BUF_WR_2",
+    0x33: "BUF_WR_3", 0x34: "BUF_WR_4", 0x35: "BUF_WR_5", 0x36: "BUF_WR_6", 0x6E: "LDS_DIR_LOAD",
+    0x6F: "LDS_PARAM_LOAD", 0x74: "VALU_WR_EXEC_2", 0x77: "OTHER_LDS_6", 0x78: "OTHER_LDS_10", 0x7A: "BARRIER_SIGNAL",
+    0x87: "DYN_VGPR", 0x8A: "BARRIER_JOIN", 0x8C: "WMMA_8", 0x8D: "WMMA_16", 0x8E: "WMMA_32", 0x8F: "WMMA_64",
+    0x92: "VALU_DPFP", 0x98: "SALU_FLOAT_3", 0x99: "VALU_SCL_TRANS", 0x9B: "SALU_2", 0x9C: "SALU_5",
+}  # fmt: skip
+_CDNA_OPS = {
+    0: "SMEM_RD", 1: "SALU_32", 2: "VMEM_RD", 3: "VMEM_WR", 4: "FLAT_WR", 5: "VALU_32", 6: "LDS", 7: "PC", 12: "JUMP",
+    13: "NEXT", 14: "FLAT_RD", 15: "OTHER_MSG", 16: "SMEM_WR", 17: "SALU_64", 18: "VALU_64", 28: "VALU_MAI",
+}  # fmt: skip
+OP_JUMP, OP_JUMP_NO = 0x03, 0x04
+
+
+def _others(ranges: tuple[tuple[str, int, int, int], ...]) -> dict[int, str]:
+    """Operations of SIMDs that are not traced: their name ends in the cycles that they take."""
+    return {
+        code: f"OTHER_{name}_{code - low + cycles}"
+        for name, low, high, cycles in ranges
+        for code in range(low, high + 1)
+    }
+
+
+OPS: dict[Arch, dict[int, str]] = {
+    Arch.RDNA3: _RDNA3_OPS | _others((("LDS", 0x50, 0x54, 1), ("FLAT", 0x55, 0x59, 2), ("VMEM", 0x5A, 0x66, 1))),
+    Arch.RDNA4: _RDNA4_OPS | _others((("LDS", 0x50, 0x54, 1), ("FLAT", 0x55, 0x59, 2), ("VMEM", 0xBC, 0xDD, 1))),
+    Arch.CDNA: _CDNA_OPS,
+}
+ALU_SOURCES = ("NONE", "SALU", "VALU", "VALU_SALU")
+MEMORY_SOURCES = ("LDS", "LDS_ALT", "VMEM", "VMEM_ALT")
+
+
+def op_name(arch: Arch, kind: str, op: int) -> str:
+    """What an operation is called; its number in hexadecimal when it has no name."""
+    if kind == "ALUEXEC":
+        return ALU_SOURCES[op & 3]
+    if kind == "VMEMEXEC":
+        return MEMORY_SOURCES[op & 3]
+    return OPS[arch].get(op, f"0x{op:02x}")
