@@ -1,0 +1,155 @@
+"""`peephole show`: events, top, sources, intervals, items, JSON, narrow terminals, hostile names."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from peephole.cli.main import main
+
+
+def show(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+    assert main(["show", *map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
+def records(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in show(capsys, *arguments, "--json").splitlines()]
+
+
+def test_events_come_in_time_order_with_track_duration_start_and_nesting(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = show(capsys, small).splitlines()
+    assert [line.split()[-1] for line in lines[:4]] == ["epoch", "forward", "START", lines[3].split()[-1]]
+    assert lines[0].split() == ["0.000", "ms", "20.00", "µs", "USER", "epoch"]
+    assert lines[1].index("forward") == lines[0].index("epoch") + 2
+    assert "gemm  2.00 TFLOPS  4.10 kB" in lines[3]
+
+
+def test_json_has_the_documented_keys_and_integer_times(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events = records(capsys, small)
+    assert [event["start_ns"] for event in events] == [1_000, 2_000, 2_500, 3_000, 5_000, 8_000, 9_000, 12_000]
+    assert events[2] == {
+        "kind": "marker", "name": "START", "start_ns": 2_500, "track": None, "track_id": None, "args": {},
+    }  # fmt: skip
+    assert events[3] == {
+        "kind": "slice",
+        "name": "gemm",
+        "start_ns": 3_000,
+        "dur_ns": 1_000,
+        "depth": 0,
+        "track": "GPU:0",
+        "track_id": 2,
+        "context": 7,
+        "args": {"flops": 2e12, "bytes": 4096},
+    }
+    assert events[5]["kind"] == "signal"
+    assert events[6]["name"] == "softmax"
+    assert events[6]["args"] == {"text": "not json"}
+
+
+def test_names_are_data(small: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    text = show(capsys, small)
+    assert "\x1b[" in text
+    assert "\x1b]0;" not in text
+    assert "\x07" not in text
+    assert "\\x1b]0;owned\\x07[bold red]<script>\\n" in text
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in show(capsys, small)
+
+
+def test_top_sums_by_track_and_name(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = records(capsys, small, "-t", "2")
+    assert rows[0] == {
+        "track": "USER",
+        "name": "epoch",
+        "total_ns": 20_000,
+        "count": 1,
+        "share": round(20_000 / 29_500, 6),
+        "mean_ns": 20_000,
+        "min_ns": 20_000,
+        "max_ns": 20_000,
+        "context": None,
+    }
+    assert rows[1]["name"] == "forward"
+    assert rows[2] == {"other_names": 3, "total_ns": 4_500, "count": 4, "share": round(4_500 / 29_500, 6)}
+    gemm = records(capsys, small, "-s", "GPU:0", "-t")[0]
+    assert (gemm["name"], gemm["total_ns"], gemm["count"], gemm["context"]) == ("gemm", 3_000, 2, 7)
+    assert len(records(capsys, small, "-t", "-1")) == 5
+
+
+def test_the_capture_may_follow_the_bare_top_option(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert show(capsys, "-t", small) == show(capsys, small, "-t")
+
+
+def test_interval_by_markers_times_and_clock(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def starts(*ends: str) -> list[int]:
+        return [event["start_ns"] for event in records(capsys, small, "--interval", *ends)]
+
+    assert starts("START", "STOP") == [2_500, 3_000, 5_000]
+    assert starts("STOP") == [8_000, 9_000, 12_000]
+    assert starts("0ns", "1.5us") == [1_000, 2_000]
+    assert starts("2000", "3001") == [2_000, 2_500, 3_000]
+    assert [row["total_ns"] for row in records(capsys, small, "-t", "--interval", "START", "STOP")] == [3_000]
+
+
+def test_interval_errors(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(small), "--interval", "STRAT", "STOP"]) == 2
+    assert "did you mean 'START'?" in capsys.readouterr().err
+    assert main(["show", str(small), "--interval", "STOP", "START"]) == 2
+    assert "ends before it begins" in capsys.readouterr().err
+
+
+def test_sources_are_listed_and_chosen(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert [row["source"] for row in records(capsys, small, "--ls")][:3] == ["ALL", "USER", "GPU:0"]
+    assert {event["track"] for event in records(capsys, small, "-s", "GPU:0") if event["kind"] == "slice"} == {"GPU:0"}
+    assert show(capsys, small, "-s", "ALL") == show(capsys, small)
+    assert main(["show", str(small), "-s", "GPU:1"]) == 2
+    assert "did you mean 'GPU:0'?" in capsys.readouterr().err
+
+
+def test_an_item_is_a_name_or_a_compilation(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert [event["name"] for event in records(capsys, small, "-i", "softmax")] == ["softmax"]
+    found = records(capsys, small, "-i", "gemm")
+    assert [item["kind"] for item in found] == ["context", "step", "step"]
+    assert [(step["name"], step["depth"], step["matches"]) for step in found[1:]] == [
+        ("simplify", 0, 12),
+        ("expand", 1, 0),
+    ]
+    assert "simplify - 12" in show(capsys, small, "-i", "gemm")
+    assert main(["show", str(small), "-i", "gem"]) == 2
+    assert "did you mean 'gemm'?" in capsys.readouterr().err
+
+
+def test_debug_adds_detail(small: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEBUG", "4")
+    text = show(capsys, small)
+    assert text.count("void gemm() {}") == 1
+    assert "simplify" not in text
+    monkeypatch.setenv("DEBUG", "5")
+    assert "simplify - 12" in show(capsys, small)
+    monkeypatch.setenv("DEBUG", "much")
+    assert main(["show", str(small)]) == 2
+    assert "DEBUG is 'much'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [(), ("-t",)])
+def test_eighty_columns(
+    small: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(len(line) for line in show(capsys, small, *options).splitlines()) <= 80
+
+
+def test_a_reader_who_has_seen_enough(small: Path) -> None:
+    command = f"{sys.executable} -m peephole show {small} | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert (len(done.stdout.splitlines()), done.stderr) == (1, "")
