@@ -13,6 +13,7 @@ lane takes a span only when nothing but its parent is open on top, so slices of 
 
 from __future__ import annotations
 
+import struct
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -23,7 +24,7 @@ from typing import Any, Final, Self, TypeVar
 from peephole.model.journal import FLAG_OPEN, KIND_SLICE, SLICE, SLOT
 from peephole.record import active
 from peephole.record.lanes import Lane, free_lane, main_lane
-from peephole.record.writer import Writer
+from peephole.record.writer import Writer, blank
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -117,12 +118,15 @@ class span:
             pos = writer.pos
             if text is not None and pos < writer.limit:
                 writer.pos = pos + SLOT
-                _pack(
-                    writer.buf, pos, start, end - start, text, self._correlation, lane.track, self._depth, 0, KIND_SLICE
-                )
-                if end > recorder.flush_at:
-                    recorder.flush(end)
-                return
+                buf = writer.buf
+                try:
+                    _pack(buf, pos, start, end - start, text, self._correlation, lane.track, self._depth, 0, KIND_SLICE)
+                except struct.error:
+                    blank(buf, pos)  # nested deeper than a slot can say
+                else:
+                    if end > recorder.flush_at:
+                        recorder.flush(end)
+                    return
         self._write(lane, end, kind)
 
     def __call__(self, function: Function) -> Function:

@@ -12,7 +12,17 @@ from collections.abc import Callable, Mapping
 from time import perf_counter_ns
 from typing import Any, Final
 
-from peephole.model.journal import INLINE, KIND_ARGS, KIND_SLICE, KIND_STRING, PREFIX, SLICE, SLOT, slots_for
+from peephole.model.journal import (
+    INLINE,
+    KIND_ARGS,
+    KIND_FACTS,
+    KIND_SLICE,
+    KIND_STRING,
+    PREFIX,
+    SLICE,
+    SLOT,
+    slots_for,
+)
 from peephole.record import segment
 from peephole.record.rows import FORMATS, text_bytes
 
@@ -111,7 +121,12 @@ class Writer:
             pos = self.pos
             end = pos + SLOT
         self.pos = end
-        _pack_slice(self.buf, pos, start, dur, number, correlation, track, depth, flags, KIND_SLICE)
+        buf = self.buf
+        try:
+            _pack_slice(buf, pos, start, dur, number, correlation, track, depth, flags, KIND_SLICE)
+        except struct.error:
+            blank(buf, pos)
+            raise
         return True
 
     def slice_with_args(
@@ -121,6 +136,7 @@ class Writer:
         number = self.texts.get(name) or self.intern(name)
         if number < 0:
             return False
+        slot = SLICE.pack(start, dur, number, correlation, track, depth, 0, KIND_SLICE)
         payload = _CONTEXT.pack(context) + (b"" if args is None else text_bytes(args))
         first = slots_for(len(payload)) * SLOT
         need = first + SLOT
@@ -134,7 +150,8 @@ class Writer:
         self.pos = end
         buf = self.buf
         _fill(buf, pos, KIND_ARGS, payload)
-        _pack_slice(buf, pos + first, start, dur, number, correlation, track, depth, 0, KIND_SLICE)
+        buf[pos + first : end - 1] = slot[:-1]
+        buf[end - 1] = KIND_SLICE
         return True
 
     def row(self, table: str, columns: Mapping[str, Any]) -> bool:
@@ -203,6 +220,11 @@ class Writer:
         self._unplaced += 1
         if self.buf is not None:
             segment.count_dropped(self.buf, self._unplaced)
+
+
+def blank(buf: mmap.mmap, pos: int) -> None:
+    """Makes a reserved slot that cannot be filled say nothing; a hole would end the segment for its reader."""
+    _fill(buf, pos, KIND_FACTS, b"{}")
 
 
 def _fill(buf: mmap.mmap, pos: int, kind: int, payload: bytes) -> None:
