@@ -26,7 +26,7 @@ LANES_SCHEMA: Final = pa.schema(
 )
 """`index/lanes.parquet`: one row per lane and row group of slices.parquet, so that a window needs no search."""
 
-ROW_GROUP: Final = 1 << 15
+ROW_GROUP: Final = 1 << 16
 """Slices per row group: small enough that a zoomed-in window decodes little."""
 
 
@@ -48,7 +48,7 @@ def writer_options(table: Table) -> dict[str, Any]:
         encodings["dur"] = "BYTE_STREAM_SPLIT"
     return {
         "compression": "zstd",
-        "compression_level": 1,
+        "compression_level": 3,
         "use_dictionary": dictionary or False,
         "column_encoding": encodings or None,
         "store_schema": True,

@@ -19,7 +19,7 @@ from peephole.store.files import INDEX, LANES_SCHEMA, ROW_GROUP, open_writer, ta
 from peephole.store.lanes import MAX_DEPTH, overlapping, runs, sublanes
 from peephole.store.manifest import Manifest
 from peephole.store.schema import arrow_schema
-from peephole.store.spool import Part, Records, SliceSpool, lane_keys
+from peephole.store.spool import Records, SliceSpool, lane_keys, pick
 
 _WHOLE_DICTIONARY: Final = 20_000
 """With more names than this a row group gets a dictionary of its own names alone."""
@@ -79,33 +79,9 @@ class SliceTable:
         pq.write_table(lanes, self._folder / INDEX / "lanes.parquet", compression="zstd")
 
     def _laid_out(self, spool: SliceSpool) -> Iterator[Records]:
-        pieces: list[Part] = []
         for part in spool.parts():
-            if part.begin is not None:
-                if pieces and pieces[-1].low != part.low:
-                    yield from self._large_lane(spool, pieces)
-                    pieces = []
-                pieces.append(part)
-                continue
-            if pieces:
-                yield from self._large_lane(spool, pieces)
-                pieces = []
-            yield self._lay_out(self._ended(spool.read(part)))
-        if pieces:
-            yield from self._large_lane(spool, pieces)
-
-    def _large_lane(self, spool: SliceSpool, pieces: list[Part]) -> Iterator[Records]:
-        """A lane in pieces when its slices don't overlap, else as a whole: rows then depend on all before."""
-        end = -(1 << 62)
-        for part in pieces:
-            records = self._ended(spool.read(part))
-            start, dur = np.ascontiguousarray(records["start"]), np.ascontiguousarray(records["dur"])
-            if len(start) and (start[0] < end or overlapping(start, dur).any()):
-                yield self._lay_out(self._ended(spool.read(Part(part.low, part.high))))
-                return
-            end = int(start[-1] + dur[-1]) if len(start) else end
-        for part in pieces:
-            yield self._lay_out(self._ended(spool.read(part)))
+            records = spool.read(part)
+            yield self._lay_out(records if part.clean else self._ended(records), part.clean)
 
     def _ended(self, records: Records) -> Records:
         """Without the open slices of which a later row says when they ended; of several open ones the longest."""
@@ -119,36 +95,35 @@ class SliceTable:
         # within a group rows are sorted by duration
         last = np.zeros(len(records), np.bool_)
         last[bounds[1:] - 1] = True
-        return records[~is_open | (last & ~closed[group])]
+        return pick(records, np.flatnonzero(~is_open | (last & ~closed[group])))
 
-    def _lay_out(self, records: Records) -> Records:
+    def _lay_out(self, records: Records, clean: bool) -> Records:
         """Depths such that slices of a lane never overlap: as recorded where possible, else on sub-lanes."""
         track = records["track"]
-        keys = lane_keys(track, records["depth"])
-        start, dur = np.ascontiguousarray(records["start"]), np.ascontiguousarray(records["dur"])
-        wrong = overlapping(start, dur) & (keys[1:] == keys[:-1])
-        bounds = runs(keys)
-        bad = set(np.unique(np.searchsorted(bounds, np.flatnonzero(wrong), "right") - 1).tolist())
-        if not bad and not any(np.any(track == number) for number in self._shift):
+        if not len(records):
             return records
+        if clean and not any(np.any(track == number) for number in self._shift):
+            return records
+        start, dur = np.ascontiguousarray(records["start"]), np.ascontiguousarray(records["dur"])
+        bounds = runs(track, records["depth"])
         changed = False
         for lane in range(len(bounds) - 1):
             a, b = int(bounds[lane]), int(bounds[lane + 1])
             number = int(track[a])
             shift = self._shift.get(number, 0)
-            if lane in bad:
+            depth = records["depth"][a:b].astype(np.int64) + shift
+            if not clean and overlapping(start[a:b], dur[a:b]).any():
                 order = np.lexsort((-dur[a:b], start[a:b]))
-                records[a:b] = records[a:b][order]
+                records[a:b] = pick(records[a:b], order)
                 rows = sublanes(start[a:b][order], dur[a:b][order])
                 # deeper lanes of the track move down by as many rows as this one needs more
                 self._shift = {number: shift + int(rows.max())}
-                records["depth"][a:b] = np.minimum(records["depth"][a:b].astype(np.int64) + rows + shift, MAX_DEPTH)
+                depth += rows
                 changed = True
-            elif shift:
-                records["depth"][a:b] = np.minimum(records["depth"][a:b].astype(np.int64) + shift, MAX_DEPTH)
+            records["depth"][a:b] = np.minimum(depth, MAX_DEPTH)
         if changed:
             keys = lane_keys(records["track"], records["depth"])
-            records = records[np.lexsort((records["dur"], records["start"], keys))]
+            records = pick(records, np.lexsort((records["dur"], records["start"], keys)))
         self._squeeze(records)
         return records
 

@@ -1,25 +1,26 @@
 """Slices on their way into the table: sorted in chunks on disk, so that memory does not grow with their number.
 
-    append -> chunk of 1M records, sorted by (lane, start) -> one file of chunks
-    parts  <- for a range of lanes, its stretch of every chunk, merged
+    append -> chunk of 512K records, sorted by (lane, start) -> one file of chunks
+    parts  <- lane by lane, its stretch of every chunk
 
-A stretch of lanes is contiguous in each chunk, so reading a part is one read per chunk.
+Journals hold the slices of a lane in order. Where that is so (a clean lane) its stretches are read one after the other
+and nothing is sorted twice; else the lane is read as a whole and sorted.
 """
 
 from __future__ import annotations
 
-import itertools
 import mmap
+import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peephole.store.lanes import Ints, runs
+from peephole.store.lanes import Ints, overlapping, runs
 
 RECORD: Final = np.dtype(
     [
@@ -36,25 +37,62 @@ RECORD: Final = np.dtype(
 """A slice; `extra` is the number of its context and args in Extras plus one, 0 for neither; `open` is 1 for
 one that had not ended when it was written and waits for the row that says when it did."""
 
-CHUNK: Final = 1 << 20
-PART: Final = 1 << 20
-"""Rows that a part has at least; a lane larger than four of them comes in several pieces."""
-_LATEST: Final = 1 << 62
+_RAW: Final = np.dtype((np.void, RECORD.itemsize))
+"""The same bytes without fields: numpy picks these several times faster."""
+CHUNK: Final = 1 << 19
+"""20 MB: arrays below 32 MB come from memory that the allocator keeps, which saves a page fault per 4 KB."""
+PART: Final = 1 << 19
+"""Rows of a part of clean lanes."""
 
 Records = NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Part:
-    """A stretch of the sorted table: whole lanes, or (`piece`) a stretch of one lane that is followed by more."""
+    """A stretch of the table: clean lanes, sorted, or (not `clean`) one lane whose slices are in any order."""
 
-    low: int
-    high: int
-    """Lanes' keys: low <= key < high."""
-    begin: int | None = None
-    end: int | None = None
-    """Starts within the lane, for a piece: begin <= start < end."""
+    clean: bool
     rows: int = 0
+    extents: list[list[int]] = field(default_factory=list)
+    """[chunk, first, last + 1] of records."""
+
+    def add(self, chunk: int, first: int, last: int) -> None:
+        """Appends records; what lies together is read together."""
+        self.rows += last - first
+        if self.extents and self.extents[-1][0] == chunk and self.extents[-1][2] == first:
+            self.extents[-1][2] = last
+        else:
+            self.extents.append([chunk, first, last])
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The lanes of one chunk."""
+
+    key: Ints
+    bounds: Ints
+    """Lane i has the records bounds[i] … bounds[i + 1] - 1."""
+    start: Ints
+    end: Ints
+    clean: NDArray[np.bool_]
+    """No two slices overlap and none is open."""
+
+
+def find_runs(chunk: Records) -> Runs:
+    """The lanes of sorted records."""
+    keys = lane_keys(chunk["track"], chunk["depth"])
+    start, dur = np.ascontiguousarray(chunk["start"]), np.ascontiguousarray(chunk["dur"])
+    bounds = runs(keys)
+    dirty = overlapping(start, dur)
+    np.logical_and(dirty, keys[1:] == keys[:-1], out=dirty)
+    clean = np.ones(len(bounds) - 1, np.bool_)
+    if dirty.any():
+        clean[np.searchsorted(bounds, np.flatnonzero(dirty), "right") - 1] = False
+    is_open = chunk["open"] > 0
+    if is_open.any():
+        clean[np.searchsorted(bounds, np.flatnonzero(is_open), "right") - 1] = False
+    last = bounds[1:] - 1
+    return Runs(keys[bounds[:-1]], bounds, start[bounds[:-1]], start[last] + dur[last], clean)
 
 
 def lane_keys(track: NDArray[Any], depth: NDArray[Any]) -> Ints:
@@ -140,9 +178,10 @@ class SliceSpool:
         self._buffer: Records = np.empty(1 << 14, RECORD)
         self._fill = 0
         self._memory: Records | None = None
-        self._chunks: list[tuple[Ints, Ints]] = []
+        self._chunks: list[Runs] = []
         self._offsets: list[int] = []
-        self._bytes = 0
+        self._in_file = 0
+        self._scratch: Records = np.empty(0, RECORD)
         self.rows = 0
         self.extras = Extras(folder)
 
@@ -154,7 +193,7 @@ class SliceSpool:
             if self._fill == len(self._buffer):
                 self._grow(len(records) - at)
             some = min(len(records) - at, len(self._buffer) - self._fill)
-            self._buffer[self._fill : self._fill + some] = records[at : at + some]
+            _words(self._buffer[self._fill : self._fill + some])[:] = _words(records[at : at + some])
             self._fill += some
             at += some
 
@@ -164,98 +203,98 @@ class SliceSpool:
             return
         size = min(CHUNK, max(2 * len(self._buffer), self._fill + more))
         grown = np.empty(size, RECORD)
-        grown[: self._fill] = self._buffer[: self._fill]
+        _words(grown[: self._fill])[:] = _words(self._buffer[: self._fill])
         self._buffer = grown
 
     def _flush(self, to_file: bool) -> None:
         chunk = sort_records(self._buffer[: self._fill])
-        keys = lane_keys(chunk["track"], chunk["depth"])
-        bounds = runs(keys)
-        self._chunks.append((keys[bounds[:-1]], bounds))
+        self._chunks.append(find_runs(chunk))
+        if self._memory is not None:
+            self._keep(self._memory)
+            self._memory = None
         if to_file:
-            if self._file is None:
-                self._file = tempfile.TemporaryFile(dir=self._folder, prefix="slices.")  # noqa: SIM115 - until close
-            self._offsets.append(self._bytes)
-            self._bytes += chunk.nbytes
-            self._file.seek(0, 2)
-            chunk.tofile(self._file)
+            self._keep(chunk)
         else:
             self._memory = chunk
-            self._offsets.append(-1)
         self._fill = 0
 
-    def parts(self) -> list[Part]:
-        """How the table is cut; call it when everything is in."""
+    def _keep(self, chunk: Records) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(dir=self._folder, prefix="slices.", buffering=0)  # noqa: SIM115 - closed by close()
+        self._offsets.append(self._in_file)
+        view = _words(chunk).data.cast("B")
+        while len(view):
+            view = view[self._file.write(view) :]
+        self._in_file += chunk.nbytes
+
+    def parts(self) -> Iterator[Part]:
+        """How the table is cut, in its order; call it when everything is in."""
         if self._fill:
             # one chunk alone never sees the disk
             self._flush(to_file=bool(self._chunks))
-        if self._file is not None:
-            self._file.flush()
-        if not self._chunks:
-            return []
-        all_keys = np.concatenate([keys for keys, _ in self._chunks])
-        all_counts = np.concatenate([np.diff(bounds) for _, bounds in self._chunks])
-        keys, inverse = np.unique(all_keys, return_inverse=True)
-        counts = np.bincount(inverse, all_counts, len(keys)).astype(np.int64)
-        found: list[Part] = []
-        first = 0
-        total = 0
-        for i, count in enumerate(counts.tolist()):
-            if count > 4 * PART:
-                if total:
-                    found.append(Part(int(keys[first]), int(keys[i]), rows=total))
-                found.extend(self._pieces(int(keys[i]), count))
-                first, total = i + 1, 0
-                continue
-            total += count
-            if total >= PART:
-                found.append(Part(int(keys[first]), int(keys[i]) + 1, rows=total))
-                first, total = i + 1, 0
-        if total:
-            found.append(Part(int(keys[first]), int(keys[-1]) + 1, rows=total))
-        return found
-
-    def _pieces(self, key: int, count: int) -> list[Part]:
-        whole = Part(key, key + 1, rows=count)
-        samples = [chunk["start"][:: max(1, len(chunk) // 256)] for chunk in self._stretches(whole, copy=False)]
-        starts = np.sort(np.concatenate(samples))
-        wanted = max(2, count // (2 * PART))
-        edges = np.unique(starts[np.linspace(0, len(starts) - 1, wanted + 1).astype(np.int64)[1:-1]]).tolist()
-        bounds = [-_LATEST * 2, *edges, _LATEST * 2 - 1]
-        pieces = [Part(key, key + 1, a, b) for a, b in itertools.pairwise(bounds)]
-        return [
-            Part(p.low, p.high, p.begin, p.end, sum(len(s) for s in self._stretches(p, copy=False))) for p in pieces
-        ]
-
-    def _stretches(self, part: Part, copy: bool = True) -> Iterator[Records]:
-        for (keys, bounds), offset in zip(self._chunks, self._offsets, strict=True):
-            low = int(bounds[np.searchsorted(keys, part.low)])
-            high = int(bounds[np.searchsorted(keys, part.high)])
-            if low == high:
-                continue
-            if offset < 0 or self._file is None:
-                assert self._memory is not None
-                chunk = self._memory[low:high]
-            elif copy and part.begin is None:
-                self._file.seek(offset + low * RECORD.itemsize)
-                chunk = np.fromfile(self._file, RECORD, high - low)
-            else:
-                shape = (high - low,)
-                chunk = np.memmap(self._file, RECORD, "r", offset + low * RECORD.itemsize, shape)
-            if part.begin is not None:
-                a, b = np.searchsorted(chunk["start"], np.array([part.begin, part.end], np.int64))
-                chunk = np.array(chunk[a:b]) if copy else chunk[a:b]
-            if len(chunk):
-                yield chunk
+        key = np.concatenate([c.key for c in self._chunks]) if self._chunks else np.zeros(0, np.int64)
+        if not len(key):
+            return
+        chunk = np.repeat(np.arange(len(self._chunks)), [len(c.key) for c in self._chunks])
+        first = np.concatenate([c.bounds[:-1] for c in self._chunks])
+        last = np.concatenate([c.bounds[1:] for c in self._chunks])
+        start = np.concatenate([c.start for c in self._chunks])
+        end = np.concatenate([c.end for c in self._chunks])
+        order = np.lexsort((end, start, key))
+        key, chunk, first, last = key[order], chunk[order], first[order], last[order]
+        start, end = start[order], end[order]
+        bad = ~np.concatenate([c.clean for c in self._chunks])[order]
+        bad[1:] |= (key[1:] == key[:-1]) & (start[1:] < end[:-1])
+        lanes = runs(key)
+        bad_lane = np.logical_or.reduceat(bad, lanes[:-1]).tolist()
+        bounds = lanes.tolist()
+        chunks, firsts, lasts = chunk.tolist(), first.tolist(), last.tolist()
+        part = Part(clean=True)
+        for lane, is_bad in enumerate(bad_lane):
+            if is_bad and part.rows:
+                yield part
+                part = Part(clean=True)
+            if is_bad:
+                part.clean = False
+            for run in range(bounds[lane], bounds[lane + 1]):
+                a, b = firsts[run], lasts[run]
+                while not is_bad and part.rows + b - a >= PART:
+                    cut = a + PART - part.rows
+                    part.add(chunks[run], a, cut)
+                    yield part
+                    part, a = Part(clean=True), cut
+                if a < b:
+                    part.add(chunks[run], a, b)
+            if is_bad:
+                yield part
+                part = Part(clean=True)
+        if part.rows:
+            yield part
 
     def read(self, part: Part) -> Records:
-        """The records of a part, sorted by lane and start, at equal starts shortest first."""
-        stretches = list(self._stretches(part))
-        if len(stretches) == 1:
-            return stretches[0]
-        if not stretches:
-            return np.empty(0, RECORD)
-        return sort_records(np.concatenate(stretches))
+        """The records of a part, sorted by lane and start. They are valid until the next part is read."""
+        if len(self._scratch) < part.rows:
+            self._scratch = np.empty(max(part.rows, min(self.rows, PART)), RECORD)
+        out = self._scratch[: part.rows]
+        at = 0
+        for chunk, first, last in part.extents:
+            into = out[at : at + last - first]
+            if self._memory is not None:
+                _words(into)[:] = _words(self._memory[first:last])
+            else:
+                self._read_into(into, self._offsets[chunk] + first * RECORD.itemsize)
+            at += last - first
+        return out if part.clean else sort_records(out)
+
+    def _read_into(self, records: Records, offset: int) -> None:
+        assert self._file is not None
+        view = _words(records).data.cast("B")
+        while len(view):
+            got = os.preadv(self._file.fileno(), [view], offset)
+            if got <= 0:
+                raise OSError("a temporary file is shorter than it was")
+            view = view[got:]
+            offset += got
 
     def close(self) -> None:
         """Lets go of the files."""
@@ -266,10 +305,20 @@ class SliceSpool:
             self._file = None
 
 
+def _words(records: Records) -> Ints:
+    """The same bytes as plain numbers, which numpy copies at once instead of field by field."""
+    return records.view(np.int64)
+
+
+def pick(records: Records, rows: NDArray[Any]) -> Records:
+    """The records of those rows."""
+    return records.view(_RAW).take(rows).view(RECORD)
+
+
 def sort_records(records: Records) -> Records:
     """The records by (track, depth, start), at equal starts shortest first: a slice without length precedes."""
     if len(records) < 2:
-        return records.copy()
+        return _words(records).copy().view(RECORD)
     track, depth = records["track"], records["depth"]
     low, deep = int(track.min()), int(depth.max()) + 1
     if (int(track.max()) - low + 1) * deep <= 1 << 16:
@@ -278,10 +327,10 @@ def sort_records(records: Records) -> Records:
     else:
         keys = lane_keys(track, depth)
     if np.all(keys[1:] >= keys[:-1]):
-        records, sorted_keys = records.copy(), keys
+        records, sorted_keys = _words(records).copy().view(RECORD), keys
     else:
         order = np.argsort(keys, kind="stable")
-        records, sorted_keys = records[order], keys[order]
+        records, sorted_keys = pick(records, order), keys[order]
     start = np.ascontiguousarray(records["start"])
     same = sorted_keys[1:] == sorted_keys[:-1]
     wrong = same & (start[1:] <= start[:-1])
@@ -291,7 +340,7 @@ def sort_records(records: Records) -> Records:
     touched = np.unique(np.searchsorted(bounds, np.flatnonzero(wrong), "right") - 1)
     if len(touched) > 256:
         order = np.lexsort((records["dur"], start, sorted_keys))
-        return records[order]
+        return pick(records, order)
     for lane in touched.tolist():
         stretch = slice(int(bounds[lane]), int(bounds[lane + 1]))
         own = start[stretch]
@@ -300,5 +349,5 @@ def sort_records(records: Records) -> Records:
         dur = records["dur"][stretch][order]
         if np.any((own[1:] == own[:-1]) & (dur[1:] < dur[:-1])):
             order = np.lexsort((records["dur"][stretch], start[stretch]))
-        records[stretch] = records[stretch][order]
+        _words(records[stretch])[:] = _words(pick(records[stretch], order))
     return records

@@ -28,7 +28,7 @@ from peephole.store.build import Builder
 from peephole.store.ids import TIMES, global_ids, is_id
 from peephole.store.processes import ProcessInfo, parse_object
 from peephole.store.segments import LARGEST, Split, is_whole, read_header, split
-from peephole.store.spool import RECORD
+from peephole.store.spool import RECORD, pick
 from peephole.store.tracks import Tracks
 
 _TABLES: Final = {kind: TABLES[name] for name, kind in TABLE_KINDS.items()}
@@ -189,7 +189,7 @@ class ThreadReader:
         if not good.all():
             self._problem("slices on an impossible track", int((~good).sum()))
             keep = np.flatnonzero(good)
-            records, track = records[keep], track[keep]
+            records, track = pick(records, keep), track[keep]
             context = None if context is None else context[keep]
             texts = None if texts is None else [texts[i] for i in keep.tolist()]
         records["track"] = self.tracks.globals(self.process.ordinal, track)
