@@ -1,0 +1,113 @@
+"""Packets to instructions: each wave's program counter through jumps, each execution back to its dispatch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.query.hardware.decode import Packets
+from peephole.query.hardware.packets import BY_CODE, OP_JUMP, OP_JUMP_NO, OPS, Arch
+from peephole.query.hardware.program import Program
+
+QUEUE_NAMES = ("SALU", "VALU", "VMEM", "LDS", "SALU_ALT", "VALU_ALT", "VMEM_ALT", "LDS_ALT")
+"""Where instructions execute; `_ALT` is the work of the other SIMDs."""
+_QUEUE_OF = {
+    "WMMA": 1, "VALU": 1, "VALU1": 1, "VALUT": 1, "VALUB": 1, "VALUINST": 1, "VINTERP": 1,
+    "SGMEM": 2, "FLAT": 2, "VMEM": 2, "LDS": 3, "SALU": 0, "SMEM": 0,
+}  # fmt: skip
+_RING = 1 << 12
+PROBLEMS = (
+    "packet of a wave whose start was not traced",
+    "program counter outside the program",
+    "execution without a traced dispatch",
+    "branch without a jump packet",
+    "wave that started again without an end",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """What each wave and unit did. A row is a packet and a wave or a unit, in stream order."""
+
+    packet: NDArray[np.int64]
+    """Row of Packets."""
+    wave: NDArray[np.int64]
+    """The wave; for an execution -1 minus its place in QUEUE_NAMES."""
+    instruction: NDArray[np.int64]
+    """Row of the Program, -1 when it is not known."""
+    link: NDArray[np.int64]
+    """For an execution the row here of its dispatch, -1 when there is none."""
+    problems: dict[str, int]
+
+    def __len__(self) -> int:
+        return len(self.packet)
+
+
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """By packet code and operation: what it means for the walk."""
+
+    role: NDArray[np.uint8]
+    flags: NDArray[np.uint8]
+    queue: NDArray[np.int8]
+    queue2: NDArray[np.int8]
+
+
+@cache
+def _roles() -> _Roles:
+    shape = (128, 256)
+    role, flags = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
+    queue, queue2 = np.full(shape, -1, np.int8), np.full(shape, -1, np.int8)
+    simple = {"WAVESTART": 1, "CDNA_WAVESTART": 1, "WAVEEND": 2, "VALUINST": 3, "IMMEDIATE": 3, "INST": 3,
+              "IMMEDIATE_MASK": 4, "ALUEXEC": 5, "VMEMEXEC": 5, "WAVERDY": 7}  # fmt: skip
+    for code, packet in BY_CODE.items():
+        role[code, :] = simple.get(packet.name, 0)
+        if packet.name == "VALUINST":
+            queue[code, :] = 1
+        elif packet.name == "INST":
+            for op in range(256):
+                name = OPS[Arch(code >> 5)].get(op, "")
+                plain = name.removeprefix("OTHER_")
+                found = _QUEUE_OF.get(plain.split("_")[0], -1)
+                other = plain != name
+                queue[code, op] = found + 4 if other and found >= 0 else found
+                flags[code, op] = (op == OP_JUMP) | (2 if other else 0) | (4 if op in (OP_JUMP, OP_JUMP_NO) else 0)
+        elif packet.name == "ALUEXEC":
+            queue[code, 1], queue[code, 2], queue[code, 3], queue2[code, 3] = 0, 1, 1, 0
+        elif packet.name == "VMEMEXEC":
+            queue[code, :4] = (3, 7, 2, 6)
+    return _Roles(role, flags, queue, queue2)
+
+
+def map_instructions(packets: Packets, program: Program, cu: int = 0, simd: int = 0) -> Mapped:
+    """Follows the waves of one SIMD, the one whose instructions the trace holds."""
+    from peephole.query.hardware.walk import QUEUES, walk
+
+    roles = _roles()
+    kind, op = packets.kind, np.maximum(packets.op, 0)
+    wave = np.maximum(packets.wave, 0).astype(np.int64)
+    selected = (packets.cu == cu) & (packets.simd == simd)
+    mask = packets.payload()
+    pcs, heads = np.full(32, -1, np.int64), np.zeros((QUEUES, 2), np.int64)
+    pending, problems = np.zeros((QUEUES, _RING), np.int64), np.zeros(len(PROBLEMS), np.int64)
+    parts: list[tuple[NDArray[np.int64], ...]] = []
+    begin = base = 0
+    role, flags = roles.role[kind, op], roles.flags[kind, op]
+    queue, queue2 = roles.queue[kind, op], roles.queue2[kind, op]
+    while begin < len(packets):
+        size = len(packets) - begin + 64
+        out = tuple(np.empty(size, np.int64) for _ in range(4))
+        n, begin = walk(
+            role, flags, queue, queue2, wave, selected, mask, program.size, program.target, program.branches,
+            program.skipped, pcs, pending, heads, *out, problems, begin, base,
+        )  # fmt: skip
+        parts.append(tuple(column[:n] for column in out))
+        base += n
+    packet, waves, instruction, link = (
+        np.concatenate([part[k] for part in parts]) if parts else np.empty(0, np.int64) for k in range(4)
+    )
+    found = {PROBLEMS[i]: int(count) for i, count in enumerate(problems) if count}
+    return Mapped(packet, waves, instruction, link, found)

@@ -1,0 +1,108 @@
+"""A kernel's instructions: text, size, branches. Disassembling needs tinygrad's package; nothing else here does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.errors import PeepholeError
+from peephole.query.hardware.elf import sections
+
+SKIPPED = frozenset({"S_DELAY_ALU", "S_WAIT_ALU", "S_BARRIER_WAIT"})
+"""Instructions for which the trace has no packet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The instructions of a kernel in the order of their addresses."""
+
+    pc: NDArray[np.int64]
+    size: NDArray[np.int64]
+    op: tuple[str, ...]
+    """`S_LOAD_B128`; empty when the instruction has no name."""
+    text: tuple[str, ...]
+    target: NDArray[np.int64]
+    """Instruction that a branch jumps to; -1 for what is no branch or jumps out of the program."""
+    branches: NDArray[np.bool_]
+    skipped: NDArray[np.bool_]
+    registers: tuple[tuple[str, ...], ...]
+    """Registers that an instruction names, as `v12`, `s0`."""
+
+    def __len__(self) -> int:
+        return len(self.pc)
+
+    def index(self, pc: int) -> int:
+        """The instruction at an address; -1 when there is none."""
+        at = int(np.searchsorted(self.pc, pc))
+        return at if at < len(self.pc) and int(self.pc[at]) == pc else -1
+
+
+def family(arch: str) -> str:
+    """tinygrad's name of an architecture's instruction set."""
+    return "rdna3" if arch.startswith("gfx11") else "rdna4" if arch.startswith("gfx12") else "cdna"
+
+
+@lru_cache(maxsize=32)
+def disassemble(binary: bytes, arch: str) -> Program:
+    """The program of a binary; PeepholeError when tinygrad is not installed or the code is not understood."""
+    try:
+        from tinygrad.renderer.amd import detect_format
+    except ImportError:
+        raise PeepholeError(
+            "Disassembly needs tinygrad on this machine: pip install 'peephole[tinygrad]'. "
+            "Waves, occupancy and counters are shown without it."
+        ) from None
+    text = sections(binary).get(".text")
+    if text is None:
+        raise PeepholeError("The kernel's binary has no .text section, so its instructions cannot be shown.")
+    instructions = []
+    offset, code, kind = 0, text.content, family(arch)
+    while offset < len(code):
+        piece = code[offset : offset + 64]
+        try:
+            decoded = detect_format(piece, kind).from_bytes(piece)
+        except Exception as error:  # the disassembler raises whatever its tables lead it to
+            raise PeepholeError(
+                f"The instruction at {text.address + offset:#x} is unknown to tinygrad's disassembler ({error})."
+            ) from None
+        instructions.append((text.address + offset, decoded))
+        offset += decoded.size()
+    return _program(instructions)
+
+
+def _program(instructions: list[tuple[int, object]]) -> Program:
+    pc = np.array([at for at, _ in instructions], np.int64)
+    size = np.array([inst.size() for _, inst in instructions], np.int64)  # type: ignore[attr-defined]
+    ops = tuple(str(getattr(inst, "op_name", "")) for _, inst in instructions)
+    target = np.full(len(pc), -1, np.int64)
+    branches = np.array(["BRANCH" in op for op in ops], np.bool_)
+    for i in np.flatnonzero(branches).tolist():
+        distance = getattr(instructions[i][1], "simm16", 0) & 0xFFFF
+        goal = int(pc[i] + size[i]) + (distance - 0x10000 if distance & 0x8000 else distance) * 4
+        at = int(np.searchsorted(pc, goal))
+        if at < len(pc) and int(pc[at]) == goal:
+            target[i] = at
+    return Program(
+        pc,
+        size,
+        ops,
+        tuple(str(inst) for _, inst in instructions),
+        target,
+        branches,
+        np.array([op in SKIPPED for op in ops], np.bool_),
+        tuple(_registers(inst) for _, inst in instructions),
+    )
+
+
+def _registers(inst: object) -> tuple[str, ...]:
+    from tinygrad.renderer.amd.dsl import Reg
+
+    found: list[str] = []
+    for name, _ in getattr(inst, "_fields", ()):
+        value = getattr(inst, name, None)
+        if isinstance(value, Reg):
+            found += [value.fmt()] if value.sz == 1 else [f"r{value.offset + i}" for i in range(value.sz)]
+    return tuple(dict.fromkeys(found))
