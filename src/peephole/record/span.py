@@ -71,6 +71,8 @@ class span:
             lane = main_lane(recorder)
             slot = recorder.local.slot
             stack = lane.stack
+        if self._correlation:
+            self._correlation = 0  # the object was used before
         parent = _get()
         if stack[-1] is parent and ("asyncio" not in _modules if _running_loop is None else _running_loop() is None):
             self._depth = 0 if parent is None else parent._depth + 1
@@ -146,13 +148,15 @@ class span:
         """Adds args that are only known while the span is open."""
         self._args = {**self._args, **args}
 
-    def enter_aside(self) -> None:
+    def enter_aside(self) -> bool:
         """Opens the span on a lane of its own, whatever is open: for generators, which outlive the calls around."""
         recorder = active.recorder
         if recorder is not None:
+            self._task = _task_number()
             lane = self._lane = self._settle(main_lane(recorder), _get(), aside=True)
             lane.stack.append(self)
             self.start = perf_counter_ns()
+        return recorder is not None
 
     def tell(self, now: int) -> None:
         """Writes that the span is open, once."""
@@ -190,7 +194,7 @@ class span:
 
     def _place(self, main: Lane, parent: span | None) -> Lane:
         """The lane for a span that may belong to another task or thread than what is open on this thread."""
-        while parent is not None and (parent._lane is None or parent._lane.generation != main.generation):
+        while parent is not None and not parent._is_open_in(main):
             parent = parent._parent
         self._task = task = _task_number()
         if parent is not None:
@@ -201,6 +205,10 @@ class span:
                 self._depth = parent._depth + 1
                 return lane
         return self._settle(main, parent)
+
+    def _is_open_in(self, main: Lane) -> bool:
+        lane = self._lane
+        return lane is not None and lane.recorder is main.recorder and lane.generation == main.generation
 
     def _settle(self, main: Lane, parent: span | None, *, aside: bool = False) -> Lane:
         lane = free_lane(main, aside=aside)

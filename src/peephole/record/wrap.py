@@ -117,8 +117,7 @@ class _Aside:
 
     def __init__(self, of: span) -> None:
         self.of = of
-        of.enter_aside()
-        self.inside: span | None = of
+        self.inside = of if of.enter_aside() else current.get()
 
     def run(self, step: Callable[[], Any]) -> Any:
         outside = current.get()
