@@ -1,5 +1,5 @@
 # make test   everything that CI checks          make demo    record a small real program and show it
-# make bench  the measurements                   make format  tidy the code, write docs/format.md anew
+# make bench  the measurements                   make format  tidy the code, write the reference pages anew
 # make clean  forget everything that was built
 
 SHELL := /bin/bash
@@ -80,7 +80,7 @@ bench: setup src/peephole/server/static/.built
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/python packaging/format_page.py
+	$(BIN)/python packaging/reference_pages.py
 
 .PHONY: clean
 clean:

@@ -1,0 +1,86 @@
+"""Nothing is undocumented: columns, commands, options, environment variables, the links between the pages."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from peephole.cli.main import Command, available, load, parser_of
+from peephole.model.tables import TABLES
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+
+
+def pages() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("reference_pages", ROOT / "packaging" / "reference_pages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["format.md", "commands.md"])
+def test_the_reference_pages_are_those_of_this_code(name: str) -> None:
+    written = (DOCS / name).read_text(encoding="utf-8")
+    assert written == pages().PAGES[name]().rstrip() + "\n", f"docs/{name} is stale: run `make format`"
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_column_is_documented(table: str) -> None:
+    section = (DOCS / "format.md").read_text(encoding="utf-8").split(f"### {table}\n")[1].split("\n### ")[0]
+    for column in TABLES[table].columns:
+        assert f"| {column.name} | {column.type} |" in section
+        assert column.doc
+
+
+def options(command: Command) -> list[str]:
+    parser = parser_of(command, load(command))
+    found = [name for action in parser._actions for name in action.option_strings]
+    return [name for name in found if name not in ("-h", "--help")]
+
+
+@pytest.mark.parametrize("command", available(), ids=lambda command: command.name)
+def test_every_command_and_option_is_documented(command: Command) -> None:
+    text = (DOCS / "commands.md").read_text(encoding="utf-8")
+    assert f"## peephole {command.name}\n" in text
+    section = text.split(f"## peephole {command.name}\n")[1].split("\n## ")[0]
+    for option in options(command):
+        assert f"`{option}`" in section, f"{command.name} {option} is undocumented: run `make format`"
+    for action in parser_of(command, load(command))._actions:
+        assert action.help and action.help is not argparse.SUPPRESS, f"{command.name} {action.dest} has no help text"
+
+
+def environment_variables() -> set[str]:
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "packaging").glob("*.p*")]
+    return {name for path in sources for name in re.findall(r"\bPEEPHOLE(?:_[A-Z_]+)?\b", path.read_text("utf-8"))}
+
+
+def test_every_environment_variable_is_documented() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
+    found = environment_variables()
+    assert {"PEEPHOLE", "PEEPHOLE_DIR"} <= found
+    assert [name for name in sorted(found) if not re.search(rf"\| (\w+, )*{name}(, \w+)* \|", text)] == []
+
+
+@pytest.mark.parametrize(
+    "page", [*ROOT.glob("*.md"), *DOCS.glob("*.md")], ids=lambda path: path.relative_to(ROOT).as_posix()
+)
+def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_readme_names_only_commands_that_exist() -> None:
+    names = {command.name for command in available()}
+    text = (ROOT / "README.md").read_text(encoding="utf-8") + (DOCS / "cli.md").read_text(encoding="utf-8")
+    used = set(re.findall(r"^\s*peephole ([a-z]+)", text, re.MULTILINE))
+    assert used
+    assert used <= names
