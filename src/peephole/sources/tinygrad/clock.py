@@ -11,8 +11,14 @@ _LONGEST: Final = 40
 _LARGEST: Final = 1 << 62
 
 
+class Nanoseconds(int):
+    """A time that we measured ourselves."""
+
+
 def ns(value: Any) -> int:
     """A time of tinygrad in nanoseconds; ValueError when it is none."""
+    if type(value) is Nanoseconds:
+        return int(value)
     if type(value) is Decimal:
         return _bounded(int(value * 1000))
     if type(value) in (int, float):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from peephole.sources.tinygrad.steps import error_of
 from peephole.sources.tinygrad.text import Texts, fields_of
 
 Fields = Mapping[int, tuple[Any, ...]]
@@ -55,8 +56,8 @@ def _artifact(context: int, kind: str, language: str, name: str, content: bytes)
     return {"context": context, "kind": kind, "language": language, "name": name, "content": content}
 
 
-def program_of(key: Any, steps: Sequence[Any], fields: Fields, texts: Texts) -> Program | None:
-    """What this context compiled; None when it is no kernel's."""
+def program_of(key: Any, steps: Sequence[Any], fields: Fields, texts: Texts, listed: bool = True) -> Program | None:
+    """What this context compiled; None when it is no kernel's. Without `listed` the op list is left out."""
     program = Program()
     spec = getattr(key, "ret", None)
     if type(spec).__name__ == "ProgramSpec":  # 0.11 and 0.12 hand it over with the name
@@ -67,8 +68,8 @@ def program_of(key: Any, steps: Sequence[Any], fields: Fields, texts: Texts) -> 
         name = own.get("name")
         if name in ("View Program", "linearize/render", "render"):
             found = True
-            _from_node(program, _last_root(own), fields, texts)
-            program.error = _error(own, fields, texts) or program.error
+            _from_node(program, _last_root(own), fields, texts, listed)
+            program.error = error_of(own.get("matches"), fields, texts) or program.error
     if type(spec).__name__.endswith("Renderer"):
         program.language = next((to for part, to in _LANGUAGES if part in type(spec).__name__), "c")
         target = fields_of(spec).get("target") or next(iter(getattr(spec, "args", ()) or ()), None)
@@ -95,7 +96,7 @@ def _last_root(step: Mapping[str, Any]) -> int:
     return root if type(root) is int else -1
 
 
-def _from_node(program: Program, root: int, fields: Fields, texts: Texts) -> None:
+def _from_node(program: Program, root: int, fields: Fields, texts: Texts, listed: bool) -> None:
     node = fields.get(root)
     if type(node) is not tuple or len(node) < 5 or type(node[2]) is not tuple or texts.op(node[0]) != "PROGRAM":
         return
@@ -108,19 +109,10 @@ def _from_node(program: Program, root: int, fields: Fields, texts: Texts) -> Non
             program.source = value
         elif op == "BINARY" and type(value) is bytes:
             program.binary = value
-        elif op == "LINEAR" and type(part[2]) is tuple:
+        elif op == "LINEAR" and type(part[2]) is tuple and listed:
             program.oplist = op_list(part[2], fields, texts)
         elif op == "SINK" and type(value).__name__ == "KernelInfo":
             program.estimates = fields_of(value).get("estimates") or program.estimates
-
-
-def _error(step: Mapping[str, Any], fields: Fields, texts: Texts) -> str | None:
-    matches = step.get("matches")
-    last = matches[-1] if type(matches) is list and matches else ()
-    node = fields.get(last[1]) if type(last) is tuple and len(last) > 1 and type(last[1]) is int else None
-    if type(node) is tuple and len(node) > 3 and texts.op(node[0]) == "REWRITE_ERROR":
-        return texts.arg(node[3])
-    return None
 
 
 def op_list(numbers: Sequence[int], fields: Fields, texts: Texts) -> str:

@@ -16,6 +16,7 @@ from peephole.sources.tinygrad.columns import Columns
 from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.pickles import Loaded
 from peephole.sources.tinygrad.programs import program_of
+from peephole.sources.tinygrad.steps import error_of, metadata_text, place, step_row
 from peephole.sources.tinygrad.text import Texts, fields_of
 
 _CHUNK = 100_000
@@ -56,7 +57,7 @@ def read_rewrites(trace: Trace, sink: Sink, texts: Texts) -> Contexts:
             fields = fields_of(step)
             found = fields.get("matches")
             count = matches.add(number, found if _is_list(found) else ())
-            error = _error(trace, found, texts) if count else None
+            error = error_of(found, trace.fields, texts) if count else None
             for name, value in step_row(number, index, ordinal, fields, count, error).items():
                 steps[name].append(value)
             number += 1
@@ -79,34 +80,6 @@ _STEP = (
     "id", "context", "ordinal", "depth", "name", "file", "line", "root", "matches", "bottom_up", "walk", "enter_calls",
     "error",
 )  # fmt: skip
-
-
-def step_row(number: int, context: int, ordinal: int, fields: Any, matches: int, error: str | None) -> dict[str, Any]:
-    """The row of a step from the fields of a TrackedGraphRewrite."""
-    file, line = place(fields.get("loc"))
-    name, sink, depth = fields.get("name"), fields.get("sink"), fields.get("depth")
-    return {
-        "id": number,
-        "context": context,
-        "ordinal": ordinal,
-        "depth": depth if type(depth) is int and 0 <= depth < 0x7FFF else 0,
-        "name": name if type(name) is str else "",
-        "file": file,
-        "line": line,
-        "root": sink if type(sink) is int else NONE,
-        "matches": matches,
-        "bottom_up": fields.get("bottom_up") is True,
-        "walk": fields.get("walk") is True,
-        "enter_calls": fields.get("enter_calls") is True,
-        "error": error,
-    }
-
-
-def place(location: Any) -> tuple[str | None, int]:
-    """File and line of a pickled location."""
-    if type(location) is tuple and len(location) >= 2 and type(location[0]) is str and type(location[1]) is int:
-        return location[0], location[1]
-    return None, NONE
 
 
 class Matches:
@@ -196,28 +169,13 @@ def _nodes(chunk: list[tuple[int, Any]], texts: Texts, sink: Sink) -> dict[str, 
         dtype_code.add(dtype, texts.dtype)
         arg_code.add(arg, texts.arg)
         tag_code.add(tag, texts.arg)
-        meta_code.add(node[5] if len(node) > 5 else None, lambda value: metadata_text(value, texts))
+        meta_code.add(node[5] if len(node) > 5 else None, metadata_text)
     if any(type(source) is not int for source in sources):
         raise CaptureError("The rewrites name a source of a node that is no number: the file is damaged.")
     if broken:
         sink.problem("a node is not made of op, dtype, sources, arg and tag", broken)
     src = (numbers(offsets), numbers(sources))
     return {"id": numbers(ids), "src": src, **{name: codes.strings() for name, codes in columns.items()}}
-
-
-def metadata_text(value: Any, texts: Texts) -> str | None:
-    """The tensor operations that a node came from, and their lines where they were recorded: `exp@prog.py:4`."""
-    if value is None:
-        return None
-    parts = []
-    for one in value[:50] if isinstance(value, (tuple, list)) else (value,):
-        fields = fields_of(one)
-        name, caller = fields.get("name"), fields.get("caller")
-        if type(name) is not str:
-            continue
-        text = name + (" bw" if fields.get("backward") else "")
-        parts.append(f"{text}@{caller}" if type(caller) is str and caller else text)
-    return ", ".join(parts) or None
 
 
 class _Codes:
@@ -241,19 +199,6 @@ class _Codes:
 
     def strings(self) -> Strings:
         return Strings(np.array(self.codes, np.int32), list(self.values))
-
-
-def _error(trace: Trace, matches: Any, texts: Texts) -> str | None:
-    """The message of the rule that raised, which is the last one of its step."""
-    last = matches[-1]
-    node = (
-        trace.fields.get(last[1])
-        if isinstance(last, (tuple, list)) and len(last) > 1 and type(last[1]) is int
-        else None
-    )
-    if type(node) is tuple and len(node) > 3 and texts.op(node[0]) == "REWRITE_ERROR":
-        return texts.arg(node[3])
-    return None
 
 
 def _chunks(fields: dict[int, Any]) -> Iterator[list[tuple[int, Any]]]:

@@ -20,14 +20,15 @@ from peephole.model.tables import NONE
 from peephole.sources.tinygrad.buffers import Buffers
 from peephole.sources.tinygrad.clock import Offsets, ns
 from peephole.sources.tinygrad.contexts import Contexts
+from peephole.sources.tinygrad.enums import REFERENCE
 from peephole.sources.tinygrad.hardware import Hardware
 from peephole.sources.tinygrad.symbolic import evaluate
 from peephole.sources.tinygrad.text import Texts, fields_of, plain
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
 
 _HOST: Final = frozenset(("TINY", "USER", "GC"))
-_SYNCHRONOUS: Final = frozenset(("CPU", "PYTHON", "NULL", "NPY", "DISK", "TINYFS"))
-"""Devices that run a kernel before its exec point is written, on the host's clock."""
+_HOST_CLOCK: Final = frozenset(("CPU", "PYTHON", "NULL", "NPY", "DISK", "TINYFS"))
+"""Devices that run on the host and its clock; in 0.14 they run a kernel before its exec point is written."""
 _SKEW: Final = 100_000
 """How far, in ns, a device's aligned clock may be behind the host's."""
 _WORD: Final = re.compile(r"[^A-Za-z0-9_]")
@@ -222,20 +223,14 @@ class Timeline:
     def _exec(self, event: Any) -> None:
         key = _exec_key(event)
         waiting = self._ranges.get(key)
+        host = _host_clock(event.device)
+        begun = ns(event.ts) - (0 if host else _SKEW)
+        # Runs that are not counted, a search's trials, leave ranges without an exec: they began before this one.
+        while waiting and self._start(waiting[0]) < begun:
+            self._write_range(waiting.popleft(), None)
         if waiting:
-            if not _synchronous(event.device):
-                self._write_range(waiting.popleft(), event)
-                return
-            # Runs that are not counted, a search's trials, leave ranges without an exec: this one's is the last.
-            last = waiting.pop()
-            for other in waiting:
-                self._write_range(other, None)
-            waiting.clear()
-            if self._start(last) >= ns(event.ts):
-                self._write_range(last, event)
-                return
-            self._write_range(last, None)
-        if _synchronous(event.device):
+            self._write_range(waiting.popleft(), event)
+        elif host and self._texts.release == REFERENCE:
             self._write_exec(event)
         else:
             self._execs.setdefault(key, deque()).append(event)
@@ -344,9 +339,14 @@ def user_line(stack: Any) -> str | None:
         if isinstance(frame, (tuple, list)) and len(frame) >= 3 and type(frame[0]) is str and type(frame[1]) is int:
             file = frame[0]
             # generated code (a dataclass's __init__) is called <string>, like the program of `python -c`
-            if not _OWN_FILE.search(file) and not (file.startswith("<") and frame[2] != "<module>"):
+            if not is_own_file(file) and not (file.startswith("<") and frame[2] != "<module>"):
                 return f"{file}:{frame[1]}"
     return None
+
+
+def is_own_file(file: str) -> bool:
+    """Whether a file is tinygrad's, or a wrapper of the standard library that it is called through."""
+    return _OWN_FILE.search(file) is not None
 
 
 def _said(text: str) -> dict[str, Any]:
@@ -376,11 +376,7 @@ def _base(device: str) -> str:
 
 
 def _host_clock(device: str) -> bool:
-    return device.split(":", maxsplit=1)[0].removesuffix(" Graph") in _SYNCHRONOUS or device in _HOST
-
-
-def _synchronous(device: str) -> bool:
-    return device.split(":", maxsplit=1)[0] in _SYNCHRONOUS
+    return device.split(":", maxsplit=1)[0].removesuffix(" Graph") in _HOST_CLOCK or device in _HOST
 
 
 def _single_spaced(name: str) -> str:

@@ -1,0 +1,124 @@
+"""Records a running, unmodified tinygrad. Standard library only: this runs inside the user's program.
+
+`prepare` is called before tinygrad's modules run and sets what they read from the environment, as VIZ=-1 would;
+`attach` after each of the modules below, to put our exit handlers in the place of tinygrad's (which would write
+its pickles and start its server) and to follow its append-only lists from a thread.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+from peephole.sources.tinygrad import kernels, lines
+from peephole.sources.tinygrad.follow import Followed, Follower
+
+if TYPE_CHECKING:
+    from peephole.record.recorder import Recorder
+
+KNOWN: Final = ("0.12.0", "0.13.0", "0.14.0")
+
+_before: dict[str, str | None] = {}
+_follower: Follower | None = None
+_done: set[str] = set()
+
+
+def prepare() -> None:
+    """Sets the environment that tinygrad reads when it is imported; put back once it has been read."""
+    if _before or "tinygrad.helpers" in sys.modules:
+        return
+    only = os.environ.get("PEEPHOLE_ONLY", "")
+    if only == "profile":
+        _set(VIZ="0", PROFILE="0")  # the tracking matcher stays out; the profile is switched on after the import
+        return
+    level = os.environ.get("VIZ", "0").lstrip("-")
+    _set(VIZ=f"-{level}" if level.isdigit() and int(level) > 1 else "-1", PARALLEL="0")
+    if only == "rewrites":
+        _set(PROFILE="0")
+    if "TRACEMETA" not in os.environ:
+        _set(TRACEMETA="2")
+
+
+def attach(recorder: Recorder) -> None:
+    """Attaches to whichever of tinygrad's modules are loaded by now; may be called any number of times."""
+    ops, device = sys.modules.get("tinygrad.uop.ops"), sys.modules.get("tinygrad.device")
+    if ops is not None and _loaded(ops, "print_match_stats", "tracked_keys") and "ops" not in _done:
+        _done.add("ops")
+        _replace_exit(ops, "print_match_stats", _finish_rewrites)
+    if device is not None and _loaded(device, "finalize_profile", "Compiled") and "device" not in _done:
+        _done.add("device")
+        _replace_exit(device, "finalize_profile", _finish_profile)
+    if ops is not None and device is not None and {"ops", "device"} <= _done and "started" not in _done:
+        _done.add("started")
+        _start(recorder, ops, device)
+    if _follower is None:
+        return
+    tensor = sys.modules.get("tinygrad.tensor")
+    if tensor is not None and _loaded(tensor, "_METADATA", "_METADATA") and "tensor" not in _done:
+        _done.add("tensor")
+        if _follower.followed.rewrites:
+            lines.add_lines(tensor)
+    if _follower.followed.profile:
+        kernels.time_kernels(_follower.ran)
+
+
+def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
+    global _follower  # noqa: PLW0603  one process, one tinygrad
+    helpers = sys.modules["tinygrad.helpers"]
+    only = os.environ.get("PEEPHOLE_ONLY", "")
+    followed = Followed(helpers, device, ops, rewrites=only != "profile", profile=only != "rewrites")
+    if followed.rewrites and not helpers.VIZ.value:
+        # tinygrad was there before us, untracked: its matchers are of the class that does not look
+        tracked = ops.TrackedPatternMatcher
+        tracked.__mro__[1].rewrite = tracked.rewrite
+        ops.TRACK_MATCH_STATS.value = 2
+        helpers.VIZ.value = -1
+        if "PARALLEL" in helpers.ContextVar._cache:
+            helpers.ContextVar._cache["PARALLEL"].value = 0
+    if followed.profile and not helpers.PROFILE.value:
+        helpers.PROFILE.value = 1
+        atexit.register(_finish_profile)
+    for name, value in _before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    _follower = Follower(recorder, followed, KNOWN)
+    recorder.on_exit(_follower.close)
+    recorder.on_fork(_follower.forked)
+    _follower.start()
+
+
+def _finish_rewrites() -> None:
+    if _follower is not None:
+        _follower.finish_rewrites()
+
+
+def _finish_profile() -> None:
+    if _follower is not None:
+        _follower.finish_profile()
+
+
+def _replace_exit(module: ModuleType, name: str, ours: object) -> None:
+    """Puts our handler where tinygrad registered its own, which then never runs."""
+    own = getattr(module, name, None)
+    if own is not None:
+        atexit.unregister(own)
+        atexit.register(ours)  # type: ignore[arg-type]
+
+
+def _loaded(module: ModuleType, last: str, always: str) -> bool:
+    """Whether a module has run to its end; `last` is defined late, but only under VIZ."""
+    if not hasattr(module, always):
+        return False
+    spec = getattr(module, "__spec__", None)
+    return hasattr(module, last) or not getattr(spec, "_initializing", False)
+
+
+def _set(**values: str) -> None:
+    for name, value in values.items():
+        _before.setdefault(name, os.environ.get(name))
+        os.environ[name] = value

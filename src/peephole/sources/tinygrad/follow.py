@@ -1,0 +1,232 @@
+"""Follows tinygrad's append-only lists while the program runs. Standard library only.
+
+    tracked_keys, tracked_ctxs, uop_fields         ─▶ LiveRewrites ─▶ contexts, steps, matches, nodes
+    cpu_events, *.profile_events, kernels of ours  ─▶ Timeline     ─▶ slices, markers, buffers, uses
+
+Nothing is ever taken out of the lists: tinygrad uses their lengths as keys. Names of groups, and of the ranges that
+belong to them, are replaced just after they were appended, so an event is taken one round after it was seen.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from collections.abc import Sequence
+from time import perf_counter_ns
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from peephole.model.tables import NONE
+from peephole.sources.tinygrad.clock import ns
+from peephole.sources.tinygrad.contexts import Contexts, unnamed
+from peephole.sources.tinygrad.kernels import ProfileRangeEvent, Ran
+from peephole.sources.tinygrad.live import LiveRewrites
+from peephole.sources.tinygrad.text import Texts
+from peephole.sources.tinygrad.timeline import Timeline
+
+if TYPE_CHECKING:
+    from peephole.record.recorder import Recorder
+
+_ROUND_S: Final = 0.08
+_LONGEST_NAMING_NS: Final = 2_000_000_000
+
+
+class Followed:
+    """tinygrad's modules and what of them is followed."""
+
+    def __init__(
+        self, helpers: ModuleType, device: ModuleType, ops: ModuleType, *, rewrites: bool, profile: bool
+    ) -> None:
+        self.helpers = helpers
+        self.device = device
+        self.ops = ops
+        self.rewrites = rewrites
+        self.profile = profile
+
+
+class LiveOut:
+    """Rows into the recorder, in the form that the timeline hands them over."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._tracks: dict[str, int] = {}
+        self.row = recorder.row
+        self.problem = recorder.problem
+        self.new_correlation = recorder.new_correlation
+
+    def track(self, name: str, kind: str, order: int, unit: str | None) -> int:
+        """The number of a track."""
+        number = self._tracks.get(name)
+        if number is None:
+            number = self._tracks[name] = self._recorder.track(name, kind, NONE, order, unit)
+        return number
+
+
+class Follower:
+    """The thread that follows, and the last rounds at the exit."""
+
+    def __init__(self, recorder: Recorder, followed: Followed, known: Sequence[str]) -> None:
+        self.followed = followed
+        self.ran: deque[Ran] = deque()
+        self._recorder = recorder
+        self._known = known
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._failed = False
+        self._begin(0)
+
+    def _begin(self, already: int) -> None:
+        """Cursors at the beginning, or, in a forked child, behind what the parent has recorded."""
+        texts = Texts()
+        texts.release = _release(self.followed)
+        contexts = Contexts()
+        self._rewrites = LiveRewrites(self._recorder, self.followed.ops, contexts, texts, skip=bool(already))
+        self._timeline = Timeline(LiveOut(self._recorder), texts, contexts, self._recorder.free)
+        lists = self._lists()
+        self._at = [len(events) if already else 0 for events in lists]
+        self._seen = list(self._at)
+        self._rewriting, self._profiling = self.followed.rewrites, self.followed.profile
+
+    def start(self) -> None:
+        """Begins to follow."""
+        self._thread = threading.Thread(target=self._run, name="peephole-tinygrad", daemon=True)
+        self._thread.start()
+
+    def finish_rewrites(self) -> None:
+        """Takes what is left of the rewrites, where tinygrad would write its pickle."""
+        self.followed.ops.TRACK_MATCH_STATS.value = 0
+        with self._lock:
+            self._take(last=False)
+            if self._rewriting:
+                self._rewriting = False
+                self._guard(self._rewrites.finish)
+
+    def finish_profile(self) -> None:
+        """Takes what is left of the run, where tinygrad would write its pickle: devices are still open here."""
+        device = self.followed.device
+        try:
+            opened = [device.Device[name] for name in device.Device._opened_devices]
+            for one in opened:
+                one.synchronize()
+            for one in opened:
+                one._at_profile_finalize()
+        except Exception as error:  # a device may be in any state; what was recorded is kept
+            self._recorder.problem(f"a device could not finish its profile: {type(error).__name__}: {error}")
+        self.followed.helpers.PROFILE.value = 0
+        with self._lock:
+            self._take(last=True)
+            if self._profiling:
+                self._profiling = False
+                self._guard(self._timeline.finish)
+
+    def close(self) -> None:
+        """Ends the following before the journal closes."""
+        self._wake.set()
+        with self._lock:
+            self._take(last=True)
+            if self._rewriting:
+                self._rewriting = False
+                self._guard(self._rewrites.finish)
+            if self._profiling:
+                self._profiling = False
+                self._guard(self._timeline.finish)
+
+    def forked(self) -> None:
+        """Goes on in a forked child, with what is new there."""
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self.ran.clear()
+        self._begin(1)
+        self.start()
+
+    def _run(self) -> None:
+        self._describe()
+        while not self._wake.wait(_ROUND_S):
+            with self._lock:
+                if self._wake.is_set():
+                    return
+                self._take(last=False)
+
+    def _describe(self) -> None:
+        version = _version()
+        self._recorder.facts(frameworks={"tinygrad": version}, source="tinygrad")
+        if version not in self._known:
+            print(
+                f"peephole: tinygrad {version} is not one of the releases that are known ({', '.join(self._known)}); "
+                "recording it is attempted.",
+                file=sys.stderr,
+            )
+
+    def _take(self, *, last: bool) -> None:
+        if self._rewriting:
+            self._guard(lambda: self._rewrites.take(last=last))
+        if self._profiling:
+            self._guard(lambda: self._take_events(last=last))
+
+    def _guard(self, call: Any) -> None:
+        """A tinygrad unlike the ones we know must not bring the program down, nor say so in every round."""
+        try:
+            call()
+        except Exception as error:
+            if not self._failed:
+                self._failed = True
+                self._recorder.problem(f"tinygrad could not be followed: {type(error).__name__}: {error}")
+
+    def _lists(self) -> tuple[list[Any], list[Any], list[Any]]:
+        device = self.followed.device
+        return self.followed.helpers.cpu_events, device.Compiled.profile_events, device.Buffer.profile_events
+
+    def _take_events(self, *, last: bool) -> None:
+        lists = self._lists()
+        ends = [len(events) for events in lists]  # the host's first: what these rely on is then in the others
+        if not last:
+            ends[0], self._seen[0] = self._seen[0], ends[0]
+        timeline = self._timeline
+        host, devices, buffers = lists
+        for index in range(self._at[2], ends[2]):
+            timeline.event(buffers[index])
+        self._at[2] = ends[2]
+        ran = self.ran
+        for _ in range(len(ran)):
+            timeline.event(ProfileRangeEvent(ran.popleft()))
+        index = self._at[0]
+        keys = self.followed.ops.tracked_keys
+        while index < ends[0]:
+            event = host[index]
+            if not last and _being_named(event, keys):
+                break
+            timeline.event(event)
+            index += 1
+        self._at[0] = index
+        for index in range(self._at[1], ends[1]):
+            timeline.event(devices[index])
+        self._at[1] = ends[1]
+
+
+def _being_named(event: Any, keys: list[Any]) -> bool:
+    """Whether a range belongs to a group that has ended and is about to get its name."""
+    name = getattr(event, "name", None)
+    if type(name) is str or name is None or unnamed(name) is None:
+        return False
+    if not any(name is key for key in reversed(keys[-500:])):
+        return False
+    end = event.en
+    return end is not None and perf_counter_ns() - ns(end) < _LONGEST_NAMING_NS
+
+
+def _release(followed: Followed) -> str:
+    """The known release whose ways this one has, told by its classes as for a pickle."""
+    if hasattr(followed.ops, "rewrite_group"):
+        return "0.14.0"
+    return "0.13.0" if hasattr(followed.ops, "CallInfo") else "0.12.0"
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("tinygrad")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,88 @@
+"""Times kernels on devices for which tinygrad reports no times. Standard library only.
+
+CPU (0.14) and PYTHON run a kernel inside the call of its program object, in captured JITs too: these devices have
+no graph runner, so a captured JIT calls the same objects one by one.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections import deque
+from time import perf_counter_ns
+from typing import Any, Final
+
+from peephole.sources.tinygrad.clock import Nanoseconds
+
+Ran = tuple[str, str, bytes | None, int, int]
+"""Device, function name, program key, begin and end in ns."""
+
+_PROGRAMS: Final = (
+    ("tinygrad.runtime.ops_cpu", "CPUProgram", "CPU"),
+    ("tinygrad.runtime.ops_python", "PythonProgram", "PYTHON"),
+)
+
+
+class ProfileRangeEvent:
+    """A range of ours, with the fields of tinygrad's."""
+
+    __slots__ = ("device", "en", "name", "profile_key", "st")
+
+    def __init__(self, ran: Ran) -> None:
+        self.device, self.name, self.profile_key = ran[:3]
+        self.st, self.en = Nanoseconds(ran[3]), Nanoseconds(ran[4])
+
+
+def time_kernels(ran: deque[Ran]) -> None:
+    """Makes the program classes that are loaded and report no times append to `ran`."""
+    for module, name, device in _PROGRAMS:
+        program = getattr(sys.modules.get(module), name, None)
+        if program is None or "_peephole" in vars(program) or not _runs_in_call(program):
+            continue
+        _wrap(program, device, ran)
+        program._peephole = True
+
+
+def _runs_in_call(program: Any) -> bool:
+    """Whether the class itself runs the kernel; older CPU programs hand it to a queue, which reports its times."""
+    return "__call__" in vars(program)
+
+
+def _wrap(program: Any, device: str, ran: deque[Ran]) -> None:
+    begin, call = program.__init__, program.__call__
+
+    @functools.wraps(begin)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        begin(self, *args, **kwargs)
+        _remember(self, device, args)
+
+    @functools.wraps(call)
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
+        known = self.__dict__.get("_peephole_name")
+        if known is None:
+            return call(self, *args, **kwargs)
+        start = perf_counter_ns()
+        try:
+            return call(self, *args, **kwargs)
+        finally:
+            ran.append((*known, start, perf_counter_ns()))
+
+    program.__init__ = __init__
+    program.__call__ = __call__
+
+
+def _remember(self: Any, device: str, args: tuple[Any, ...]) -> None:
+    """Device, name and key of a program: (dev, TinyELF) in 0.14, (name, library) or (dev, name, library) before."""
+    key = None
+    for arg in args:
+        if hasattr(arg, "device") and type(arg.device) is str:
+            device = arg.device
+        if type(getattr(arg, "profile_key", None)) is bytes:
+            key = arg.profile_key
+    name = next((arg if type(arg) is str else arg.name for arg in args if _has_name(arg)), None)
+    if name is not None:
+        self.__dict__["_peephole_name"] = (device, name, key)
+
+
+def _has_name(arg: Any) -> bool:
+    return type(arg) is str or (type(getattr(arg, "name", None)) is str and hasattr(arg, "lib"))

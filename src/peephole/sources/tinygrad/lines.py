@@ -1,0 +1,46 @@
+"""The user's line in tinygrad's metadata: which line of the program made a node. Standard library only."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from peephole.sources.tinygrad.timeline import is_own_file
+
+
+def add_lines(tensor: ModuleType) -> None:
+    """Makes `tinygrad.tensor` remember the caller's file and line with every operation.
+
+    0.12 and 0.13 have a field for it, which they fill with a module's name: it is left as it is.
+    """
+    plain = tensor.Metadata
+    if "caller" in {field.name for field in dataclasses.fields(plain)}:
+        return
+
+    @dataclasses.dataclass(frozen=True)
+    class Metadata(plain):  # type: ignore[misc,valid-type]
+        caller: str = ""
+
+        def __hash__(self) -> int:
+            return hash(self.name)
+
+    here = f"{Path.cwd()}{os.sep}"
+    own: dict[str, bool] = {}
+
+    def located(name: str, backward: bool = False) -> Any:
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            file = frame.f_code.co_filename
+            inside = own.get(file)
+            if inside is None:
+                inside = own[file] = is_own_file(file)
+            if not inside:
+                return Metadata(name, backward, f"{file.removeprefix(here)}:{frame.f_lineno}")
+            frame = frame.f_back
+        return plain(name, backward)
+
+    tensor.Metadata = located  # type: ignore[attr-defined]

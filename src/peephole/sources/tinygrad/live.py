@@ -1,0 +1,259 @@
+"""Rewrites of a running tinygrad into rows, in rounds. Standard library only.
+
+A round reads the matches before the nodes, so that whatever a match names is there, and writes the nodes before the
+matches, so that this holds for the journal too wherever it ends. A step is written when it has ended, or when it has
+not ended by the next round and then once more; so is a context, whose name comes with its end.
+"""
+
+from __future__ import annotations
+
+import struct
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from peephole.model.journal import TABLE_KINDS, record_format
+from peephole.model.tables import TABLES
+from peephole.sources.tinygrad.contexts import Contexts, unnamed
+from peephole.sources.tinygrad.programs import program_of
+from peephole.sources.tinygrad.steps import error_of, metadata_text, place, step_row
+from peephole.sources.tinygrad.text import Texts, fields_of
+
+if TYPE_CHECKING:
+    from peephole.record.recorder import Recorder
+    from peephole.record.writer import Writer
+
+_NODE: Final = TABLE_KINDS["nodes"]
+_MATCH: Final = TABLE_KINDS["matches"]
+_MATCH_ROW: Final = struct.Struct("<qiqqIiq")
+"""The columns of matches in their order: step, ordinal, before, after, file, line, dur."""
+_LEAF: Final = struct.Struct("<qIIIIIII")
+"""A node without sources: id, op, dtype, arg, tag, shape, metadata, and 0 for the length of its sources."""
+assert _MATCH_ROW.format == record_format(TABLES["matches"]).format
+assert _LEAF.format == record_format(TABLES["nodes"]).format + "I"
+
+
+class _Step:
+    """A step that has not ended, or has not been written yet."""
+
+    __slots__ = ("context", "number", "ordinal", "taken", "tracked", "written")
+
+    def __init__(self, number: int, context: int, ordinal: int, tracked: Any) -> None:
+        self.number = number
+        self.context = context
+        self.ordinal = ordinal
+        self.tracked = tracked
+        self.taken = 0
+        self.written = False
+
+
+class _Context:
+    """A context that may still get steps, or its name."""
+
+    __slots__ = ("index", "key", "named", "parent", "steps", "waiting", "written")
+
+    def __init__(self, index: int, key: Any, parent: int) -> None:
+        self.index = index
+        self.key = key
+        self.parent = parent
+        self.steps = 0
+        self.waiting: list[_Step] = []
+        self.written = False
+        self.named = False
+
+
+class LiveRewrites:
+    """The cursors into tinygrad's lists of rewrites."""
+
+    def __init__(self, recorder: Recorder, ops: ModuleType, contexts: Contexts, texts: Texts, *, skip: bool) -> None:
+        self._recorder = recorder
+        self._ops = ops
+        self._contexts = contexts
+        self._texts = texts
+        self._open: list[_Context] = []
+        self._next_context = len(ops.tracked_keys) if skip else 0
+        self._next_step = 0
+        self._next_node = 0
+        self._writer: Writer | None = None
+        self._ops_numbers: dict[int, int] = {}
+        self._numbers: dict[int, int] = {}
+        self._metadata_numbers: dict[int, int] = {}
+        self._keep: list[Any] = []
+        self._rules: dict[Any, tuple[int, int]] = {}
+        self._node_formats: dict[int, struct.Struct] = {}
+
+    def take(self, *, last: bool) -> None:
+        """One round."""
+        ops = self._ops
+        keys, groups = ops.tracked_keys, ops.tracked_ctxs
+        count = min(len(keys), len(groups))
+        for index in range(self._next_context, count):
+            key = keys[index]
+            self._open.append(_Context(index, key, self._contexts.opened(index, key)))
+        self._next_context = count
+        if not self._open:
+            return
+        active = {id(step) for step in list(ops.active_rewrites)}
+        busy = set(getattr(ops, "active_group", ()))
+        ready: list[tuple[_Context, list[tuple[_Step, int, bool]]]] = []
+        for context in self._open:
+            ready.append((context, self._look(context, groups[context.index], active, last=last)))
+        self._take_nodes()
+        still: list[_Context] = []
+        for context, steps in ready:
+            self._write_context(context, keys[context.index], last=last)
+            for step, end, ended in steps:
+                self._write_step(step, end, ended=ended)
+            done = context.named and not context.waiting and context.index not in busy and context.index != count - 1
+            if not done and not last:
+                still.append(context)
+            else:
+                self._end_context(context, keys[context.index], groups[context.index])
+        if not last:
+            self._open = still
+
+    def finish(self) -> None:
+        """The last round."""
+        self.take(last=True)
+        self._open = []
+
+    def _look(
+        self, context: _Context, group: list[Any], active: set[int], *, last: bool
+    ) -> list[tuple[_Step, int, bool]]:
+        """The steps to write in this round: each with how many of its matches, and whether it has ended."""
+        found: list[tuple[_Step, int, bool]] = []
+        waiting: list[_Step] = []
+        for step in context.waiting:  # they were seen in the round before: one that is not active has ended
+            ended = last or id(step.tracked) not in active
+            found.append((step, len(step.tracked.matches), ended))
+            if not ended:
+                waiting.append(step)
+        for ordinal in range(context.steps, len(group)):
+            step = _Step(self._next_step, context.index, ordinal, group[ordinal])
+            self._next_step += 1
+            if last:
+                found.append((step, len(step.tracked.matches), True))
+            else:
+                waiting.append(step)
+        context.steps = len(group)
+        context.waiting = waiting
+        return found
+
+    # contexts and steps
+
+    def _write_context(self, context: _Context, key: Any, *, last: bool) -> None:
+        if context.named:
+            return
+        # it gets its name, which is another object, when it ends; some keep the one that they began with
+        context.named = unnamed(key) is None
+        if context.named or not context.written or (last and key is not context.key):
+            context.written = True
+            context.key = key
+            self._recorder.row("contexts", **self._contexts.row(context.index, key, context.parent))
+            if context.named:
+                self._estimate(context, key)
+
+    def _estimate(self, context: _Context, key: Any) -> None:
+        """Learns a kernel's estimates as soon as it is compiled: it may run before its context is done with."""
+        program = program_of(
+            key, self._ops.tracked_ctxs[context.index], self._ops.uop_fields, self._texts, listed=False
+        )
+        if program is not None:
+            self._contexts.estimates[context.index] = program.estimates
+
+    def _end_context(self, context: _Context, key: Any, group: list[Any]) -> None:
+        program = program_of(key, group, self._ops.uop_fields, self._texts)
+        if program is not None:
+            for artifact in program.artifacts(context.index):
+                self._recorder.row("artifacts", **artifact)
+
+    def _write_step(self, step: _Step, end: int, *, ended: bool) -> None:
+        tracked = step.tracked
+        if ended or not step.written:
+            error = error_of(tracked.matches, self._ops.uop_fields, self._texts) if end else None
+            row = step_row(step.number, step.context, step.ordinal, fields_of(tracked), end, error)
+            self._recorder.row("steps", **row)
+            step.written = True
+        if end > step.taken:
+            self._take_matches(step, end)
+
+    # matches and nodes: hundreds of thousands, so packed here
+
+    def _take_matches(self, step: _Step, end: int) -> None:
+        writer = self._own_writer()
+        number, rules, record, pack = step.number, self._rules, writer.record, _MATCH_ROW.pack
+        ordinal = step.taken
+        for match in step.tracked.matches[ordinal:end]:
+            location = match[2]
+            rule = rules.get(location)
+            if rule is None:
+                file, line = place(location)
+                rule = rules[location] = (0 if file is None else writer.intern(file), line)
+            record(_MATCH, pack(number, ordinal, match[0], match[1], rule[0], rule[1], int(match[3] * 1e9)))
+            ordinal += 1
+        step.taken = end
+
+    def _take_nodes(self) -> None:
+        """All nodes that there are now; they are numbered in the order in which they are entered."""
+        fields = self._ops.uop_fields
+        number, end = self._next_node, len(fields)
+        if number == end:
+            return
+        writer = self._own_writer()
+        record, numbers, text = writer.record, self._numbers, self._text_number
+        op_numbers, formats = self._ops_numbers, self._node_formats
+        texts = self._texts
+        while number < end:
+            node = fields.get(number)
+            if node is None:  # another thread is between numbering and entering it
+                break
+            op, dtype, src, arg, tag = node[:5]
+            op_text = op_numbers.get(id(op))
+            if op_text is None:
+                op_text = text(op, texts.op, op_numbers)
+            dtype_text = numbers.get(id(dtype))
+            if dtype_text is None:
+                dtype_text = text(dtype, texts.dtype, numbers)
+            arg_text: int | None = 0
+            if arg is not None:
+                arg_text = numbers.get(id(arg))
+                if arg_text is None:
+                    arg_text = text(arg, texts.arg, numbers)
+            tag_text: int | None = 0
+            if tag is not None:
+                tag_text = numbers.get(id(tag))
+                if tag_text is None:
+                    tag_text = text(tag, texts.arg, numbers)
+            meta_text = self._metadata(node[5]) if len(node) > 5 and node[5] is not None else 0
+            count = len(src)
+            if count:
+                form = formats.get(count)
+                if form is None:
+                    form = formats[count] = struct.Struct(f"<qIIIIIII{count}q")
+                payload = form.pack(number, op_text, dtype_text, arg_text, tag_text, 0, meta_text, count * 8, *src)
+            else:
+                payload = _LEAF.pack(number, op_text, dtype_text, arg_text, tag_text, 0, meta_text, 0)
+            record(_NODE, payload)
+            number += 1
+        self._next_node = number
+
+    def _text_number(self, value: Any, text_of: Any, numbers: dict[int, int]) -> int:
+        """The number of an object's text, made once; what is in `uop_fields` stays alive, and so its id is its own."""
+        text = text_of(value)
+        number = numbers[id(value)] = 0 if text is None else max(0, self._own_writer().intern(text))
+        return number
+
+    def _metadata(self, value: Any) -> int:
+        number = self._metadata_numbers.get(id(value))
+        if number is None:
+            self._keep.append(value)
+            number = self._text_number(value, metadata_text, self._metadata_numbers)
+        return number
+
+    def _own_writer(self) -> Writer:
+        """This thread's writer; the exit runs in another thread, whose writer numbers its texts anew."""
+        writer = self._recorder.slot().writer
+        if writer is not self._writer:
+            self._writer = writer
+            for numbers in (self._ops_numbers, self._numbers, self._metadata_numbers, self._rules):
+                numbers.clear()
+        return writer

@@ -1,0 +1,62 @@
+"""Steps: the row of a tracked pass, and what its matches say. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from peephole.model.tables import NONE
+from peephole.sources.tinygrad.text import Texts, fields_of
+
+
+def step_row(
+    number: int, context: int, ordinal: int, fields: Mapping[str, Any], matches: int, error: str | None
+) -> dict[str, Any]:
+    """The row of a step from the fields of a TrackedGraphRewrite."""
+    file, line = place(fields.get("loc"))
+    name, sink, depth = fields.get("name"), fields.get("sink"), fields.get("depth")
+    return {
+        "id": number,
+        "context": context,
+        "ordinal": ordinal,
+        "depth": depth if type(depth) is int and 0 <= depth < 0x7FFF else 0,
+        "name": name if type(name) is str else "",
+        "file": file,
+        "line": line,
+        "root": sink if type(sink) is int else NONE,
+        "matches": matches,
+        "bottom_up": fields.get("bottom_up") is True,
+        "walk": fields.get("walk") is True,
+        "enter_calls": fields.get("enter_calls") is True,
+        "error": error,
+    }
+
+
+def place(location: Any) -> tuple[str | None, int]:
+    """File and line of a location."""
+    if type(location) is tuple and len(location) >= 2 and type(location[0]) is str and type(location[1]) is int:
+        return location[0], location[1]
+    return None, NONE
+
+
+def error_of(matches: Any, fields: Mapping[int, Any], texts: Texts) -> str | None:
+    """The message of the rule that raised, which is the last one of its step; None when none did."""
+    last = matches[-1] if isinstance(matches, list) and matches else None
+    number = last[1] if isinstance(last, (tuple, list)) and len(last) > 1 else None
+    node = fields.get(number) if type(number) is int else None
+    if type(node) is tuple and len(node) > 3 and texts.op(node[0]) == "REWRITE_ERROR":
+        return texts.arg(node[3])
+    return None
+
+
+def metadata_text(value: Any) -> str | None:
+    """The tensor operations that a node came from, and their lines where they were recorded: `exp@prog.py:4`."""
+    parts = []
+    for one in value[:50] if isinstance(value, (tuple, list)) else (value,):
+        fields = fields_of(one)
+        name, caller = fields.get("name"), fields.get("caller")
+        if type(name) is not str:
+            continue
+        text = name + (" bw" if fields.get("backward") else "")
+        parts.append(f"{text}@{caller}" if type(caller) is str and caller else text)
+    return ", ".join(parts) or None
