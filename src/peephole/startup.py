@@ -31,7 +31,17 @@ class Framework(NamedTuple):
 
 
 FRAMEWORKS: Final = (
-    Framework("tinygrad", "peephole.sources.tinygrad.attach", ("tinygrad.uop.ops", "tinygrad.device")),
+    Framework(
+        "tinygrad",
+        "peephole.sources.tinygrad.attach",
+        (
+            "tinygrad.uop.ops",
+            "tinygrad.device",
+            "tinygrad.tensor",
+            "tinygrad.runtime.ops_cpu",
+            "tinygrad.runtime.ops_python",
+        ),
+    ),
     Framework("distributed", "peephole.sources.dask.attach", ("distributed",)),
 )
 
