@@ -1,1 +1,18 @@
-document.title = "Peephole";
+/** Puts the page together: the views in the order of their tabs. A new view adds itself here. */
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/shell.css";
+import "./styles/rewrites.css";
+import "./styles/code.css";
+import "./styles/schedule.css";
+import { allowOwnScripts } from "./base/trusted.ts";
+import { CODE } from "./views/code/code_view.ts";
+import type { ViewDef } from "./views/registry.ts";
+import { REWRITES } from "./views/rewrites/rewrites_view.ts";
+import { SCHEDULE } from "./views/schedule/schedule_view.ts";
+import { App } from "./views/shell/app.ts";
+
+const VIEWS: readonly ViewDef[] = [REWRITES, SCHEDULE, CODE];
+
+allowOwnScripts();
+void new App(VIEWS).start();

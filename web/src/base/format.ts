@@ -1,0 +1,70 @@
+/** Figures and names as the user reads them. A number is never cut; a path keeps its file and line. */
+
+const grouped = new Intl.NumberFormat("en-US");
+
+/** 122,833 */
+export function count(value: number): string {
+  return grouped.format(value);
+}
+
+/** "1 match", "3 matches" */
+export function counted(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+/** Nanoseconds in the unit that fits: 940 ns, 12.3 µs, 1.60 ms, 2.41 s; an empty text when unknown. */
+export function duration(ns: number): string {
+  if (ns < 0) return "";
+  if (ns < 1000) return `${Math.round(ns)} ns`;
+  if (ns < 1e6) return `${(ns / 1e3).toFixed(ns < 1e4 ? 2 : 1)} µs`;
+  if (ns < 1e9) return `${(ns / 1e6).toFixed(ns < 1e8 ? 2 : 1)} ms`;
+  return `${(ns / 1e9).toFixed(2)} s`;
+}
+
+/** Nanoseconds as microseconds throughout, so that a column of them compares at a glance. */
+export function micros(ns: number): string {
+  if (ns < 0) return "";
+  const us = ns / 1e3;
+  return `${us < 10 ? us.toFixed(1) : grouped.format(Math.round(us))} µs`;
+}
+
+/** Bytes in powers of ten: 3 B, 196.6 kB, 26.92 MB */
+export function bytes(value: number): string {
+  if (value < 1e3) return `${value} B`;
+  if (value < 1e6) return `${(value / 1e3).toFixed(1)} kB`;
+  if (value < 1e9) return `${(value / 1e6).toFixed(2)} MB`;
+  return `${(value / 1e9).toFixed(2)} GB`;
+}
+
+/** 49% */
+export function percent(part: number, whole: number): string {
+  return whole > 0 ? `${Math.round((100 * part) / whole)}%` : "";
+}
+
+/** The part of a path that tells files apart: below site-packages or the package's own folder, else the last two. */
+export function shortPath(path: string): string {
+  const parts = path.split(/[\\/]/).filter((part) => part !== "");
+  const site = parts.lastIndexOf("site-packages");
+  if (site >= 0 && parts.length > site + 2) return parts.slice(site + 2).join("/");
+  const tiny = parts.lastIndexOf("tinygrad");
+  if (tiny >= 0 && tiny < parts.length - 1) return parts.slice(tiny + 1).join("/");
+  return parts.slice(-2).join("/");
+}
+
+/** codegen/__init__.py:231 */
+export function location(file: string | null, line: number): string {
+  if (file === null || file === "") return "";
+  return line >= 0 ? `${shortPath(file)}:${line}` : shortPath(file);
+}
+
+/** The address that opens an editor at a line. The path is data: it is encoded, and only absolute paths get one. */
+export function editorLink(file: string | null, line: number): string | null {
+  if (file === null || !/^(\/|[A-Za-z]:[\\/])/.test(file)) return null;
+  const path = file.replaceAll("\\", "/").split("/").map(encodeURIComponent).join("/").replace(/^([A-Za-z])%3A/, "/$1:");
+  return `vscode://file${path.startsWith("/") ? "" : "/"}${path}${line >= 0 ? `:${line}` : ""}`;
+}
+
+/** Text of bounded length for a row; the full text is in the tooltip. */
+export function clip(text: string, length = 240): string {
+  return text.length <= length ? text : `${text.slice(0, length)}…`;
+}

@@ -1,0 +1,86 @@
+/** Syntax colours for the few languages that a capture holds: C and its dialects, Python, assembly. */
+
+export interface Token {
+  text: string;
+  /** k keyword, f function, c comment, s string, no number, ty type; empty for the rest. */
+  style: "" | "k" | "f" | "c" | "s" | "no" | "ty";
+}
+
+export type Language = "c" | "python" | "asm" | "text";
+
+const C_KEYWORDS = new Set(
+  ("auto break case const continue default do else enum extern for goto if inline kernel __kernel __global __local __global__ " +
+    "__shared__ __device__ device threadgroup constant restrict __restrict__ return sizeof static struct switch typedef union " +
+    "using namespace template volatile while fn let var override workgroup").split(" "),
+);
+const C_TYPES = new Set(
+  ("void bool _Bool char short int long unsigned signed float double half size_t int8_t int16_t int32_t int64_t uint8_t " +
+    "uint16_t uint32_t uint64_t __bf16 _Float16 bfloat16 f16 f32 i32 u32 uint uchar ushort ulong").split(" "),
+);
+const PY_KEYWORDS = new Set(
+  ("False None True and as assert async await break class continue def del elif else except finally for from global if " +
+    "import in is lambda nonlocal not or pass raise return try while with yield match case").split(" "),
+);
+
+const C_TOKEN =
+  /(?<c>\/\/.*|\/\*.*?(?:\*\/|$))|(?<s>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?<n>\b(?:0x[0-9a-fA-F]+|\d+\.?\d*(?:[eE][+-]?\d+)?)[fFuUlLhH]*\b|\.\d+f?)|(?<w>[A-Za-z_]\w*)/g;
+const PY_TOKEN =
+  /(?<c>#.*)|(?<s>[rbfu]{0,2}(?:"""|''')|[rbfu]{0,2}"(?:[^"\\]|\\.)*"|[rbfu]{0,2}'(?:[^'\\]|\\.)*')|(?<n>\b(?:0x[0-9a-fA-F]+|\d+\.?\d*(?:[eE][+-]?\d+)?)\b)|(?<w>[A-Za-z_]\w*)/g;
+const ASM_TOKEN =
+  /(?<c>\/\/.*|;.*|#.*)|(?<s>"(?:[^"\\]|\\.)*")|(?<l>^\s*[\w.$@]+:)|(?<n>(?<![\w.])[$#]?-?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)?)\b)|(?<r>%\w+|\b(?:[vsx]\d+|v\[\d+:\d+\]|s\[\d+:\d+\]|[er]?[abcd]x|[er]?[sd]i|[er]?[sb]p|[xyz]mm\d+|r\d+[dwb]?|vcc|exec|scc|null)\b)|(?<w>[A-Za-z_.][\w.]*)/g;
+
+/** What to colour an artifact as. */
+export function languageOf(language: string, kind: string): Language {
+  const name = language.toLowerCase();
+  if (kind === "assembly" || name === "asm" || name === "amd" || name === "ptx" || name === "llvm") return "asm";
+  if (name === "python" || name === "py") return "python";
+  if (name === "text" || kind === "table" || kind === "error") return "text";
+  return name === "" && kind !== "source" ? "text" : "c";
+}
+
+/** The tokens of one line; joined they are the line. */
+export function tokens(line: string, language: Language): Token[] {
+  if (language === "text" || line.length > 4000) return [{ text: line, style: "" }];
+  const result: Token[] = [];
+  const pattern = language === "c" ? C_TOKEN : language === "python" ? PY_TOKEN : ASM_TOKEN;
+  let at = 0;
+  let first = true;
+  for (const found of line.matchAll(pattern)) {
+    const text = found[0];
+    const style = styleOf(found, line, language, first);
+    if (found.groups?.["w"] !== undefined || found.groups?.["r"] !== undefined) first = false;
+    if (style === "") continue;
+    if (found.index > at) result.push({ text: line.slice(at, found.index), style: "" });
+    result.push({ text, style });
+    at = found.index + text.length;
+  }
+  if (at < line.length || result.length === 0) result.push({ text: line.slice(at), style: "" });
+  return result;
+}
+
+function styleOf(found: RegExpMatchArray, line: string, language: Language, first: boolean): Token["style"] {
+  const groups = found.groups ?? {};
+  if (groups["c"] !== undefined) return "c";
+  if (groups["s"] !== undefined) return "s";
+  if (groups["n"] !== undefined) return "no";
+  if (groups["l"] !== undefined) return "f";
+  if (groups["r"] !== undefined) return "ty";
+  const word = found[0];
+  if (language === "asm") return first ? "k" : "";
+  const called = line[(found.index ?? 0) + word.length] === "(";
+  if (language === "python") return PY_KEYWORDS.has(word) ? "k" : called ? "f" : "";
+  if (C_KEYWORDS.has(word)) return "k";
+  if (C_TYPES.has(word) || /^(?:float|half|int|uint|char|uchar|short|long|double|bool|vec|bfloat)\d+$/.test(word)) return "ty";
+  return called || word.startsWith("__") ? "f" : "";
+}
+
+/** The line as elements. */
+export function codeNodes(line: string, language: Language): Node[] {
+  return tokens(line, language).map(({ text, style }) => {
+    if (style === "") return document.createTextNode(text);
+    const span = document.createElement("span");
+    span.className = style;
+    span.textContent = text;
+    return span;
+  });
+}

@@ -1,0 +1,85 @@
+/** Talks to the server: JSON in, typed objects out, one sentence when something fails. */
+
+/** A request that failed; `message` is a sentence for the user. */
+export class ServerError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly details: string,
+  ) {
+    super(message);
+  }
+}
+
+const SILENT = "The server does not answer. Start it again with `peephole serve`, then reload this page.";
+
+/** True for the error of a request that we ended ourselves. */
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "AbortError";
+}
+
+/** GET /api/v1/… as JSON. */
+export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const response = await ask(path, signal);
+  return (await response.json()) as T;
+}
+
+/** GET /api/v1/… as bytes, for routes that send raw arrays. */
+export async function getBytes(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+  return (await ask(path, signal)).arrayBuffer();
+}
+
+async function ask(path: string, signal?: AbortSignal): Promise<Response> {
+  const url = `/api/v1/${path}`;
+  let response: Response;
+  try {
+    response = await fetch(url, signal ? { signal } : {});
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    throw new ServerError(SILENT, 0, `${url}: ${String(error)}`);
+  }
+  if (response.ok) return response;
+  let sentence = `The server answered ${response.status}.`;
+  try {
+    const body = (await response.json()) as { error?: unknown };
+    if (typeof body.error === "string") sentence = body.error;
+  } catch {
+    // not ours: the status alone has to do
+  }
+  throw new ServerError(sentence, response.status, `${url}: ${response.status}`);
+}
+
+/** Requests below one capture, with answers to the same question kept. */
+export class CaptureClient {
+  private readonly kept = new Map<string, Promise<unknown>>();
+
+  constructor(readonly id: string) {}
+
+  /** One answer, asked anew. */
+  get<T>(path: string, signal?: AbortSignal): Promise<T> {
+    return getJson<T>(this.path(path), signal);
+  }
+
+  /** One answer, asked once: for what does not change in a sealed capture. */
+  once<T>(path: string): Promise<T> {
+    const known = this.kept.get(path) as Promise<T> | undefined;
+    if (known) return known;
+    const answer = getJson<T>(this.path(path));
+    this.kept.set(path, answer);
+    answer.catch(() => this.kept.delete(path));
+    return answer;
+  }
+
+  bytes(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+    return getBytes(this.path(path), signal);
+  }
+
+  /** Forgets everything, for a capture that has grown. */
+  forget(): void {
+    this.kept.clear();
+  }
+
+  private path(rest: string): string {
+    return `captures/${encodeURIComponent(this.id)}${rest === "" ? "" : `/${rest}`}`;
+  }
+}

@@ -1,0 +1,64 @@
+/** The matches of a step, fetched in pages as the list is scrolled. */
+import type { MatchesWire } from "../wire/capture.ts";
+import type { CaptureClient } from "./client.ts";
+
+const PAGE = 2048;
+
+export interface MatchRow {
+  number: number;
+  before: number;
+  after: number;
+  op: string;
+  became: string;
+  file: string;
+  line: number;
+  source: string;
+  /** Name of the function that the rule calls, empty when unknown. */
+  handler: string;
+  dur: number;
+}
+
+/** Rows by match number, from 1; a row that is not here yet is asked for, and `onArrival` says when it came. */
+export class Matches {
+  private readonly pages = new Map<number, MatchesWire | "asked">();
+
+  constructor(
+    private readonly client: CaptureClient,
+    readonly step: number,
+    readonly total: number,
+    private readonly onArrival: () => void,
+  ) {}
+
+  row(number: number): MatchRow | null {
+    if (number < 1 || number > this.total) return null;
+    const page = Math.floor((number - 1) / PAGE);
+    const wire = this.pages.get(page);
+    if (wire === undefined) this.ask(page);
+    if (wire === undefined || wire === "asked") return null;
+    const at = number - wire.first;
+    if (at >= wire.before.length) return null;
+    return {
+      number,
+      before: wire.before[at]!,
+      after: wire.after[at]!,
+      op: wire.ops[wire.op[at]!] ?? "",
+      became: wire.ops[wire.became[at]!] ?? "",
+      file: wire.files[wire.file[at]!] ?? "",
+      line: wire.line[at]!,
+      source: wire.sources[wire.source[at]!] ?? "",
+      handler: wire.handlers[wire.handler[at]!] ?? "",
+      dur: wire.dur[at]!,
+    };
+  }
+
+  private ask(page: number): void {
+    this.pages.set(page, "asked");
+    this.client
+      .get<MatchesWire>(`steps/${this.step}/matches?first=${page * PAGE + 1}&count=${PAGE}`)
+      .then((wire) => {
+        this.pages.set(page, wire);
+        this.onArrival();
+      })
+      .catch(() => this.pages.delete(page));
+  }
+}

@@ -1,0 +1,115 @@
+/** Contexts with their steps as the rows of a tree: which are open, which pass the filter. */
+import { plain } from "../base/ansi.ts";
+import type { ContextsWire, StepsWire } from "../wire/capture.ts";
+
+export interface TreeRow {
+  kind: "context" | "step";
+  /** Position in the contexts' or steps' columns. */
+  at: number;
+  level: number;
+  /** null: nothing below it. */
+  open: boolean | null;
+}
+
+export interface TreeFilter {
+  text: string;
+  matchesOnly: boolean;
+  kernelsOnly: boolean;
+}
+
+export const NO_FILTER: TreeFilter = { text: "", matchesOnly: false, kernelsOnly: false };
+
+/** The tree over one capture. Closed contexts and folded steps are remembered by id. */
+export class ContextTree {
+  readonly openContexts = new Set<number>();
+  readonly foldedSteps = new Set<number>();
+  readonly contextAt = new Map<number, number>();
+  readonly stepAt = new Map<number, number>();
+  /** First and past-the-last position of a context's steps. */
+  private readonly spans = new Map<number, [number, number]>();
+  private readonly contextNames: string[];
+  private readonly stepNames: string[];
+
+  constructor(
+    readonly contexts: ContextsWire,
+    readonly steps: StepsWire,
+  ) {
+    contexts.id.forEach((id, at) => this.contextAt.set(id, at));
+    steps.id.forEach((id, at) => this.stepAt.set(id, at));
+    for (let at = 0; at < steps.id.length; at++) {
+      const span = this.spans.get(steps.context[at]!);
+      if (span) span[1] = at + 1;
+      else this.spans.set(steps.context[at]!, [at, at + 1]);
+    }
+    this.contextNames = contexts.name.map((name) => plain(name).toLowerCase());
+    this.stepNames = steps.names.map((name) => name.toLowerCase());
+  }
+
+  /** Positions of a context's steps. */
+  span(contextId: number): [number, number] {
+    return this.spans.get(contextId) ?? [0, 0];
+  }
+
+  stepName(at: number): string {
+    return this.steps.names[this.steps.name[at]!] || "(unnamed pass)";
+  }
+
+  hasChildren(at: number): boolean {
+    const { depth, context } = this.steps;
+    return context[at + 1] === context[at] && (depth[at + 1] ?? -1) > depth[at]!;
+  }
+
+  /** The rows to show, in order. With a filter, what matches is shown with its ancestors, open. */
+  rows(filter: TreeFilter): TreeRow[] {
+    const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const rows: TreeRow[] = [];
+    const { contexts } = this;
+    for (let c = 0; c < contexts.id.length; c++) {
+      if (filter.kernelsOnly && contexts.kind[c] !== "kernel") continue;
+      if (filter.matchesOnly && contexts.matches[c] === 0) continue;
+      const id = contexts.id[c]!;
+      const [first, past] = this.span(id);
+      const named = words.every((word) => this.contextNames[c]!.includes(word));
+      if (words.length > 0 && !named) {
+        const inside = this.filtered(c, first, past, words, filter.matchesOnly);
+        if (inside.length === 0) continue;
+        rows.push({ kind: "context", at: c, level: 0, open: true });
+        for (const at of inside) rows.push({ kind: "step", at, level: 1 + this.steps.depth[at]!, open: null });
+        continue;
+      }
+      const open = this.openContexts.has(id);
+      rows.push({ kind: "context", at: c, level: 0, open: past > first ? open : null });
+      if (open) this.pushSteps(rows, first, past, filter.matchesOnly);
+    }
+    return rows;
+  }
+
+  private pushSteps(rows: TreeRow[], first: number, past: number, matchesOnly: boolean): void {
+    const { depth, matches, id } = this.steps;
+    let hiddenBelow = Infinity;
+    for (let at = first; at < past; at++) {
+      const level = depth[at]!;
+      if (level > hiddenBelow) continue;
+      hiddenBelow = Infinity;
+      const parent = this.hasChildren(at);
+      if (matchesOnly && matches[at] === 0 && !parent) continue;
+      const folded = this.foldedSteps.has(id[at]!);
+      if (parent && folded) hiddenBelow = level;
+      rows.push({ kind: "step", at, level: 1 + level, open: parent ? !folded : null });
+    }
+  }
+
+  private filtered(context: number, first: number, past: number, words: string[], matchesOnly: boolean): number[] {
+    const { name, matches } = this.steps;
+    const outer = this.contextNames[context]!;
+    const found: number[] = [];
+    for (let at = first; at < past; at++) {
+      if (matchesOnly && matches[at] === 0) continue;
+      const text = this.stepNames[name[at]!]!;
+      if (words.every((word) => text.includes(word) || outer.includes(word)) && words.some((word) => text.includes(word))) {
+        found.push(at);
+      }
+    }
+    return found;
+  }
+}

@@ -1,0 +1,107 @@
+/** Code with line numbers: selectable, searchable, any length. Blocks off the screen are not laid out. */
+import { h } from "../../base/dom.ts";
+import { codeNodes, type Language } from "../../base/highlight.ts";
+
+const BLOCK = 200;
+const LINE = 19;
+const MOST_LINES = 60_000;
+const MOST_MARKS = 5000;
+
+export class CodeBlock {
+  readonly element = h("div.code", { tabindex: 0, role: "region", "aria-label": "Code" });
+  private readonly lines: HTMLElement[] = [];
+  private readonly texts: string[];
+  private found: number[] = [];
+  private foundAt = -1;
+  private selected = -1;
+
+  constructor(
+    readonly text: string,
+    language: Language,
+    onLine: (line: number) => void,
+  ) {
+    this.texts = text.replace(/\n$/, "").split("\n");
+    const shown = this.texts.slice(0, MOST_LINES);
+    for (let first = 0; first < shown.length; first += BLOCK) {
+      const part = shown.slice(first, first + BLOCK);
+      const block = h("div.block");
+      block.style.containIntrinsicSize = `auto ${part.length * LINE}px`;
+      for (const [index, line] of part.entries()) {
+        const row = h("div.ln", h("span.no0", { "data-n": first + index + 1, "aria-hidden": "true" }), h("span.tx", ...codeNodes(line, language), "\n"));
+        this.lines.push(row);
+        block.append(row);
+      }
+      this.element.append(block);
+    }
+    if (this.texts.length > MOST_LINES) this.element.append(h("p.none", `${this.texts.length - MOST_LINES} more lines; Copy takes them all.`));
+    this.element.addEventListener("click", (event) => {
+      if (window.getSelection()?.isCollapsed === false) return;
+      const row = (event.target as Element).closest(".ln");
+      if (row) onLine(this.lines.indexOf(row as HTMLElement) + 1);
+    });
+  }
+
+  get length(): number {
+    return this.texts.length;
+  }
+
+  /** Marks a line, from 1; 0 for none. */
+  select(line: number, reveal: boolean): void {
+    this.lines[this.selected - 1]?.removeAttribute("aria-current");
+    this.selected = line;
+    const row = this.lines[line - 1];
+    row?.setAttribute("aria-current", "true");
+    if (reveal) row?.scrollIntoView({ block: "center" });
+  }
+
+  /** Marks every place that holds the text; how many lines there are. */
+  find(text: string): number {
+    const needle = text.toLowerCase();
+    this.found = [];
+    this.foundAt = -1;
+    const marks: Range[] = [];
+    if (needle !== "") {
+      for (const [index, line] of this.texts.entries()) {
+        let at = line.toLowerCase().indexOf(needle);
+        if (at < 0) continue;
+        this.found.push(index + 1);
+        const row = this.lines[index]?.querySelector(".tx");
+        for (; row && at >= 0 && marks.length < MOST_MARKS; at = line.toLowerCase().indexOf(needle, at + needle.length)) {
+          marks.push(rangeOf(row, at, at + needle.length));
+        }
+      }
+    }
+    CSS.highlights.set("found", new Highlight(...marks));
+    return this.found.length;
+  }
+
+  /** Goes to the next line that was found; its number and place among them. */
+  next(by: 1 | -1): [number, number] | null {
+    if (this.found.length === 0) return null;
+    this.foundAt = (this.foundAt + by + this.found.length) % this.found.length;
+    const line = this.found[this.foundAt]!;
+    this.lines[line - 1]?.scrollIntoView({ block: "center" });
+    return [line, this.foundAt + 1];
+  }
+
+  dispose(): void {
+    CSS.highlights.delete("found");
+  }
+}
+
+/** The range of characters within an element whose text is split over several nodes. */
+function rangeOf(element: Element, from: number, to: number): Range {
+  const range = document.createRange();
+  let at = 0;
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const length = node.nodeValue!.length;
+    if (from >= at && from < at + length) range.setStart(node, from - at);
+    if (to > at && to <= at + length) {
+      range.setEnd(node, to - at);
+      break;
+    }
+    at += length;
+  }
+  return range;
+}

@@ -1,0 +1,77 @@
+/** The left pane of the code: kernels, then other contexts that left code behind, with the lines of each. */
+import { nameNodes, plain } from "../../base/ansi.ts";
+import { h } from "../../base/dom.ts";
+import { clip, count } from "../../base/format.ts";
+import type { ContextsWire } from "../../wire/capture.ts";
+import type { CodeWire } from "../../wire/code.ts";
+import { filterBox, type FilterBox } from "../common/filter_box.ts";
+import { tip } from "../common/tooltip.ts";
+import { VirtualList } from "../common/virtual_list.ts";
+
+interface Kernel {
+  context: number;
+  name: string;
+  lines: number;
+  failed: boolean;
+}
+
+export class KernelList {
+  private readonly list: VirtualList;
+  private readonly box: FilterBox;
+  private readonly none = h("div.none", { hidden: true });
+  private readonly kernels: Kernel[];
+  private rows: Kernel[];
+
+  constructor(host: HTMLElement, contexts: ContextsWire, code: CodeWire, private readonly onChoose: (context: number) => void) {
+    const at = new Map(contexts.id.map((id, index) => [id, index]));
+    this.kernels = code.context
+      .map((context, index) => ({ context, name: contexts.name[at.get(context) ?? -1] ?? `context ${context}`, lines: code.lines[index]!, failed: code.error[index] === 1 }))
+      .sort((a, b) => a.context - b.context);
+    this.rows = this.kernels;
+    this.box = filterBox("Filter kernels", (text) => this.filter(text), () => this.list.focus());
+    host.append(this.box.element, h("div.bar.chips", h("span.dim", "Kernel"), h("span.grow"), h("span.faint.small", "lines")), this.none);
+    this.list = new VirtualList(host, {
+      rowHeight: 24, role: "listbox", label: "Kernels",
+      render: (index) => this.render(this.rows[index]!),
+      onSelect: (index) => this.onChoose(this.rows[index]!.context),
+    });
+    this.list.setCount(this.rows.length);
+  }
+
+  get first(): number {
+    return (this.kernels.find((kernel) => kernel.lines > 0) ?? this.kernels[0])?.context ?? -1;
+  }
+
+  show(context: number): void {
+    const index = this.rows.findIndex((kernel) => kernel.context === context);
+    this.list.select(index, false);
+    if (index >= 0) this.list.centre(index);
+  }
+
+  move(by: 1 | -1): void {
+    const next = this.list.selected + by;
+    if (next < 0 || next >= this.rows.length) return;
+    this.list.select(next);
+    this.onChoose(this.rows[next]!.context);
+  }
+
+  focusFilter(): void {
+    this.box.input.focus();
+    this.box.input.select();
+  }
+
+  private filter(text: string): void {
+    const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    this.rows = this.kernels.filter((kernel) => words.every((word) => plain(kernel.name).toLowerCase().includes(word)));
+    this.none.hidden = this.rows.length > 0;
+    this.none.textContent = this.rows.length > 0 ? "" : `No kernel's name has “${clip(text, 60)}”.`;
+    this.list.setCount(this.rows.length);
+  }
+
+  private render(kernel: Kernel): HTMLElement {
+    return tip(
+      h("div.row", h("span.ell.mono.name", ...nameNodes(kernel.name)), kernel.failed && h("span.bad", "!"), h("span.n", kernel.lines > 0 ? count(kernel.lines) : "")),
+      () => plain(kernel.name) + (kernel.failed ? "\nits compilation failed" : ""),
+    );
+  }
+}

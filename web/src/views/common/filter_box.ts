@@ -1,0 +1,27 @@
+/** The filter field at the head of a pane. */
+import { h } from "../../base/dom.ts";
+import { icon } from "../../base/icons.ts";
+
+export interface FilterBox {
+  element: HTMLElement;
+  input: HTMLInputElement;
+}
+
+/** Escape empties it, then leaves it; the arrow down goes on to the list. */
+export function filterBox(label: string, onText: (text: string) => void, onDown: () => void): FilterBox {
+  const input = h("input", {
+    type: "text", placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: "false", "aria-keyshortcuts": "F",
+  }) as HTMLInputElement;
+  input.addEventListener("input", () => onText(input.value));
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && input.value !== "") {
+      input.value = "";
+      onText("");
+      event.stopPropagation();
+    } else if (event.key === "ArrowDown" || event.key === "Enter") {
+      event.preventDefault();
+      onDown();
+    }
+  });
+  return { element: h("div.bar.pad", h("label.search.grow", icon("filter", 14), input, h("kbd", "F"))), input };
+}

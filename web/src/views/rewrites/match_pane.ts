@@ -1,0 +1,183 @@
+/** The right pane of the rewrites: matches, then the rule, its time and the diff; or the node that is selected. */
+import { fill, h } from "../../base/dom.ts";
+import { clip, count, duration, location, micros, percent } from "../../base/format.ts";
+import { codeNodes } from "../../base/highlight.ts";
+import { isAbort, type CaptureClient } from "../../data/client.ts";
+import { Matches } from "../../data/matches.ts";
+import type { MatchWire } from "../../wire/capture.ts";
+import { copyButton } from "../common/copy.ts";
+import { locationLink } from "../common/location.ts";
+import { tip } from "../common/tooltip.ts";
+import { VirtualList } from "../common/virtual_list.ts";
+
+const ROW = 42;
+/** While a key is held only the last match gets its rule and diff. */
+const SETTLE_MS = 60;
+
+export interface StepFacts {
+  id: number;
+  name: string;
+  matches: number;
+  dur: number;
+  flags: number;
+  file: string;
+  line: number;
+}
+
+export class MatchPane {
+  readonly nodeSection = h("div.sec.node", { hidden: true });
+  private readonly chip = h("span.chip");
+  private readonly list: VirtualList;
+  private readonly box = h("div.matches");
+  private readonly details = h("div");
+  private matches: Matches | null = null;
+  private step: StepFacts | null = null;
+  private timer = 0;
+  private asked = new AbortController();
+
+  constructor(
+    host: HTMLElement,
+    private readonly client: CaptureClient,
+    private readonly onChoose: (match: number) => void,
+    onMove: (by: 1 | -1) => void,
+  ) {
+    host.append(
+      h(
+        "div.bar", h("b", "Matches"), this.chip, h("span.grow"),
+        h("button.btn", { type: "button", title: "Previous match (←)", "aria-label": "Previous match", onclick: () => onMove(-1) }, "←"),
+        h("button.btn", { type: "button", title: "Next match (→)", "aria-label": "Next match", onclick: () => onMove(1) }, "→"),
+      ),
+      this.box,
+      h("div.scroll", this.nodeSection, this.details),
+    );
+    this.list = new VirtualList(this.box, {
+      rowHeight: ROW, role: "listbox", label: "Matches",
+      render: (index) => this.render(index + 1),
+      onSelect: (index) => this.onChoose(index + 1),
+    });
+  }
+
+  /** Shows a step's matches, with one of them selected; 0 is the graph that went in. */
+  show(step: StepFacts, match: number): void {
+    if (this.step?.id !== step.id || this.step.matches !== step.matches) {
+      this.step = step;
+      this.matches = new Matches(this.client, step.id, step.matches, () => this.list.refresh());
+      this.chip.textContent = count(step.matches);
+      this.box.style.setProperty("--rows", String(Math.max(1, step.matches)));
+      this.box.hidden = step.matches === 0;
+      this.list.setCount(step.matches);
+      this.list.element.scrollTop = 0;
+    }
+    this.list.select(match - 1, false);
+    if (match > 0) this.list.reveal(match - 1);
+    window.clearTimeout(this.timer);
+    this.asked.abort();
+    this.asked = new AbortController();
+    if (match === 0) this.showStep(step);
+    else this.timer = window.setTimeout(() => void this.ask(step, match), SETTLE_MS);
+  }
+
+  /** Nothing is selected: the pane keeps its size. */
+  clear(): void {
+    this.step = null;
+    this.chip.textContent = "0";
+    this.box.hidden = true;
+    this.nodeSection.hidden = true;
+    fill(this.details);
+  }
+
+  dispose(): void {
+    window.clearTimeout(this.timer);
+    this.asked.abort();
+    this.list.dispose();
+  }
+
+  private render(number: number): HTMLElement {
+    const row = this.matches?.row(number) ?? null;
+    if (row === null) return h("div.m", h("span.i.faint.num", count(number)));
+    return tip(
+      h(
+        "div.m",
+        h("span.i.faint.num", count(number)),
+        h("span.ell.name", h("b", `${row.op} → ${row.became || "error"}`), " ", h("span.dim", clip(row.handler, 80))),
+        h("span.num.dim", micros(row.dur)),
+        h("span.loc.mono.ell", location(row.file, row.line)),
+      ),
+      () => [`match ${count(number)}: ${row.op} → ${row.became || "the rule raised"}`, row.source.trim(), `${row.file}:${row.line}`].join("\n"),
+    );
+  }
+
+  private showStep(step: StepFacts): void {
+    fill(
+      this.details,
+      h(
+        "div.sec", h("div.h", h("span.grow", "Pass")),
+        h("div.title.name", clip(step.name)),
+        h(
+          "dl.kv",
+          h("dt", "Called"), h("dd.ell", locationLink(step.file, step.line)),
+          h("dt", "Took"), h("dd", duration(step.dur) || "unknown"),
+          h("dt", "Order"), h("dd", orderOf(step.flags)),
+          h("dt", "Matches"), h("dd", count(step.matches)),
+        ),
+        step.matches > 0 && h("p.dim", "This is the graph that went in. ", h("kbd", "→"), " shows it after the first match."),
+        step.matches === 0 && h("p.dim", "No rule fired: the graph came out as it went in."),
+      ),
+    );
+  }
+
+  private async ask(step: StepFacts, match: number): Promise<void> {
+    try {
+      const wire = await this.client.get<MatchWire>(`steps/${step.id}/matches/${match}`, this.asked.signal);
+      fill(this.details, ...this.sections(step, wire));
+    } catch (error) {
+      if (!isAbort(error)) fill(this.details, h("div.sec", { role: "alert" }, h("p", error instanceof Error ? error.message : String(error))));
+    }
+  }
+
+  private sections(step: StepFacts, wire: MatchWire): (HTMLElement | null)[] {
+    const removed = wire.diff.filter(([kind]) => kind === "-").length;
+    const added = wire.diff.filter(([kind]) => kind === "+").length;
+    const share = percent(wire.dur, step.dur);
+    return [
+      wire.error === null ? null : h("div.sec", h("div.h", "Error"), h("pre.trace", wire.error), copyButton(() => wire.error ?? "", "Copy details")),
+      h(
+        "div.sec",
+        h("div.h", h("span.grow", "Rule"), locationLink(wire.file ?? "", wire.line)),
+        wire.lines.length > 0 ? ruleBox(wire) : wire.source !== null && h("div.rule", h("pre", h("span.l", ...codeNodes(clip(wire.source.trim(), 500), "python")))),
+        h(
+          "dl.kv",
+          ...(wire.handler === null ? [] : [h("dt", "Handler"), h("dd.ell.mono", clip(wire.handler, 200))]),
+          h("dt", "Took"), h("dd", micros(wire.dur) || "unknown", share !== "" && wire.dur >= 0 && h("span.faint", ` · ${share} of the step's ${micros(step.dur)}`)),
+          h("dt", "Pass"), h("dd", orderOf(step.flags)),
+        ),
+      ),
+      wire.diff.length === 0 ? null : h(
+        "div.sec",
+        h("div.h", h("span.grow", "Diff of the matched subgraph"), h("span.chip.rem", `−${count(removed)}`), h("span.chip.add", `+${count(added)}`)),
+        diffBox(wire.diff),
+      ),
+    ];
+  }
+}
+
+export function orderOf(flags: number): string {
+  return [flags & 1 ? "bottom-up" : "top-down", flags & 2 && "one walk", flags & 4 && "enters calls"].filter(Boolean).join(", ");
+}
+
+function ruleBox(wire: MatchWire): HTMLElement {
+  const rows = wire.lines.map((line) =>
+    h(`span.l${line.hit ? ".hit" : ""}`, h("span.ln", line.number), ...codeNodes(line.text, "python")),
+  );
+  return h("div.rule", { tabindex: 0, "aria-label": "Rule source" }, h("pre", ...rows));
+}
+
+const MOST_DIFF = 2000;
+
+function diffBox(diff: [string, string][]): HTMLElement {
+  const rows = diff.slice(0, MOST_DIFF).map(([kind, text]) =>
+    h(kind === "+" ? "div.a" : kind === "-" ? "div.d" : "div", clip(text, 2000)),
+  );
+  if (diff.length > MOST_DIFF) rows.push(h("div.faint", `${count(diff.length - MOST_DIFF)} more lines`));
+  return h("div.diff", { tabindex: 0, "aria-label": "Diff" }, ...rows);
+}

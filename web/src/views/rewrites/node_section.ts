@@ -1,0 +1,105 @@
+/** Details of the selected node: its fields, what it reads, who reads it, when it came and went. */
+import { fill, h } from "../../base/dom.ts";
+import { clip, count } from "../../base/format.ts";
+import type { HistoryWire } from "../../wire/capture.ts";
+import type { GraphWire } from "../../wire/graph.ts";
+import { copyButton } from "../common/copy.ts";
+import { label } from "../../data/listing.ts";
+
+const MOST = 24;
+
+export interface NodeActions {
+  /** Select another node by identity. */
+  select(identity: number): void;
+  /** Go to a match of this step. */
+  goTo(match: number): void;
+  close(): void;
+  history(identity: number): Promise<HistoryWire>;
+}
+
+/** Fills the section for the node of that identity; hides it when the graph has none and never had. */
+export function showNode(host: HTMLElement, graph: GraphWire, identity: number, actions: NodeActions): void {
+  const at = graph.identity.indexOf(identity);
+  const ghost = at < 0 ? graph.removed.find((node) => node.identity === identity) : undefined;
+  host.hidden = false;
+  const close = h("button.btn", { type: "button", onclick: () => actions.close() }, "Close ", h("kbd", "Esc"));
+  const history = h("dd.history", h("span.faint", "…"));
+  if (at < 0 && !ghost) {
+    fill(host, h("div.h", h("span.grow", "Node"), close), h("p.dim", "The selected node is not in this graph."), h("dl.kv", h("dt", "History"), history));
+  } else {
+    const fields = at >= 0 ? fieldsOf(graph, at) : ghostFields(ghost!);
+    const text = fields.map(([name, value]) => `${name}: ${value}`).join("\n");
+    fill(
+      host,
+      h("div.h", h("span.grow", "Node"), copyButton(() => text), close),
+      h("div.title.mono.name", ghost ? h("s", fields[0]![1]) : fields[0]![1]),
+      h(
+        "dl.kv",
+        ...fields.slice(1).flatMap(([name, value]) => [h("dt", name), h("dd.mono.wrap", clip(value, 2000))]),
+        h("dt", "History"), history,
+      ),
+      ...(at >= 0 ? [neighbours("Sources", sourcesOf(graph, at), graph, actions), neighbours("Used by", usersOf(graph, at), graph, actions)] : []),
+    );
+  }
+  actions.history(identity).then(
+    (wire) => {
+      if (history.isConnected) fill(history, ...historyLinks(wire, actions));
+    },
+    (error: unknown) => fill(history, h("span.faint", error instanceof Error ? error.message : "unknown")),
+  );
+}
+
+function historyLinks(wire: HistoryWire, actions: NodeActions): Node[] {
+  const link = (match: number, text: string): Node => h("button.link", { type: "button", onclick: () => actions.goTo(match) }, text);
+  const parts: Node[] = [];
+  if (wire.created === 0) parts.push(link(0, "in the graph that went in"));
+  else if (wire.created > 0) parts.push(h("span", "made by "), link(wire.created, `match ${count(wire.created)}`));
+  if (wire.deleted > 0) parts.push(h("span", ", removed by "), link(wire.deleted, `match ${count(wire.deleted)}`));
+  else if (parts.length > 0) parts.push(h("span.faint", ", still there at the end"));
+  return parts.length > 0 ? parts : [h("span.faint", "unknown")];
+}
+
+function fieldsOf(graph: GraphWire, at: number): [string, string][] {
+  const fields: [string, string][] = [["Op", graph.ops[graph.op[at]!] ?? "?"], ["Type", graph.dtypes[graph.dtype[at]!] ?? ""]];
+  const optional: [string, string | undefined][] = [
+    ["Shape", graph.shapes[graph.shape[at]!]],
+    ["Argument", graph.args[graph.arg[at]!]],
+    ["Tag", graph.tags[graph.tag[at]!]],
+  ];
+  for (const [name, value] of optional) if (value !== undefined && value !== "" && value !== "None") fields.push([name, value]);
+  fields.push(["Node", count(graph.id[at]!)]);
+  return fields;
+}
+
+function ghostFields(node: GraphWire["removed"][number]): [string, string][] {
+  return [["Op", node.op], ["Type", node.dtype], ["Shape", node.shape ?? ""], ["Argument", node.arg ?? ""], ["Node", count(node.id)]].filter(([, value]) => value !== "") as [string, string][];
+}
+
+function sourcesOf(graph: GraphWire, at: number): number[] {
+  return graph.src.slice(graph.srcStart[at]!, graph.srcStart[at + 1]!);
+}
+
+function usersOf(graph: GraphWire, at: number): number[] {
+  const users: number[] = [];
+  for (let node = 0; node < graph.id.length; node++) {
+    for (let edge = graph.srcStart[node]!; edge < graph.srcStart[node + 1]!; edge++) {
+      if (graph.src[edge] === at) {
+        users.push(node);
+        break;
+      }
+    }
+  }
+  return users;
+}
+
+function neighbours(title: string, nodes: number[], graph: GraphWire, actions: NodeActions): HTMLElement | null {
+  if (nodes.length === 0) return null;
+  const rows = nodes.slice(0, MOST).map((node, index) =>
+    h("button.near", { type: "button", onclick: () => actions.select(graph.identity[node]!) },
+      title === "Sources" ? h("span.faint.num", index) : null, h("span.ell.mono.name", clip(label(graph, node), 200))),
+  );
+  return h(
+    "div.nearby", h("div.h", h("span.grow", title), h("span.chip", count(nodes.length))), ...rows,
+    nodes.length > MOST && h("div.faint", `and ${count(nodes.length - MOST)} more`),
+  );
+}

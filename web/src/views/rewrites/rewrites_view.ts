@@ -1,0 +1,343 @@
+/** Rewrites: any pass of any context, the graph after any of its matches. */
+import { h } from "../../base/dom.ts";
+import { count } from "../../base/format.ts";
+import { Graphs } from "../../data/graphs.ts";
+import { ContextTree } from "../../data/tree.ts";
+import { numberParam, type Params } from "../../state/place.ts";
+import type { ContextsWire, ContextWire, HistoryWire, StepsWire } from "../../wire/capture.ts";
+import type { GraphWire } from "../../wire/graph.ts";
+import { showLayer, waitFor } from "../common/states.ts";
+import type { Page, StatusPart, View, ViewDef } from "../registry.ts";
+import { contextPage, stackSection } from "./context_page.ts";
+import { MatchPane, type StepFacts } from "./match_pane.ts";
+import { showNode } from "./node_section.ts";
+import { SHOWN_AT_FIRST, Stage, type Camera, type Toggle } from "./stage.ts";
+import { TreePane } from "./tree_pane.ts";
+
+/** Stepping with pauses makes entries in the history, playing does not. */
+const PAUSE_MS = 900;
+const CAMERA_MS = 250;
+
+export const REWRITES: ViewDef = {
+  id: "rewrites",
+  title: "Rewrites",
+  panes: { left: "Contexts and steps", right: "Matches" },
+  keys: [
+    ["Next, previous match", "→ ←"],
+    ["Play", "hold →"],
+    ["Steps and contexts", "↑ ↓"],
+    ["Indexing", "R"],
+    ["Call sources", "C"],
+    ["Sink", "S"],
+    ["Graph or text", "G"],
+  ],
+  available: (info) => (info.tables["contexts"] ?? 0) > 0,
+  create: (page) => new RewritesView(page),
+};
+
+class RewritesView implements View {
+  private readonly stage: Stage;
+  private readonly matches: MatchPane;
+  private readonly graphs: Graphs;
+  private tree: ContextTree | null = null;
+  private treePane: TreePane | null = null;
+  private params: Params = {};
+  private graph: GraphWire | null = null;
+  private busy = false;
+  private shown = "";
+  private counts: [number, number, string] = [0, 0, ""];
+  private lastMove = 0;
+  private cameraTimer = 0;
+  private leaving = new AbortController();
+  private loading = new AbortController();
+
+  constructor(private readonly page: Page) {
+    this.graphs = new Graphs(page.client);
+    this.stage = new Stage(page.middle, {
+      onSelect: (identity) => page.nav.set({ node: identity, id: null }, "replace"),
+      onCamera: (camera) => this.rememberCamera(camera),
+      onCounts: (shown, total, hidden) => {
+        this.counts = [shown, total, hidden];
+        this.drawStatus();
+      },
+      onOpenCall: (id) => void this.openCall(id),
+      onToggle: (name) => this.toggle(name),
+      onText: (text) => page.nav.set({ as: text ? "text" : null }),
+      onContext: () => this.goContext(),
+      onStep: () => page.nav.set({ match: null }),
+    });
+    this.matches = new MatchPane(page.right, page.client, (match) => page.nav.set({ match, id: null }), (by) => this.step(by));
+    void this.load();
+  }
+
+  show(params: Params): void {
+    this.params = params;
+    if (this.tree) void this.arrive();
+  }
+
+  key(event: KeyboardEvent): boolean {
+    switch (event.key) {
+      case "ArrowRight":
+      case "ArrowLeft":
+        this.step(event.key === "ArrowRight" ? 1 : -1);
+        return true;
+      case "ArrowUp":
+      case "ArrowDown":
+        this.treePane?.move(event.key === "ArrowDown" ? 1 : -1);
+        return true;
+      case "Enter":
+        this.treePane?.toggleCurrent();
+        return true;
+      case " ":
+        this.stage.fit();
+        return true;
+      case "r":
+        this.toggle("indexing");
+        return true;
+      case "c":
+        this.toggle("calls");
+        return true;
+      case "s":
+        this.toggle("sink");
+        return true;
+      case "g":
+        this.page.nav.set({ as: this.params["as"] === "text" ? null : "text" });
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  escape(): boolean {
+    if (this.params["node"] === undefined) return false;
+    this.page.nav.set({ node: null });
+    return true;
+  }
+
+  filter(): void {
+    this.treePane?.focusFilter();
+  }
+
+  grown(): void {
+    void this.load();
+  }
+
+  dispose(): void {
+    this.leaving.abort();
+    this.loading.abort();
+    window.clearTimeout(this.cameraTimer);
+    this.matches.dispose();
+    this.stage.dispose();
+  }
+
+  private async load(): Promise<void> {
+    const loaded = await waitFor(this.page.left, { title: "Reading contexts" }, async () =>
+      Promise.all([this.page.client.once<ContextsWire>("contexts"), this.page.client.once<StepsWire>("steps")]), this.leaving.signal);
+    if (!loaded || this.leaving.signal.aborted) return;
+    const before = this.tree;
+    this.tree = new ContextTree(...loaded);
+    for (const id of before?.openContexts ?? []) this.tree.openContexts.add(id);
+    this.page.left.replaceChildren();
+    this.treePane = new TreePane(this.page.left, this.tree, (kind, id) => this.choose(kind, id));
+    this.drawStatus();
+    await this.arrive();
+  }
+
+  private choose(kind: "context" | "step", id: number): void {
+    const { as, show } = this.params;
+    const kept = { ...(as === undefined ? {} : { as }), ...(show === undefined ? {} : { show }) };
+    const params = kind === "context" ? { ...kept, context: String(id) } : { ...kept, step: String(id) };
+    this.page.nav.go({ ...this.page.nav.place, params }, this.paused() ? "push" : "replace");
+  }
+
+  /** True when the last move with a key is long enough ago for this one to deserve an entry in the history. */
+  private paused(): boolean {
+    const now = performance.now();
+    const paused = now - this.lastMove > PAUSE_MS;
+    this.lastMove = now;
+    return paused;
+  }
+
+  private async arrive(): Promise<void> {
+    const tree = this.tree!;
+    const stepAt = tree.stepAt.get(numberParam(this.params, "step", -1));
+    const contextAt = tree.contextAt.get(numberParam(this.params, "context", -1));
+    this.applyModes();
+    if (stepAt !== undefined) await this.showStep(stepAt);
+    else if (contextAt !== undefined) this.showContext(contextAt);
+    else this.goHome();
+  }
+
+  /** The first pass that did something. */
+  private goHome(): void {
+    const { steps, contexts } = this.tree!;
+    const at = steps.matches.findIndex((matches) => matches > 0);
+    const change = at >= 0 ? { step: steps.id[at]! } : contexts.id.length > 0 ? { context: contexts.id[0]! } : null;
+    if (change) this.page.nav.set({ step: null, context: null, match: null, node: null, at: null, ...change }, "replace");
+  }
+
+  private applyModes(): void {
+    const names = this.params["show"];
+    this.stage.setShown(new Set((names === undefined ? SHOWN_AT_FIRST : names.split(",")) as Toggle[]));
+    void this.stage.setText(this.params["as"] === "text");
+  }
+
+  private factsOf(at: number): StepFacts {
+    const { steps } = this.tree!;
+    return {
+      id: steps.id[at]!, name: this.tree!.stepName(at), matches: steps.matches[at]!, dur: steps.dur[at]!, flags: steps.flags[at]!,
+      file: steps.files[steps.file[at]!] ?? "", line: steps.line[at]!,
+    };
+  }
+
+  private async showStep(at: number): Promise<void> {
+    const facts = this.factsOf(at);
+    const match = Math.max(0, Math.min(numberParam(this.params, "match", 0), facts.matches));
+    this.page.middle.querySelector(":scope > .stage > .layer.kept")?.remove();
+    this.treePane!.show("step", facts.id);
+    this.matches.show(facts, match);
+    const context = this.tree!.contexts.name[this.tree!.contextAt.get(this.tree!.steps.context[at]!) ?? -1] ?? "";
+    const key = `${facts.id}/${match}`;
+    if (key === this.shown && this.graph) {
+      this.showSelection();
+      return;
+    }
+    this.stage.title(context, facts.name, match, null);
+    this.loading.abort();
+    this.loading = new AbortController();
+    const { signal } = this.loading;
+    this.busy = true;
+    const graph = await waitFor(
+      this.stage.body,
+      { title: `Replaying ${facts.name}`, note: match > 0 ? `to match ${count(match)} of ${count(facts.matches)}` : `${count(facts.matches)} matches` },
+      (stop) => this.graphs.get(facts.id, match, stop),
+      signal,
+    );
+    if (signal.aborted) return;
+    if (!graph) {
+      this.busy = false;
+      return;
+    }
+    const mode = this.graph?.step === facts.id && this.shown !== "" ? "step" : "fresh";
+    this.graph = graph;
+    this.shown = key;
+    this.stage.title(context, facts.name, match, graph);
+    this.showSelection();
+    try {
+      await this.stage.show(graph, mode, mode === "fresh" ? cameraOf(this.params) : null);
+    } finally {
+      if (!signal.aborted) this.busy = false;
+    }
+    if (signal.aborted) return;
+    this.page.middle.dataset["shown"] = key;
+    this.drawStatus();
+    this.graphs.ahead(facts.id, match + 1, facts.matches);
+  }
+
+  private showSelection(): void {
+    const graph = this.graph!;
+    const wanted = numberParam(this.params, "id", -1);
+    if (wanted >= 0) {
+      const at = graph.id.indexOf(wanted);
+      this.page.nav.set({ id: null, node: at >= 0 ? graph.identity[at]! : null }, "replace");
+      return;
+    }
+    const identity = this.params["node"] === undefined ? null : numberParam(this.params, "node", -1);
+    this.stage.select(identity);
+    if (identity === null) {
+      this.matches.nodeSection.hidden = true;
+      return;
+    }
+    showNode(this.matches.nodeSection, graph, identity, {
+      select: (other) => this.page.nav.set({ node: other }, "replace"),
+      goTo: (match) => this.page.nav.set({ match: match === 0 ? null : match }),
+      close: () => this.page.nav.set({ node: null }),
+      history: (node) => this.page.client.once<HistoryWire>(`steps/${graph.step}/history?identity=${node}&match=${graph.match}`),
+    });
+  }
+
+  private showContext(at: number): void {
+    const tree = this.tree!;
+    const id = tree.contexts.id[at]!;
+    this.loading.abort();
+    this.busy = false;
+    this.graph = null;
+    this.shown = "";
+    this.treePane!.show("context", id);
+    this.stage.clear();
+    this.matches.clear();
+    this.stage.title(tree.contexts.name[at]!, "all passes", 0, null);
+    const link = (params: Record<string, string>, view = "rewrites"): string => this.page.nav.address(view, params);
+    showLayer(this.stage.body, contextPage(tree, at, link, (view) => this.page.has(view)));
+    const section = this.matches.nodeSection;
+    section.hidden = true;
+    this.page.client.once<ContextWire>(`contexts/${id}`).then((wire) => {
+      if (numberParam(this.params, "context", -1) !== id || this.params["step"] !== undefined) return;
+      section.hidden = false;
+      section.replaceChildren(stackSection(wire));
+    }, () => undefined);
+    this.page.middle.dataset["shown"] = `context/${id}`;
+    this.drawStatus();
+  }
+
+  private goContext(): void {
+    const at = this.tree?.stepAt.get(numberParam(this.params, "step", -1));
+    if (at !== undefined) this.choose("context", this.tree!.steps.context[at]!);
+  }
+
+  /** Next or previous match; while one is being drawn a held key waits, so every match is seen. */
+  private step(by: 1 | -1): void {
+    if (this.busy || !this.tree) return;
+    const at = this.tree.stepAt.get(numberParam(this.params, "step", -1));
+    if (at === undefined) return;
+    const match = numberParam(this.params, "match", 0) + by;
+    if (match < 0 || match > this.tree.steps.matches[at]!) return;
+    this.page.nav.set({ match: match === 0 ? null : match, id: null }, this.paused() ? "push" : "replace");
+  }
+
+  private toggle(name: Toggle): void {
+    const names = new Set(this.params["show"]?.split(",") ?? SHOWN_AT_FIRST);
+    if (!names.delete(name)) names.add(name);
+    const text = [...names].filter((value) => value !== "").sort().join(",");
+    this.page.nav.set({ show: text === SHOWN_AT_FIRST.join(",") ? null : text === "" ? "none" : text }, "replace");
+  }
+
+  private rememberCamera(camera: Camera): void {
+    this.stage.setZoom(camera.zoom);
+    window.clearTimeout(this.cameraTimer);
+    this.cameraTimer = window.setTimeout(() => {
+      if (this.params["step"] === undefined || this.leaving.signal.aborted) return;
+      this.page.nav.set({ at: `${Math.round(camera.x)},${Math.round(camera.y)},${camera.zoom.toFixed(3)}` }, "replace");
+    }, CAMERA_MS);
+  }
+
+  /** Goes from a CALL to the passes of the kernel that it became. */
+  private async openCall(node: number): Promise<void> {
+    const graph = this.graph;
+    if (!graph) return;
+    try {
+      const { context } = await this.page.client.once<{ context: number }>(`steps/${graph.step}/call?node=${node}`);
+      if (context >= 0) this.choose("context", context);
+    } catch {
+      // a call without a kernel of its own: nothing to open
+    }
+  }
+
+  private drawStatus(): void {
+    const { tables } = this.page.info;
+    const figure = (name: string, wide: boolean): StatusPart => h(wide ? "span.wide" : "span", h("b", count(tables[name] ?? 0)), ` ${name}`);
+    const right: StatusPart[] = [];
+    if (this.graph) {
+      const [shown, total, hidden] = this.counts;
+      const text = total > 0 ? `${count(shown)} of ${count(total)} nodes shown` : `${count(this.graph.id.length)} nodes`;
+      right.push(h("span", text, hidden !== "" && " · ", hidden !== "" && h("span.dim", hidden)));
+      right.push(h("span.wide", `match ${count(this.graph.match)} of ${count(this.graph.matches)}`));
+    }
+    this.page.status([figure("contexts", false), figure("steps", false), figure("matches", true), figure("nodes", true)], right);
+  }
+}
+
+function cameraOf(params: Params): Camera | null {
+  const [x, y, zoom] = (params["at"] ?? "").split(",").map(Number);
+  return x !== undefined && y !== undefined && zoom !== undefined && [x, y, zoom].every(Number.isFinite) && zoom > 0 ? { x, y, zoom } : null;
+}

@@ -1,0 +1,211 @@
+/** The middle of the rewrites: breadcrumb and legend above, the graph or its text, toggles and zoom below. */
+import { nameNodes } from "../../base/ansi.ts";
+import { fill, h } from "../../base/dom.ts";
+import { clip, count } from "../../base/format.ts";
+import { theme, onTheme } from "../../state/settings.ts";
+import type { GraphWire } from "../../wire/graph.ts";
+import { clearLayer } from "../common/states.ts";
+import { GraphView } from "../graph/graph_view.ts";
+import { textView } from "./text_view.ts";
+
+export type Toggle = "indexing" | "calls" | "sink" | "constants";
+export interface Camera { x: number; y: number; zoom: number }
+
+const TOGGLES: [Toggle, string, string][] = [["indexing", "Indexing", "R"], ["calls", "Call sources", "C"], ["sink", "Sink", "S"]];
+/** What the graph shows when nobody has said otherwise. */
+export const SHOWN_AT_FIRST: readonly Toggle[] = ["indexing"];
+
+export interface StageActions {
+  onSelect(identity: number | null): void;
+  onCamera(camera: Camera): void;
+  onCounts(shown: number, total: number, hidden: string): void;
+  onOpenCall(id: number): void;
+  onToggle(name: Toggle): void;
+  onText(text: boolean): void;
+  onContext(): void;
+  onStep(): void;
+}
+
+export class Stage {
+  readonly body = h("div.stage");
+  private readonly crumbs = h("span.ell.crumbs");
+  private readonly legend = h("span.legend.wide", { "aria-live": "polite" });
+  private readonly graphHost = h("div.graph");
+  private readonly textHost = h("div.texts", { hidden: true });
+  private readonly modes: Record<"graph" | "text", HTMLElement>;
+  private readonly buttons = new Map<Toggle, HTMLElement>();
+  private readonly zoom = h("span.num.dim.zoom");
+  private readonly find = h("input.find", { type: "text", placeholder: "Find in graph", "aria-label": "Find in graph", spellcheck: "false" }) as HTMLInputElement;
+  private readonly found = h("span.faint.small");
+  private view: GraphView | null = null;
+  private graph: GraphWire | null = null;
+  private drawn: GraphWire | null = null;
+  private asText = false;
+  private selected: number | null = null;
+  private readonly shown = new Set<Toggle>(SHOWN_AT_FIRST);
+  private readonly stopTheme: () => void;
+
+  constructor(
+    host: HTMLElement,
+    private readonly actions: StageActions,
+  ) {
+    this.modes = {
+      graph: h("button", { type: "button", onclick: () => actions.onText(false) }, "Graph"),
+      text: h("button", { type: "button", onclick: () => actions.onText(true) }, "Text"),
+    };
+    for (const [name, title, key] of TOGGLES) {
+      this.buttons.set(name, h("button.btn", { type: "button", onclick: () => actions.onToggle(name) }, title, " ", h("kbd", key)));
+    }
+    this.body.append(this.graphHost, this.textHost);
+    this.find.addEventListener("input", () => this.search());
+    this.find.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") this.search();
+      else if (event.key === "Escape") {
+        this.find.value = "";
+        this.search();
+        this.find.blur();
+      } else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    host.append(
+      h("div.bar", this.crumbs, h("span.grow"), this.legend, h("span.seg", { role: "group", "aria-label": "Graph or text (G)" }, this.modes.graph, this.modes.text)),
+      this.body,
+      h(
+        "div.bar.low", ...this.buttons.values(), h("span.grow"), this.found, this.find,
+        h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit ", h("kbd", "Space")), this.zoom,
+      ),
+    );
+    this.stopTheme = onTheme(() => this.redraw());
+    this.mark();
+  }
+
+  /** Names what is shown. */
+  title(context: string, step: string, match: number, graph: GraphWire | null): void {
+    fill(
+      this.crumbs,
+      h("button.crumb.dim", { type: "button", onclick: () => this.actions.onContext() }, ...nameNodes(context, 120)),
+      h("span.faint", " › "),
+      h("button.crumb", { type: "button", onclick: () => this.actions.onStep() }, h("b.name", clip(step, 120))),
+      h("span.faint", " › "),
+      h("span", match === 0 ? "input" : `match ${count(match)}`),
+    );
+    if (graph) this.drawLegend(graph);
+  }
+
+  /** Draws a graph; "step" keeps every surviving box where it is. */
+  async show(graph: GraphWire, mode: "fresh" | "step", camera: Camera | null): Promise<void> {
+    clearLayer(this.body);
+    this.graph = graph;
+    if (this.asText) this.drawText();
+    else await this.drawGraph(mode, camera);
+  }
+
+  select(identity: number | null): void {
+    if (this.selected === identity) return;
+    this.selected = identity;
+    this.view?.select(identity);
+    if (this.asText) this.drawText();
+  }
+
+  async setText(text: boolean): Promise<void> {
+    if (text === this.asText) return;
+    this.asText = text;
+    this.mark();
+    if (!this.graph) return;
+    if (text) this.drawText();
+    else {
+      fill(this.textHost);
+      if (this.drawn !== this.graph) await this.drawGraph(this.drawn?.step === this.graph.step ? "step" : "fresh", null);
+    }
+  }
+
+  /** Makes the toggles be as the address says. */
+  setShown(names: ReadonlySet<Toggle>): void {
+    for (const [name] of TOGGLES) {
+      if (names.has(name) === this.shown.has(name)) continue;
+      if (names.has(name)) this.shown.add(name);
+      else this.shown.delete(name);
+      this.view?.toggle(name);
+    }
+    this.mark();
+  }
+
+  fit(): void {
+    this.view?.fit();
+  }
+
+  focusFind(): void {
+    this.find.focus();
+    this.find.select();
+  }
+
+  setZoom(zoom: number): void {
+    this.zoom.textContent = `${Math.round(zoom * 100)}%`;
+  }
+
+  clear(): void {
+    this.graph = null;
+    fill(this.legend);
+    fill(this.textHost);
+  }
+
+  dispose(): void {
+    this.stopTheme();
+    this.view?.dispose();
+  }
+
+  private async drawGraph(mode: "fresh" | "step", camera: Camera | null): Promise<void> {
+    const graph = this.graph!;
+    if (!this.view) {
+      this.view = new GraphView(this.graphHost, {
+        onSelect: (identity) => this.actions.onSelect(identity),
+        onOpenCall: (id) => this.actions.onOpenCall(id),
+        onCamera: (at) => this.actions.onCamera(at),
+        onCounts: (shown, total, hidden) => this.actions.onCounts(shown, total, hidden),
+        theme,
+      });
+      for (const [name] of TOGGLES) if (this.shown.has(name) !== SHOWN_AT_FIRST.includes(name)) this.view.toggle(name);
+    }
+    this.drawn = graph;
+    await this.view.show(graph, mode);
+    if (this.graph !== graph) return;
+    this.view.select(this.selected);
+    if (camera) this.view.camera = camera;
+  }
+
+  private drawText(): void {
+    const at = this.textHost.firstElementChild?.scrollTop ?? 0;
+    fill(this.textHost, textView(this.graph!, this.selected, (identity) => this.actions.onSelect(identity)));
+    this.textHost.firstElementChild!.scrollTop = at;
+  }
+
+  private drawLegend(graph: GraphWire): void {
+    const entry = (kind: string, number: number): HTMLElement | false =>
+      number > 0 && h("span", h(`i.${kind}`), `${count(number)} ${kind}`);
+    fill(this.legend, entry("added", graph.added.length), entry("changed", graph.changed.length), entry("removed", graph.removed.length));
+  }
+
+  private mark(): void {
+    this.modes.graph.classList.toggle("on", !this.asText);
+    this.modes.text.classList.toggle("on", this.asText);
+    this.modes.graph.setAttribute("aria-pressed", String(!this.asText));
+    this.modes.text.setAttribute("aria-pressed", String(this.asText));
+    this.graphHost.hidden = this.asText;
+    this.textHost.hidden = !this.asText;
+    for (const [name, button] of this.buttons) {
+      button.classList.toggle("on", this.shown.has(name));
+      button.setAttribute("aria-pressed", String(this.shown.has(name)));
+    }
+  }
+
+  private search(): void {
+    const text = this.find.value.trim();
+    const number = this.view?.find(text) ?? 0;
+    this.found.textContent = text === "" ? "" : number === 0 ? "none" : `${count(number)} found`;
+  }
+
+  private redraw(): void {
+    if (this.graph && !this.asText) void this.view?.show(this.graph, "step");
+  }
+}

@@ -1,0 +1,38 @@
+/** The graph as a listing that can be selected, copied and searched with the browser's own means. */
+import { h } from "../../base/dom.ts";
+import { listing } from "../../data/listing.ts";
+import type { GraphWire } from "../../wire/graph.ts";
+
+/** Lines per block; blocks off the screen are not laid out. */
+const BLOCK = 400;
+const LINE = 18;
+
+export function textView(graph: GraphWire, selected: number | null, onSelect: (identity: number) => void): HTMLElement {
+  const marks = new Map<number, string>();
+  for (const at of graph.added) marks.set(at, "a");
+  for (const at of graph.changed) marks.set(at, "c");
+  const lines = listing(graph);
+  const host = h("div.listing", { tabindex: 0, role: "region", "aria-label": "Graph as text" });
+  for (let first = 0; first < lines.length; first += BLOCK) {
+    const block = lines.slice(first, first + BLOCK);
+    const pre = h("pre");
+    pre.style.containIntrinsicSize = `auto ${block.length * LINE}px`;
+    for (const line of block) {
+      const mark = line.again ? "ref" : (marks.get(line.node) ?? "");
+      const chosen = graph.identity[line.node] === selected;
+      const span = h(`span.t${mark === "" ? "" : `.${mark}`}${chosen ? ".sel" : ""}`, `${line.text}\n`);
+      span.dataset["node"] = String(line.node);
+      pre.append(span);
+    }
+    host.append(pre);
+  }
+  for (const node of graph.removed) {
+    host.append(h("pre", h("span.t.d", `− ${node.op} ${node.arg ?? ""} ${node.dtype} ${node.shape ?? ""}`)));
+  }
+  host.addEventListener("click", (event) => {
+    const row = (event.target as Element).closest<HTMLElement>(".t[data-node]");
+    if (!row || window.getSelection()?.isCollapsed === false) return;
+    onSelect(graph.identity[Number(row.dataset["node"])]!);
+  });
+  return host;
+}

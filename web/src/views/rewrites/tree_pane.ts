@@ -1,0 +1,202 @@
+/** The left pane: contexts, their steps below them, a filter and two chips. */
+import { nameNodes, plain } from "../../base/ansi.ts";
+import { h } from "../../base/dom.ts";
+import { clip, count, counted, duration, location } from "../../base/format.ts";
+import { ContextTree, NO_FILTER, type TreeFilter, type TreeRow } from "../../data/tree.ts";
+import { filterBox, type FilterBox } from "../common/filter_box.ts";
+import { tip } from "../common/tooltip.ts";
+import { VirtualList } from "../common/virtual_list.ts";
+
+const ROW = 24;
+
+export class TreePane {
+  private readonly list: VirtualList;
+  private readonly box: FilterBox;
+  private readonly none = h("div.none", { hidden: true });
+  private filter: TreeFilter = NO_FILTER;
+  private rows: TreeRow[] = [];
+  private current: { kind: "context" | "step"; id: number } | null = null;
+
+  constructor(
+    host: HTMLElement,
+    private readonly tree: ContextTree,
+    private readonly onChoose: (kind: "context" | "step", id: number) => void,
+  ) {
+    this.box = filterBox("Filter contexts and steps", (text) => this.setFilter({ ...this.filter, text }), () => this.focus());
+    const chips = h(
+      "div.bar.chips",
+      this.chip("with matches", (on) => this.setFilter({ ...this.filter, matchesOnly: on })),
+      this.chip("kernels", (on) => this.setFilter({ ...this.filter, kernelsOnly: on })),
+      h("span.grow"),
+      h("span.faint.small", "matches"),
+    );
+    host.append(this.box.element, chips, this.none);
+    this.list = new VirtualList(host, {
+      rowHeight: ROW,
+      role: "tree",
+      label: "Contexts and steps",
+      render: (index) => this.render(this.rows[index]!),
+      onSelect: (index) => this.choose(index),
+      onEnter: (index) => this.toggle(index),
+    });
+    this.list.element.classList.add("tree");
+    this.refresh();
+  }
+
+  focusFilter(): void {
+    this.box.input.focus();
+    this.box.input.select();
+  }
+
+  focus(): void {
+    this.list.focus();
+  }
+
+  /** Marks what the address names, opening what hides it. */
+  show(kind: "context" | "step", id: number): void {
+    const moved = this.current?.kind !== kind || this.current.id !== id;
+    this.current = { kind, id };
+    if (kind === "step") this.reveal(id);
+    else if (moved) this.refresh();
+    const index = this.indexOf(kind, id);
+    this.list.select(index, false);
+    if (index >= 0 && moved) this.list.centre(index);
+  }
+
+  /** Goes to the next or previous row. */
+  move(by: 1 | -1): void {
+    const now = this.list.selected;
+    const next = now < 0 ? 0 : now + by;
+    if (next < 0 || next >= this.rows.length) return;
+    this.list.select(next);
+    this.choose(next);
+  }
+
+  /** Opens or shuts the current row; of a step without sub-steps, its context. */
+  toggleCurrent(): void {
+    if (this.list.selected >= 0) this.toggle(this.list.selected);
+  }
+
+  private setFilter(filter: TreeFilter): void {
+    this.filter = filter;
+    this.refresh();
+    if (this.current) this.list.select(this.indexOf(this.current.kind, this.current.id), true);
+  }
+
+  private refresh(): void {
+    this.rows = this.tree.rows(this.filter);
+    this.list.setCount(this.rows.length);
+    this.none.hidden = this.rows.length > 0;
+    this.none.textContent = this.rows.length > 0 ? "" : this.emptySentence();
+  }
+
+  private emptySentence(): string {
+    const { text, matchesOnly, kernelsOnly } = this.filter;
+    const chips = [matchesOnly && "with matches", kernelsOnly && "kernels"].filter(Boolean).join(" and ");
+    return `No context or step fits ${text === "" ? "" : `“${clip(text, 60)}”`}${text !== "" && chips !== "" ? " with " : ""}${chips === "" ? "" : `the filter ${chips}`}.`;
+  }
+
+  private chip(name: string, onChange: (on: boolean) => void): HTMLElement {
+    const button = h("button.chip", { type: "button", "aria-pressed": "false" }, name);
+    button.addEventListener("click", () => {
+      const on = button.getAttribute("aria-pressed") !== "true";
+      button.setAttribute("aria-pressed", String(on));
+      onChange(on);
+    });
+    return button;
+  }
+
+  private choose(index: number): void {
+    const row = this.rows[index];
+    if (!row) return;
+    const id = row.kind === "context" ? this.tree.contexts.id[row.at]! : this.tree.steps.id[row.at]!;
+    this.current = { kind: row.kind, id };
+    this.onChoose(row.kind, id);
+  }
+
+  private toggle(index: number): void {
+    const row = this.rows[index];
+    if (!row) return;
+    const offset = this.list.offset(index);
+    const { contexts, steps } = this.tree;
+    const set = row.kind === "context" ? this.tree.openContexts : this.tree.foldedSteps;
+    const id = row.kind === "context" ? contexts.id[row.at]! : steps.id[row.at]!;
+    if (row.open === null) {
+      if (row.kind === "step") this.toggleContextOf(row);
+      return;
+    }
+    if (set.has(id)) set.delete(id);
+    else set.add(id);
+    this.refresh();
+    const now = this.indexOf(row.kind, id);
+    this.list.setOffset(now, offset);
+    if (this.current) this.list.select(this.indexOf(this.current.kind, this.current.id), false);
+  }
+
+  /** Enter on a step without sub-steps shuts its context and stands on it, as VIZ does. */
+  private toggleContextOf(row: TreeRow): void {
+    const id = this.tree.steps.context[row.at]!;
+    this.tree.openContexts.delete(id);
+    this.refresh();
+    const index = this.indexOf("context", id);
+    this.list.select(index);
+    this.choose(index);
+  }
+
+  private reveal(stepId: number): void {
+    const at = this.tree.stepAt.get(stepId);
+    if (at === undefined) return;
+    const { steps } = this.tree;
+    let changed = false;
+    const context = steps.context[at]!;
+    if (!this.tree.openContexts.has(context)) {
+      this.tree.openContexts.add(context);
+      changed = true;
+    }
+    let depth = steps.depth[at]!;
+    for (let above = at - 1; above >= 0 && steps.context[above] === context && depth > 0; above--) {
+      if (steps.depth[above]! < depth) {
+        depth = steps.depth[above]!;
+        changed = this.tree.foldedSteps.delete(steps.id[above]!) || changed;
+      }
+    }
+    if (changed) this.refresh();
+  }
+
+  private indexOf(kind: "context" | "step", id: number): number {
+    const at = kind === "context" ? this.tree.contextAt.get(id) : this.tree.stepAt.get(id);
+    return this.rows.findIndex((row) => row.kind === kind && row.at === at);
+  }
+
+  private render(row: TreeRow): HTMLElement {
+    const { contexts, steps } = this.tree;
+    const isContext = row.kind === "context";
+    const matches = isContext ? contexts.matches[row.at]! : steps.matches[row.at]!;
+    const failed = !isContext && (steps.flags[row.at]! & 8) !== 0;
+    const name = isContext ? contexts.name[row.at]! : this.tree.stepName(row.at);
+    const element = h(
+      `div.row${matches === 0 ? ".zero" : ""}${isContext ? ".ctx" : ""}`,
+      {
+        "aria-level": row.level + 1,
+        "aria-expanded": row.open === null ? null : String(row.open),
+      },
+      h("span.tw", { "aria-hidden": "true" }, row.open === null ? "" : row.open ? "▾" : "▸"),
+      h("span.ell.name", ...(isContext ? nameNodes(name) : [clip(name)])),
+      failed && h("span.bad", { title: "This pass ended in an error" }, "!"),
+      h("span.n", count(matches)),
+    );
+    element.style.setProperty("--d", String(row.level));
+    return tip(element, () => this.tipOf(row));
+  }
+
+  private tipOf(row: TreeRow): string {
+    const { contexts, steps } = this.tree;
+    if (row.kind === "context") {
+      const took = duration(contexts.dur[row.at]!);
+      return [plain(contexts.name[row.at]!), `${contexts.kind[row.at]} · ${counted(contexts.steps[row.at]!, "step")}, ${counted(contexts.matches[row.at]!, "match", "matches")}${took === "" ? "" : ` · ${took}`}`].join("\n");
+    }
+    const place = location(steps.files[steps.file[row.at]!] ?? null, steps.line[row.at]!);
+    const took = duration(steps.dur[row.at]!);
+    return [this.tree.stepName(row.at), [counted(steps.matches[row.at]!, "match", "matches"), took, place].filter((part) => part !== "").join(" · ")].join("\n");
+  }
+}

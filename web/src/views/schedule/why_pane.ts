@@ -1,0 +1,65 @@
+/** The right pane of the schedule: one kernel, or why two kernels are two. */
+import { nameNodes, plain } from "../../base/ansi.ts";
+import { h } from "../../base/dom.ts";
+import { bytes, clip, count } from "../../base/format.ts";
+import { codeNodes } from "../../base/highlight.ts";
+import type { KernelWire, ReasonWire, ScheduleWire, WhyWire } from "../../wire/schedule.ts";
+import { locationLink } from "../common/location.ts";
+import type { Page } from "../registry.ts";
+
+type Go = (kernel: number) => void;
+
+/** What a kernel reads and writes, who made it and who needs it. */
+export function kernelSections(schedule: ScheduleWire, kernel: KernelWire, link: (context: number, view: string) => string | null, go: Go, compare: Go): HTMLElement[] {
+  const code = link(kernel.context, "code");
+  const rewrites = link(kernel.context, "rewrites");
+  const others = (pick: (one: KernelWire) => number[], buffer: number): KernelWire[] =>
+    schedule.kernels.filter((one) => one !== kernel && pick(one).includes(buffer));
+  const rows = (title: string, list: number[], pick: (one: KernelWire) => number[], word: string): HTMLElement =>
+    h("div.sec", h("div.h", h("span.grow", title), h("span.chip", count(list.length))), ...list.map((at) => {
+      const buffer = schedule.buffers[at]!;
+      return h("div.buf",
+        h("div.ell", h("span.mono.name", clip(buffer.name, 80)), " ", h("span.dim", `${buffer.dtype} ${buffer.shape}`), buffer.bytes >= 0 && h("span.faint", ` · ${bytes(buffer.bytes)}`)),
+        ...others(pick, at).slice(0, 8).map((other) => h("div.link-row", h("span.faint", `${word} `), h("button.link.mono", { type: "button", onclick: () => go(other.at) }, clip(plain(other.name), 60)),
+          h("button.btn.why", { type: "button", onclick: () => compare(other.at) }, "Why two?"))),
+      );
+    }));
+  return [
+    h("div.sec",
+      h("div.title.mono.name", ...nameNodes(kernel.name)),
+      h("dl.kv", h("dt", "Order"), h("dd", `${count(kernel.at + 1)} of ${count(schedule.kernels.length)}`), ...(kernel.device === "" ? [] : [h("dt", "Device"), h("dd.mono", kernel.device)]), ...(kernel.nodes > 0 ? [h("dt", "AST"), h("dd", `${count(kernel.nodes)} nodes`)] : [])),
+      h("div.buttons.below", code !== null && h("a.btn", { href: code }, "Code"), rewrites !== null && h("a.btn", { href: rewrites }, "Rewrites")),
+    ),
+    rows("Reads", kernel.reads, (one) => one.writes, "made by"),
+    rows("Writes", kernel.writes, (one) => one.reads, "read by"),
+  ];
+}
+
+/** The answer to "why are they two?". */
+export function whySections(why: WhyWire, page: Page): HTMLElement[] {
+  return [
+    h("div.sec",
+      h("div.h", h("span.grow", "Why two kernels")),
+      h("div.pairname", h("span.mono.name", ...nameNodes(why.a)), h("span.faint", " and "), h("span.mono.name", ...nameNodes(why.b))),
+      h("p.answer", why.sentence),
+      why.between.length > 0 && h("p.dim", `Between them: ${why.between.map((name) => plain(name)).join(", ")}`),
+    ),
+    ...why.reasons.map((reason) => reasonSection(reason, page)),
+  ];
+}
+
+function reasonSection(reason: ReasonWire, page: Page): HTMLElement {
+  const match = reason.step >= 0 && page.has("rewrites") ? page.nav.address("rewrites", { step: String(reason.step), ...(reason.match > 0 ? { match: String(reason.match) } : {}) }) : null;
+  return h(
+    "div.sec",
+    h("div.h", h("span.grow", "Buffer between them"), h("span.mono", clip(reason.buffer, 60))),
+    h("div.chain",
+      reason.userFile !== "" && h("div", h("b", "Your program"), h("div.dim.ell", locationLink(reason.userFile, reason.userLine)), reason.userSource !== "" && h("div.src", ...codeNodes(clip(reason.userSource.trim(), 300), "python"))),
+      reason.node !== "" && h("div", h("b", "What is stored"), h("div.dim.mono.wrap.name", clip(reason.node, 400))),
+      h("div.on", h("b", "Why"), h("div.dim.wrap", reason.reason)),
+      reason.kept !== "" && h("div", h("b", "Why it stayed"), h("div.dim.wrap", reason.kept)),
+      reason.stepName !== "" && h("div", h("b", "Where"), h("div.dim", match === null ? reason.stepName : h("a.name", { href: match }, reason.stepName), reason.match > 0 && ` › match ${count(reason.match)}`)),
+      reason.file !== "" && h("div", h("b", "Rule"), h("div.dim.ell", locationLink(reason.file, reason.line)), reason.source !== "" && h("div.src", ...codeNodes(clip(reason.source.trim(), 300), "python"))),
+    ),
+  );
+}

@@ -1,0 +1,312 @@
+/** The frame around every view: top bar, panes, status bar, keys, and which capture and view are shown. */
+import { fill, h } from "../../base/dom.ts";
+import { count } from "../../base/format.ts";
+import { icon, mark, type IconName } from "../../base/icons.ts";
+import { CaptureClient, getJson } from "../../data/client.ts";
+import { Navigator } from "../../state/navigator.ts";
+import type { Params, Place } from "../../state/place.ts";
+import { applyTheme, chosenTheme, onTheme, setTheme, theme } from "../../state/settings.ts";
+import type { CaptureInfo, CaptureRow } from "../../wire/capture.ts";
+import type { Hit } from "../../wire/search.ts";
+import { emptyState, errorState, waitFor } from "../common/states.ts";
+import { startTooltips, tip } from "../common/tooltip.ts";
+import type { Page, StatusPart, View, ViewDef } from "../registry.ts";
+import { openKeys } from "./keys_help.ts";
+import { attachMenu, type MenuItem } from "./menu.ts";
+import { overlayOpen } from "./overlay.ts";
+import { openPalette } from "./palette.ts";
+import { Panes } from "./panes.ts";
+import { openProblems } from "./problems.ts";
+
+const LIVE_MS = 1000;
+const HOME = ["rewrites", "timeline"];
+
+export class App {
+  private readonly nav = new Navigator(window);
+  private readonly panes = new Panes();
+  private readonly statusBar = h("footer.status", { "aria-label": "Status" });
+  private readonly captureName = h("span.ell.name");
+  private readonly captureNote = h("small");
+  private readonly tabs = h("nav.tabs", { "aria-label": "Views" });
+  private captures: CaptureRow[] = [];
+  private info: CaptureInfo | null = null;
+  private client: CaptureClient | null = null;
+  private view: { def: ViewDef; view: View } | null = null;
+  private parts: [StatusPart[], StatusPart[]] = [[], []];
+  private heard = performance.now();
+
+  constructor(private readonly defs: readonly ViewDef[]) {
+    applyTheme();
+    startTooltips();
+    document.body.replaceChildren(this.topBar(), this.panes.element, this.statusBar);
+    this.panes.use(null, null, "Capture");
+    this.nav.listen((place, before) => this.arrive(place, before));
+    document.addEventListener("keydown", (event) => this.onKey(event));
+    document.addEventListener("keyup", (event) => this.view?.view.keyUp?.(event));
+    window.setInterval(() => void this.poll(), LIVE_MS);
+  }
+
+  /** Asks for the captures and shows the place that the address names. */
+  async start(): Promise<void> {
+    const middle = this.panes.middle;
+    const reply = await waitFor(middle, { title: "Asking for the captures" }, (signal) =>
+      getJson<{ captures: CaptureRow[] }>("captures", signal),
+    );
+    if (!reply) return;
+    this.captures = reply.captures;
+    if (this.captures.length === 0) {
+      fill(middle, h("div.layer", emptyState(
+        "No capture yet",
+        "Record a program, or open a file: a tinygrad pickle, a GT tape, a Chrome trace. The format is found by content.",
+        ["peephole run script.py", "peephole import trace.json.gz", "peephole demo"],
+      )));
+      return;
+    }
+    await this.open(this.nav.place);
+  }
+
+  private arrive(place: Place, before: Place): void {
+    if (this.info === null ? place.capture !== before.capture : place.capture !== this.info.id) void this.open(place);
+    else if (this.info !== null) this.enter(place);
+  }
+
+  private async open(place: Place): Promise<void> {
+    const id = place.capture || this.captures[0]!.id;
+    this.leave();
+    this.info = null;
+    const client = new CaptureClient(id);
+    const info = await waitFor(this.panes.middle, { title: `Opening ${id}` }, (signal) => client.get<CaptureInfo>("", signal));
+    if (!info) {
+      this.captureName.textContent = id;
+      return;
+    }
+    this.client = client;
+    this.info = info;
+    this.captureName.textContent = info.name;
+    this.captureNote.textContent = Object.entries(info.frameworks).map(([name, version]) => `${name} ${version}`).join(" · ") || info.source;
+    this.enter({ ...this.nav.place, capture: id });
+  }
+
+  /** Shows the view of a place, or tells the one on the screen that its parameters changed. */
+  private enter(place: Place): void {
+    const views = this.available();
+    const def = views.find((view) => view.id === place.view) ?? HOME.map((id) => views.find((view) => view.id === id)).find(Boolean) ?? views[0];
+    if (!def) {
+      this.leave();
+      fill(this.panes.middle, h("div.layer", emptyState(
+        "Nothing to show yet",
+        `${this.info!.name} has no rows that a view could show. Record with rewrites or a profile, or see what it holds.`,
+        [`peephole info ${this.info!.name}`],
+      )));
+      this.drawStatus();
+      return;
+    }
+    if (place.view !== def.id || place.capture !== this.nav.place.capture) {
+      // a place that the address did not spell out: complete it without a step in the history
+      this.nav.go({ capture: this.info!.id, view: def.id, params: place.view === def.id ? place.params : {} }, "replace");
+      return;
+    }
+    if (this.view?.def !== def) {
+      this.leave();
+      this.panes.use(def.panes.left, def.panes.right, def.title);
+      this.view = { def, view: this.create(def) };
+    }
+    document.title = `${def.title} · ${this.info!.name} · Peephole`;
+    this.drawTabs(views, def);
+    this.view.view.show(this.nav.place.params);
+  }
+
+  private create(def: ViewDef): View {
+    const page: Page = {
+      info: this.info!,
+      client: this.client!,
+      nav: this.nav,
+      left: this.panes.left,
+      middle: this.panes.middle,
+      right: this.panes.right,
+      status: (left, right) => {
+        this.parts = [left, right];
+        this.drawStatus();
+      },
+      has: (id) => this.available().some((view) => view.id === id),
+    };
+    try {
+      return def.create(page);
+    } catch (error) {
+      fill(this.panes.middle, h("div.layer", errorState(error)));
+      return { show: () => undefined, dispose: () => undefined };
+    }
+  }
+
+  private leave(): void {
+    this.view?.view.dispose();
+    this.view = null;
+    this.parts = [[], []];
+    for (const pane of [this.panes.left, this.panes.middle, this.panes.right]) pane.replaceChildren();
+    this.drawStatus();
+  }
+
+  private available(): ViewDef[] {
+    const { info } = this;
+    return info === null ? [] : this.defs.filter((def) => def.available(info));
+  }
+
+  private drawTabs(views: ViewDef[], current: ViewDef): void {
+    fill(
+      this.tabs,
+      ...views.map((def) =>
+        h("a", { href: this.nav.address(def.id, def === current ? this.nav.place.params : undefined), "aria-current": def === current ? "page" : null, "data-title": def.title }, def.title),
+      ),
+    );
+  }
+
+  private drawStatus(): void {
+    const { info } = this;
+    const [left, right] = this.parts;
+    const lost = info === null ? 0 : info.dropped + info.problems.reduce((sum, problem) => sum + problem.count, 0);
+    fill(
+      this.statusBar,
+      ...left.map((part) => (typeof part === "string" ? h("span", part) : part)),
+      h("span.grow"),
+      ...right.map((part) => (typeof part === "string" ? h("span", part) : part)),
+      lost > 0 && h("span.warnt", `! ${count(lost)} not understood or lost · `, h("button.link", { type: "button", onclick: () => openProblems(info!) }, "list")),
+      info !== null && h(`span.live${info.live ? ".on" : ""}`, this.stateOf(info)),
+    );
+  }
+
+  private stateOf(info: CaptureInfo): string {
+    if (info.live) {
+      const events = (info.tables["slices"] ?? 0) + (info.tables["matches"] ?? 0);
+      return `live · ${count(events)} events, ${((performance.now() - this.heard) / 1000).toFixed(1)} s ago`;
+    }
+    return info.clean ? "sealed" : "ended without closing";
+  }
+
+  private async poll(): Promise<void> {
+    const { info, client } = this;
+    if (!info?.live || !client || document.hidden) return;
+    try {
+      const now = await client.get<CaptureInfo>("");
+      if (this.info !== info) return;
+      const grown = JSON.stringify(now.tables) !== JSON.stringify(info.tables) || now.live !== info.live;
+      if (grown) {
+        this.heard = performance.now();
+        client.forget();
+        this.info = now;
+        this.view?.view.grown?.(now);
+        if (this.view) this.drawTabs(this.available(), this.view.def);
+      }
+      this.drawStatus();
+    } catch {
+      // the next poll will tell
+    }
+  }
+
+  private topBar(): HTMLElement {
+    const capture = h("button.cap", { type: "button" }, this.captureName, this.captureNote, h("span.faint.caret", "▾"));
+    const find = h(
+      "button.search",
+      { type: "button", "aria-label": "Search the capture", "aria-keyshortcuts": "/ Control+K", onclick: () => this.search() },
+      icon("search", 14), h("span.grow", "Search the capture"), h("kbd", "/"), h("kbd.wide", "Ctrl K"),
+    );
+    const panes = iconButton("panes", "Panes");
+    const colours = iconButton(theme(), "Theme");
+    onTheme(() => fill(colours, icon(chosenTheme() === "system" ? theme() : chosenTheme() as IconName)));
+    const keys = iconButton("keys", "Keys (?)");
+    keys.addEventListener("click", () => openKeys(this.available()));
+    const bar = h(
+      "header.top", h("div.brand", mark(), h("div.hold", capture)), this.tabs, h("div.grow"), find,
+      h("div.hold", panes), h("div.hold", colours), keys,
+    );
+    attachMenu(capture, "Captures", () => this.captureItems());
+    attachMenu(panes, "Panes", () =>
+      (["left", "right"] as const).filter((side) => this.panes.uses(side)).map((side): MenuItem => ({
+        label: side === "left" ? "Left pane" : "Right pane", role: "menuitemcheckbox", checked: this.panes.isOpen(side), act: () => this.panes.toggle(side),
+      })),
+    );
+    attachMenu(colours, "Theme", () =>
+      (["system", "dark", "light"] as const).map((value): MenuItem => ({
+        label: { system: "As the system", dark: "Dark", light: "Light" }[value], role: "menuitemradio", checked: chosenTheme() === value, act: () => setTheme(value),
+      })),
+    );
+    tip(capture, () => (this.info ? `${this.info.path}\n${[this.info.program, ...this.info.argv].join(" ")}` : null));
+    return bar;
+  }
+
+  private captureItems(): MenuItem[] {
+    return this.captures.map((row) => ({
+      label: row.name, role: "menuitemradio", checked: row.id === this.info?.id,
+      act: () => this.nav.go({ capture: row.id, view: "", params: {} }),
+    }));
+  }
+
+  private search(): void {
+    if (this.client) openPalette(this.client, (hit) => this.take(hit));
+  }
+
+  private take(hit: Hit): void {
+    const has = (id: string): boolean => this.available().some((view) => view.id === id);
+    const params: Record<string, string> = {};
+    if (hit.step >= 0) params["step"] = String(hit.step);
+    else if (hit.context >= 0) params["context"] = String(hit.context);
+    if (hit.match > 0) params["match"] = String(hit.match);
+    if (hit.node >= 0) params["id"] = String(hit.node);
+    if ((hit.step >= 0 || hit.context >= 0) && has("rewrites")) this.goTo("rewrites", params);
+    else if (has("timeline")) this.goTo("timeline", { find: hit.text });
+  }
+
+  private goTo(view: string, params: Params): void {
+    this.nav.go({ capture: this.info!.id, view, params });
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    if (overlayOpen() || event.defaultPrevented || event.isComposing) return;
+    const target = event.target as HTMLElement;
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k" && !event.altKey) {
+      event.preventDefault();
+      return this.search();
+    }
+    if (target.closest("input, textarea, select, [contenteditable]")) {
+      if (event.key === "Escape") target.blur();
+      return;
+    }
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const pressable = target.closest("button, a, [role=separator]");
+    if (pressable && (event.key === " " || event.key === "Enter")) return;
+    if (this.shellKey(event) || this.view?.view.key?.(event)) event.preventDefault();
+  }
+
+  private shellKey(event: KeyboardEvent): boolean {
+    switch (event.key) {
+      case "/":
+        this.search();
+        return true;
+      case "?":
+        openKeys(this.available());
+        return true;
+      case "[":
+      case "]":
+        return this.neighbour(event.key === "]" ? 1 : -1);
+      case "f":
+      case "F":
+        this.view?.view.filter?.();
+        return this.view?.view.filter !== undefined;
+      case "Escape":
+        return this.view?.view.escape?.() ?? false;
+      default:
+        return false;
+    }
+  }
+
+  private neighbour(by: number): boolean {
+    const views = this.available();
+    const now = views.findIndex((view) => view === this.view?.def);
+    const next = views[(now + by + views.length) % views.length];
+    if (next && next !== this.view?.def) window.location.hash = this.nav.address(next.id).slice(1);
+    return true;
+  }
+}
+
+function iconButton(name: IconName, label: string): HTMLElement {
+  return h("button.icon", { type: "button", "aria-label": label, title: label }, icon(name));
+}

@@ -1,0 +1,104 @@
+/** Search over the whole capture: results as one types, arrows and Enter, close names when nothing is found. */
+import { fill, h } from "../../base/dom.ts";
+import { clip, count, counted } from "../../base/format.ts";
+import { icon } from "../../base/icons.ts";
+import { isAbort, type CaptureClient } from "../../data/client.ts";
+import type { Hit, SearchWire } from "../../wire/search.ts";
+import { openOverlay, type Overlay } from "./overlay.ts";
+
+const TITLES: Record<string, string> = {
+  kernel: "Kernels", context: "Contexts", step: "Steps", rule: "Rules", op: "Ops", slice: "Timeline",
+};
+const LIMIT = 60;
+
+export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void): void {
+  const input = h("input", {
+    type: "text", role: "combobox", "aria-label": "Search the capture", "aria-expanded": "true", "aria-controls": "palette-list",
+    placeholder: "Contexts, steps, ops, rules, kernels", autocomplete: "off", spellcheck: "false", maxlength: 200,
+  }) as HTMLInputElement;
+  const list = h("div.results", { role: "listbox", id: "palette-list", "aria-label": "Results" });
+  const content = h("div.palette", h("div.search", icon("search", 14), input, h("kbd", "Esc")), list);
+  let shown: Hit[] = [];
+  let chosen = 0;
+  let asked = new AbortController();
+  const overlay: Overlay = openOverlay("Search", content, () => asked.abort());
+
+  const take = (hit: Hit | undefined): void => {
+    if (!hit) return;
+    overlay.close();
+    onChoose(hit);
+  };
+  const mark = (index: number): void => {
+    chosen = Math.max(0, Math.min(index, shown.length - 1));
+    list.querySelectorAll<HTMLElement>(".row").forEach((row, at) => {
+      row.setAttribute("aria-selected", String(at === chosen));
+      if (at === chosen) row.scrollIntoView({ block: "nearest" });
+    });
+    if (shown.length > 0) input.setAttribute("aria-activedescendant", `hit-${chosen}`);
+    else input.removeAttribute("aria-activedescendant");
+  };
+  const row = (hit: Hit, at: number): HTMLElement =>
+    h(
+      "div.row",
+      { role: "option", id: `hit-${at}`, onclick: () => take(hit), onpointermove: () => at !== chosen && mark(at) },
+      h("span.ell.mono.name", clip(hit.text)),
+      hit.note !== "" && h("span.ell.faint.name", clip(hit.note, 80)),
+      h("span.n", noteOf(hit)),
+    );
+  const draw = (found: SearchWire): void => {
+    const groups = Map.groupBy(found.hits.length > 0 ? found.hits : found.near, (hit) => hit.kind);
+    shown = [...groups.values()].flat();
+    let at = 0;
+    const searched = Object.entries(found.searched).map(([name, rows]) => `${count(rows)} ${name}`);
+    const parts: Node[] = [];
+    if (found.hits.length === 0) {
+      parts.push(
+        h("div.none", h("h2", `Nothing is named ${clip(found.query, 80)}`),
+          h("p", `Searched ${joined(searched)}.${shown.length > 0 ? " Close to it:" : ""}`)),
+      );
+    }
+    for (const [kind, hits] of groups) {
+      if (found.hits.length > 0) parts.push(h("div.group", { role: "presentation" }, TITLES[kind] ?? kind));
+      for (const hit of hits) parts.push(row(hit, at++));
+    }
+    if (found.total > found.hits.length) parts.push(h("div.group", `${count(found.total - found.hits.length)} more; type on to narrow it down`));
+    fill(list, ...parts);
+    mark(0);
+  };
+  const search = async (): Promise<void> => {
+    asked.abort();
+    asked = new AbortController();
+    const text = input.value.trim();
+    if (text === "") {
+      shown = [];
+      fill(list, h("div.none", h("p", "Every name of the capture, as you type. Words may come in any order: “symbolic r_256”.")));
+      return;
+    }
+    try {
+      draw(await client.get<SearchWire>(`search?q=${encodeURIComponent(text)}&limit=${LIMIT}`, asked.signal));
+    } catch (error) {
+      if (!isAbort(error)) fill(list, h("div.none", { role: "alert" }, h("p", error instanceof Error ? error.message : String(error))));
+    }
+  };
+  input.addEventListener("input", () => void search());
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown") mark(chosen + 1);
+    else if (event.key === "ArrowUp") mark(chosen - 1);
+    else if (event.key === "Enter") take(shown[chosen]);
+    else return;
+    event.preventDefault();
+  });
+  void search();
+  // the server's index is built on the first question: ask it now, so that the first letter is answered at once
+  void client.get("search?q=").catch(() => undefined);
+}
+
+function noteOf(hit: Hit): string {
+  if (hit.kind === "op") return counted(hit.count, "node");
+  if (hit.kind === "slice") return counted(hit.count, "time", "times");
+  return hit.count > 0 ? counted(hit.count, "match", "matches") : "";
+}
+
+function joined(parts: string[]): string {
+  return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
+}

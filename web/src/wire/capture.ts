@@ -1,0 +1,138 @@
+/** What the server says about captures, contexts, steps and matches. See docs/api.md. */
+
+export interface Problem {
+  reason: string;
+  count: number;
+  example: string;
+}
+
+export interface CaptureRow {
+  id: string;
+  name: string;
+}
+
+export interface CaptureInfo {
+  id: string;
+  name: string;
+  path: string;
+  state: string;
+  live: boolean;
+  clean: boolean;
+  program: string;
+  argv: string[];
+  source: string;
+  frameworks: Record<string, string>;
+  created: string;
+  problems: Problem[];
+  dropped: number;
+  /** Rows of each table. */
+  tables: Record<string, number>;
+  /** Which questions this server can answer: "schedule", "why", "origin", … */
+  kinds: Record<string, number>;
+}
+
+/** One array a column; texts that repeat are codes into a list. */
+export interface ContextsWire {
+  id: number[];
+  name: string[];
+  kind: string[];
+  parent: number[];
+  steps: number[];
+  matches: number[];
+  start: number[];
+  dur: number[];
+  /** 1 when the context has code or other artifacts. */
+  code: number[];
+}
+
+export interface StepsWire {
+  id: number[];
+  context: number[];
+  depth: number[];
+  name: number[];
+  names: string[];
+  file: number[];
+  files: string[];
+  line: number[];
+  matches: number[];
+  dur: number[];
+  root: number[];
+  /** Bits: 1 bottom-up, 2 walk, 4 enters calls, 8 ended in an error. */
+  flags: number[];
+}
+
+export interface MatchesWire {
+  step: number;
+  total: number;
+  /** Number of the first match in these columns, from 1. */
+  first: number;
+  before: number[];
+  after: number[];
+  op: number[];
+  became: number[];
+  ops: string[];
+  file: number[];
+  files: string[];
+  line: number[];
+  source: number[];
+  sources: string[];
+  handler: number[];
+  handlers: string[];
+  dur: number[];
+}
+
+export interface SourceLine {
+  number: number;
+  text: string;
+  hit: boolean;
+}
+
+export interface MatchWire {
+  step: number;
+  match: number;
+  file: string | null;
+  line: number;
+  source: string | null;
+  handler: string | null;
+  dur: number;
+  stepDur: number;
+  lines: SourceLine[];
+  diff: [string, string][];
+  error: string | null;
+}
+
+export interface StackFrame {
+  file: string;
+  line: number;
+  function: string;
+  source: string;
+}
+
+export interface ContextWire {
+  id: number;
+  name: string;
+  kind: string;
+  parent: number;
+  function: string;
+  keys: string[];
+  stack: StackFrame[];
+  start: number;
+  dur: number;
+  artifacts: ArtifactRow[];
+}
+
+export interface ArtifactRow {
+  /** Number of the artifact in this capture. */
+  row: number;
+  kind: string;
+  language: string;
+  name: string;
+  step: number;
+  bytes: number;
+}
+
+/** When a node of a step's graphs came and went; match numbers, 0 is the graph that went in, -1 never. */
+export interface HistoryWire {
+  created: number;
+  deleted: number;
+}

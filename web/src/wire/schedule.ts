@@ -1,0 +1,62 @@
+/** A schedule as the server sends it, and the answer to "why are these two kernels two?". See docs/api.md. */
+
+export interface KernelWire {
+  /** Place in the order of execution, from 0. */
+  at: number;
+  name: string;
+  /** Context of its code generation, -1 for a copy. */
+  context: number;
+  /** Node of the call in the kernel graph. */
+  node: number;
+  device: string;
+  /** Nodes of its AST. */
+  nodes: number;
+  /** Positions in `buffers`. */
+  reads: number[];
+  writes: number[];
+}
+
+export interface BufferWire {
+  name: string;
+  dtype: string;
+  shape: string;
+  bytes: number;
+}
+
+export interface ScheduleWire {
+  context: number;
+  name: string;
+  kernels: KernelWire[];
+  buffers: BufferWire[];
+  /** Why there is less to show than one would expect; empty when all is there. */
+  note: string;
+}
+
+export interface ReasonWire {
+  buffer: string;
+  /** What was stored, and why. */
+  reason: string;
+  /** Why it was not taken out again. */
+  kept: string;
+  node: string;
+  step: number;
+  stepName: string;
+  match: number;
+  file: string;
+  line: number;
+  source: string;
+  userFile: string;
+  userLine: number;
+  userSource: string;
+}
+
+export interface WhyWire {
+  a: string;
+  b: string;
+  /** dependent, between, independent, other */
+  relation: string;
+  sentence: string;
+  reasons: ReasonWire[];
+  /** Kernels that stand between the two. */
+  between: string[];
+}

@@ -1,0 +1,22 @@
+/** Search results and what else the server finds by name. See docs/api.md. */
+
+export interface Hit {
+  kind: string;
+  text: string;
+  note: string;
+  context: number;
+  step: number;
+  match: number;
+  node: number;
+  count: number;
+}
+
+export interface SearchWire {
+  query: string;
+  total: number;
+  hits: Hit[];
+  /** Names close to the query when nothing was found. */
+  near: Hit[];
+  /** What was searched: contexts 124, steps 8236, … */
+  searched: Record<string, number>;
+}
