@@ -55,12 +55,6 @@ export function group(
   return { order, blocks: mergeAlike(pieces, order, kind) };
 }
 
-/** The blocks that one block falls into when it is opened; none: show its nodes. */
-export function open(grouping: Grouping, block: Block, from: Int32Array, to: Int32Array): Block[] {
-  if (block.last - block.first <= 160) return [];
-  return divide(block, liveAt(grouping.order.length, from, to, grouping.order)).filter((part) => part.last - part.first >= LEAST);
-}
-
 /** Depth first from the nodes that nobody uses: what belongs together stands together, sources first. */
 export function sourcesFirst(count: number, from: Int32Array, to: Int32Array): Int32Array {
   const sources = adjacency(count, to, from);

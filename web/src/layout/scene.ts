@@ -1,8 +1,8 @@
 import type { GraphWire } from "../wire/graph.ts";
 import { adjacency } from "./adjacency.ts";
 import type { Drawing } from "./drawing.ts";
-import { fold, hiddenWords, SHOWN, type Folded, type Switches } from "./fold.ts";
-import { group, type Block, type Grouping } from "./groups.ts";
+import { fold, hiddenWords, SHOWN, type Folded } from "./fold.ts";
+import type { Folding } from "./folding.ts";
 import { addressSpace, label, labelOf, textOf, type Label } from "./labels.ts";
 
 /** How a box came about in this match. */
@@ -38,27 +38,6 @@ export interface Scene extends Drawing {
   boxOf: Int32Array;
 }
 
-/** What the user folded and opened; kept from match to match. */
-export interface Folding {
-  switches: Switches;
-  /** Identities whose constants and call bodies are shown. */
-  opened: Set<number>;
-  /** Identities whose own sources are folded into them. */
-  closed: Set<number>;
-  /** Blocks by the identities in them; null until the graph is large. */
-  blocks: BlockList | null;
-}
-
-/** Blocks that are kept while stepping: a node is in the block that its identity was put into. */
-export interface BlockList {
-  of: Map<number, number>;
-  names: Map<number, string>;
-}
-
-/** Above this many nodes a graph starts in blocks, of which there are then about so many. */
-export const MANY = 5000;
-export const BLOCKS = 150;
-
 const CHAR = 7.23; // of the box's fonts: 12 px and 10.5 px monospace
 const SMALL_CHAR = 6.33;
 
@@ -71,64 +50,6 @@ export function scene(graph: GraphWire, folding: Folding): Scene {
   for (const v of graph.changed) states[v] = CHANGED;
   const rep = representatives(graph, folded, folding, states);
   return new Builder(graph, folded, folding, states, rep).build();
-}
-
-/** Puts every shown node into blocks, around the nodes of `keep`, which stand by themselves. */
-export function divide(graph: GraphWire, folding: Folding, keep: ReadonlySet<number>, target = BLOCKS): BlockList {
-  const folded = fold(graph, folding.switches, folding.opened);
-  const { compact, count, from, to } = compacted(graph, folded);
-  const kept = new Uint8Array(count);
-  const kind = new Int32Array(count);
-  const back = new Int32Array(count);
-  compact.forEach((c, v) => {
-    if (c < 0) return;
-    back[c] = v;
-    kind[c] = graph.op[v]! * 64 + Math.min(63, graph.srcStart[v + 1]! - graph.srcStart[v]!);
-    if (keep.has(v)) kept[c] = 1;
-  });
-  const grouping: Grouping = group(count, from, to, target, kept, kind);
-  const of = new Map<number, number>();
-  const names = new Map<number, string>();
-  let number = 0;
-  grouping.blocks.forEach((block: Block, i) => {
-    const name = block.alike > 1 ? `Blocks ${number} to ${number + block.alike - 1}` : `Block ${number}`;
-    number += block.alike;
-    names.set(i, block.alike > 1 ? `${name}\n${block.alike} alike` : name);
-    for (let p = block.first; p < block.last; p++) of.set(graph.identity[back[grouping.order[p]!]!]!, i);
-  });
-  return { of, names };
-}
-
-/** The nodes that changed and what is near them, nearest first, at most `most`. */
-export function neighbourhood(graph: GraphWire, seeds: readonly number[], most: number): Set<number> {
-  const count = graph.id.length;
-  const to = new Int32Array(graph.src.length);
-  for (let v = 0; v < count; v++) to.fill(v, graph.srcStart[v]!, graph.srcStart[v + 1]!);
-  const users = adjacency(count, Int32Array.from(graph.src), to);
-  const found = new Set<number>(seeds.slice(0, most));
-  const queue = [...found];
-  for (let read = 0; read < queue.length && found.size < most; read++) {
-    const v = queue[read]!;
-    const near = [...graph.src.slice(graph.srcStart[v]!, graph.srcStart[v + 1]!)];
-    // a range or a parameter is used everywhere: its users are not near each other
-    if (users.start[v + 1]! - users.start[v]! <= 8) near.push(...users.node.subarray(users.start[v]!, users.start[v + 1]!));
-    for (const other of near) {
-      if (found.size >= most) break;
-      if (!found.has(other)) {
-        found.add(other);
-        queue.push(other);
-      }
-    }
-  }
-  return found;
-}
-
-/** Shown nodes numbered without gaps, and their edges. */
-function compacted(graph: GraphWire, folded: Folded): { compact: Int32Array; count: number; from: Int32Array; to: Int32Array } {
-  const compact = new Int32Array(graph.id.length).fill(-1);
-  let count = 0;
-  for (let v = 0; v < compact.length; v++) if (folded.why[v] === SHOWN) compact[v] = count++;
-  return { compact, count, from: folded.from.map((v) => compact[v]!), to: folded.to.map((v) => compact[v]!) };
 }
 
 /** For each node the node that stands for it: itself, or the closed one that everything above it leads to. */
@@ -379,13 +300,4 @@ export function widthOf(text: Label): number {
 /** Width of the bubble beside a box, with the gap before it; 0 without a tag. */
 export function tagWidth(tag: string): number {
   return tag === "" ? 0 : 6 + 14 + Math.min(14, tag.length) * 6.02;
-}
-
-/** True when a graph has more nodes to show than fit a readable picture. */
-export function isLarge(graph: GraphWire, folding: Folding): boolean {
-  if (graph.id.length <= MANY) return false;
-  const { why } = fold(graph, folding.switches, folding.opened);
-  let shown = 0;
-  for (const reason of why) if (reason === SHOWN) shown++;
-  return shown > MANY;
 }

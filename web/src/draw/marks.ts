@@ -1,0 +1,40 @@
+import { BOX } from "../layout/drawing.ts";
+import { drawLongEdges, drawPorts, strokeEdges } from "./edges.ts";
+import type { Marks, Picture } from "./renderer.ts";
+import type { Theme } from "./theme.ts";
+
+/** Draws selection with its parents and children, hover, focus and search results over the picture. */
+export function drawMarks(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, marks: Marks, zoom: number): void {
+  const thick = Math.max(1, 0.9 / zoom);
+  for (const box of marks.found) ring(ctx, picture, box, theme.changed, 1.5 * thick, 3);
+  if (marks.hovered >= 0 && marks.hovered !== marks.selected) ring(ctx, picture, marks.hovered, theme.fg3, thick, 0);
+  if (marks.selected >= 0) drawSelection(ctx, picture, theme, marks.selected, zoom, thick);
+  if (marks.focused >= 0) ring(ctx, picture, marks.focused, theme.fg1, 2 * thick, 4);
+}
+
+function drawSelection(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, box: number, zoom: number, thick: number): void {
+  const { scene } = picture;
+  const edges: number[] = [];
+  const near = new Set<number>();
+  for (let e = 0; e < scene.from.length; e++) {
+    if (scene.from[e] !== box && scene.to[e] !== box) continue;
+    edges.push(e);
+    near.add(scene.from[e] === box ? scene.to[e]! : scene.from[e]!);
+  }
+  strokeEdges(ctx, picture, edges, { colour: theme.accent, width: 1.6 * thick, dash: [], alpha: 1 }, zoom);
+  drawLongEdges(ctx, picture, edges, theme.accent);
+  if (zoom >= 0.6) drawPorts(ctx, picture, theme, edges, theme.accentFg);
+  for (const other of near) ring(ctx, picture, other, theme.accentLine, 1.5 * thick, 0);
+  ring(ctx, picture, box, theme.accent, 2 * thick, 2);
+}
+
+/** An outline round a box, `gap` pixels off it. */
+function ring(ctx: CanvasRenderingContext2D, picture: Picture, box: number, colour: string, width: number, gap: number): void {
+  const { scene, placement } = picture;
+  const w = scene.width[box]! + 2 * gap;
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = width;
+  ctx.beginPath();
+  ctx.roundRect(placement.x[box]! - w / 2, placement.y[box]! - BOX / 2 - gap, w, BOX + 2 * gap, 4 + gap);
+  ctx.stroke();
+}

@@ -1,0 +1,52 @@
+import type { Bounds, Camera, Picture } from "../../draw/renderer.ts";
+
+export const LEAST_ZOOM = 0.004;
+export const MOST_ZOOM = 4;
+/** Labels are comfortable to read from here on: a graph that does not fit at this zoom is shown in part. */
+const READABLE = 0.86;
+const PAD = 14;
+
+/** The camera that shows the whole graph, at 100% at most. */
+export function fitted(bounds: Bounds, width: number, height: number): Camera {
+  const w = bounds.right - bounds.left + 2 * PAD;
+  const h = bounds.bottom - bounds.top + 2 * PAD;
+  const zoom = Math.max(LEAST_ZOOM, Math.min(1, width / w, height / h));
+  return { x: (bounds.left + bounds.right) / 2, y: (bounds.top + bounds.bottom) / 2, zoom };
+}
+
+/** The camera for a new graph: all of it when that can be read, else the change, else the result at the bottom. */
+export function opening(picture: Picture, root: number, width: number, height: number): Camera {
+  const { scene, placement, bounds } = picture;
+  const fit = fitted(bounds, width, height);
+  if (fit.zoom >= READABLE - 0.001) return fit;
+  const changed: number[] = [];
+  for (let box = 0; box < scene.count; box++) if (scene.state[box] !== 0) changed.push(box);
+  const at = changed.length > 0 ? middle(changed) : root >= 0 ? { x: placement.x[root]!, y: placement.y[root]! } : { x: fit.x, y: fit.y };
+  const clamp = (value: number, low: number, high: number, size: number): number => {
+    const half = size / 2 / READABLE - PAD;
+    return high - low <= 2 * half ? (low + high) / 2 : Math.max(low + half, Math.min(high - half, value));
+  };
+  return {
+    x: clamp(at.x, bounds.left, bounds.right, width),
+    y: clamp(at.y, bounds.top, bounds.bottom, height),
+    zoom: READABLE,
+  };
+
+  /** The centre of the changes; where they are far apart, of the one nearest to it. */
+  function middle(boxes: readonly number[]): { x: number; y: number } {
+    const mean = (values: Float64Array): number => boxes.reduce((sum, box) => sum + values[box]!, 0) / boxes.length;
+    const x = mean(placement.x);
+    const y = mean(placement.y);
+    const off = (box: number): number => Math.hypot(placement.x[box]! - x, placement.y[box]! - y);
+    const near = boxes.reduce((best, box) => (off(box) < off(best) ? box : best));
+    return off(near) < width / 2 ? { x, y } : { x: placement.x[near]!, y: placement.y[near]! };
+  }
+}
+
+/** The camera after zooming by a factor with the point (px, py) of the view staying under the pointer. */
+export function zoomedAt(camera: Camera, factor: number, px: number, py: number, width: number, height: number): Camera {
+  const zoom = Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, camera.zoom * factor));
+  const dx = px - width / 2;
+  const dy = py - height / 2;
+  return { x: camera.x + dx / camera.zoom - dx / zoom, y: camera.y + dy / camera.zoom - dy / zoom, zoom };
+}

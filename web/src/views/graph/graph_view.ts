@@ -1,0 +1,464 @@
+import "./graph.css";
+import { h } from "../../base/dom.ts";
+import { CanvasRenderer } from "../../draw/canvas.ts";
+import { Minimap } from "../../draw/minimap.ts";
+import { picture as pictureOf, type Camera, type Marks, type Picture } from "../../draw/renderer.ts";
+import { readTheme, type Theme } from "../../draw/theme.ts";
+import { divide, isLarge, neighbourhood, openBlock } from "../../layout/blocks.ts";
+import { LayoutClient } from "../../layout/client.ts";
+import { BOX, type Placement } from "../../layout/drawing.ts";
+import { DEFAULT_SWITCHES, type Switches } from "../../layout/fold.ts";
+import type { Folding } from "../../layout/folding.ts";
+import { pinned } from "../../layout/pinned.ts";
+import { scene as sceneOf, type Scene } from "../../layout/scene.ts";
+import type { GraphWire } from "../../wire/graph.ts";
+import { fitted, opening, zoomedAt } from "./camera.ts";
+import { fullText, short, spoken } from "./describe.ts";
+import { find } from "./find.ts";
+import { step, type Direction } from "./keyboard.ts";
+import { Notice } from "./notice.ts";
+import { Overlay, type Tool } from "./overlay.ts";
+import { listen } from "./pointer.ts";
+
+export interface GraphOptions {
+  onSelect(identity: number | null): void;
+  /** A CALL was opened: the node's id. */
+  onOpenCall(id: number): void;
+  onCamera(camera: Camera): void;
+  /** Nodes that stand by themselves, nodes of the graph, and what is hidden in words. */
+  onCounts(shown: number, total: number, hidden: string): void;
+  theme(): "dark" | "light";
+}
+
+const HOVER_MS = 80;
+const REFINE_MS = 110;
+/** Nodes around a change that stay by themselves in a large graph. */
+const NEAR = 220;
+const CALLS = new Set(["CALL", "FUNCTION", "KERNEL", "PROGRAM"]);
+
+/** A graph in a host element: draws it, folds it, lets the user move in it. */
+export class GraphView {
+  private readonly canvas = h("canvas.graph-canvas", { tabindex: 0, role: "application", "aria-roledescription": "graph" }) as HTMLCanvasElement;
+  private readonly map = h("canvas.graph-map", { hidden: true, "aria-hidden": "true" }) as HTMLCanvasElement;
+  private readonly renderer: CanvasRenderer;
+  private readonly minimap: Minimap;
+  private readonly overlay: Overlay;
+  private readonly notice: Notice;
+  private readonly client = new LayoutClient();
+  private readonly stop = new AbortController();
+  private readonly watch: ResizeObserver;
+  private graph: GraphWire | null = null;
+  private picture: Picture | null = null;
+  private theme: Theme;
+  private folding: Folding = { switches: { ...DEFAULT_SWITCHES }, opened: new Set(), closed: new Set(), blocks: null };
+  private readonly memory = new Map<number, readonly [number, number]>();
+  private view: Camera = { x: 0, y: 0, zoom: 1 };
+  private marks: Marks = { selected: -1, hovered: -1, focused: -1, found: new Set() };
+  private selected: number | null = null;
+  private search = { text: "", at: -1 };
+  private ticket = 0;
+  private frame = 0;
+  private hoverTimer = 0;
+  private refineTimer = 0;
+  private width = 1;
+  private height = 1;
+
+  constructor(
+    private readonly host: HTMLElement,
+    private readonly options: GraphOptions,
+  ) {
+    host.classList.add("graph-host");
+    host.append(this.canvas, this.map);
+    this.overlay = new Overlay(host);
+    this.notice = new Notice(host, { expandChange: () => void this.expandChange(), expandAll: () => void this.expandAll() });
+    this.renderer = new CanvasRenderer(this.canvas);
+    this.minimap = new Minimap(this.map);
+    this.theme = readTheme(host);
+    this.renderer.setTheme(this.theme);
+    this.watch = new ResizeObserver(() => this.resize());
+    this.watch.observe(host);
+    this.resize();
+    this.listen();
+  }
+
+  get camera(): Camera {
+    return { ...this.view };
+  }
+
+  set camera(camera: Camera) {
+    this.view = { ...camera };
+    this.moved();
+  }
+
+  /** Draws a graph. "step" keeps every surviving box in its place, to the pixel; "fresh" lays it out anew. */
+  async show(graph: GraphWire, mode: "fresh" | "step"): Promise<void> {
+    const stepping = mode === "step" && this.picture !== null;
+    this.refreshTheme();
+    this.graph = graph;
+    if (!stepping) {
+      this.folding = { ...this.folding, opened: new Set(), closed: new Set(), blocks: null };
+      this.memory.clear();
+      if (isLarge(graph, this.folding)) this.folding.blocks = divide(graph, this.folding, this.change(NEAR));
+    }
+    const scene = sceneOf(graph, this.folding);
+    if (stepping) {
+      this.ticket++;
+      this.place(scene, pinned(scene, { scene: this.picture!.scene, placement: this.picture!.placement, memory: this.memory }));
+      return;
+    }
+    if (!(await this.layout(scene))) return;
+    this.view = opening(this.picture!, this.boxOfNode(graph.root), this.width, this.height);
+    this.moved();
+    this.renderNow();
+  }
+
+  /** Lays the graph out anew, with one box (else the one nearest to the middle) staying where it is on the screen. */
+  async layoutAgain(anchor?: number): Promise<void> {
+    if (this.graph === null || this.picture === null) return;
+    const key = anchor ?? this.selected ?? this.middleKey();
+    const before = this.boxOfKey(key);
+    const at = before < 0 ? null : { x: this.picture.placement.x[before]!, y: this.picture.placement.y[before]! };
+    const nodes = before < 0 ? [] : this.nodesOf(before);
+    if (!(await this.layout(sceneOf(this.graph, this.folding)))) return;
+    let after = this.boxOfKey(key);
+    // a block that was opened is gone: the last of its nodes stands for it
+    for (let i = nodes.length - 1; after < 0 && i >= 0; i--) after = this.picture.scene.boxOf[nodes[i]!]!;
+    if (at !== null && after >= 0) {
+      this.view.x += this.picture.placement.x[after]! - at.x;
+      this.view.y += this.picture.placement.y[after]! - at.y;
+    } else this.view = fitted(this.picture.bounds, this.width, this.height);
+    this.moved();
+  }
+
+  /** Selects a node by identity, wherever it is; it does not move the view. */
+  select(identity: number | null): void {
+    this.selected = identity;
+    const box = identity === null ? -1 : this.boxOfKey(identity);
+    this.marks = { ...this.marks, selected: box };
+    this.overlay.select(box, this.picture, box < 0 ? [] : this.toolsOf(box));
+    if (box >= 0 && this.picture) this.overlay.say(spoken(this.picture.scene, box));
+    this.redraw();
+  }
+
+  /** Shows the whole graph. */
+  fit(): void {
+    if (this.picture === null) return;
+    this.view = fitted(this.picture.bounds, this.width, this.height);
+    this.moved();
+  }
+
+  /** Marks the boxes that contain a text and goes to the next of them; returns how many there are. */
+  find(text: string): number {
+    if (this.picture === null || this.graph === null) return 0;
+    const found = find(this.graph, this.picture.scene, text);
+    const again = text === this.search.text;
+    this.search = { text, at: found.length === 0 ? -1 : again ? (this.search.at + 1) % found.length : 0 };
+    this.marks = { ...this.marks, found: new Set(found) };
+    const box = found[this.search.at];
+    if (box !== undefined) {
+      this.reveal(box);
+      this.overlay.say(`${this.search.at + 1} of ${found.length}: ${short(this.picture.scene, box)}`);
+    }
+    this.redraw();
+    return found.length;
+  }
+
+  /** Turns one of the switches; what is selected, or in the middle, stays put. */
+  toggle(name: keyof Switches): void {
+    this.folding.switches = { ...this.folding.switches, [name]: !this.folding.switches[name] };
+    if (this.graph === null) return;
+    if (this.folding.blocks === null && isLarge(this.graph, this.folding)) {
+      this.folding.blocks = divide(this.graph, this.folding, this.change(NEAR));
+    }
+    void this.layoutAgain();
+  }
+
+  dispose(): void {
+    this.stop.abort();
+    this.watch.disconnect();
+    this.client.dispose();
+    cancelAnimationFrame(this.frame);
+    clearTimeout(this.hoverTimer);
+    clearTimeout(this.refineTimer);
+    this.host.replaceChildren();
+  }
+
+  /** Boxes and their places, for tests and measurements. */
+  get boxes(): { key: number; x: number; y: number; width: number; height: number; state: number; name: string }[] {
+    if (this.picture === null) return [];
+    const { scene, placement } = this.picture;
+    return Array.from(scene.key, (key, box) => ({
+      key, x: placement.x[box]!, y: placement.y[box]!, width: scene.width[box]!, height: BOX, state: scene.state[box]!, name: short(scene, box),
+    })); // prettier-ignore
+  }
+
+  private async layout(scene: Scene): Promise<boolean> {
+    const ticket = ++this.ticket;
+    const placement = await this.client.layout(drawingOf(scene));
+    if (ticket !== this.ticket || this.stop.signal.aborted) return false;
+    this.place(scene, placement);
+    return true;
+  }
+
+  private place(scene: Scene, placement: Placement): void {
+    this.picture = pictureOf(scene, placement);
+    scene.key.forEach((key, box) => this.memory.set(key, [placement.x[box]!, placement.y[box]!]));
+    this.renderer.setPicture(this.picture);
+    this.minimap.setPicture(this.picture, this.theme, devicePixelRatio);
+    this.marks = { ...this.marks, hovered: -1, focused: -1, found: new Set(find(this.graph!, scene, this.search.text)) };
+    this.overlay.hideTip();
+    this.select(this.selected);
+    this.tell();
+  }
+
+  /** Tells the page and the screen reader what is shown. */
+  private tell(): void {
+    const { scene } = this.picture!;
+    this.options.onCounts(scene.shown, scene.total, scene.hidden);
+    const inBlocks = this.folding.blocks === null ? 0 : scene.total - scene.shown;
+    if (inBlocks > 0) this.notice.show(scene.total, inBlocks, this.changed().length > 0);
+    else this.notice.hide();
+    const label = `Graph, ${scene.count.toLocaleString("en-US")} boxes. Shift with arrow keys moves along the edges, Enter opens.`;
+    this.canvas.setAttribute("aria-label", label);
+  }
+
+  private changed(): number[] {
+    return this.graph === null ? [] : [...this.graph.added, ...this.graph.changed];
+  }
+
+  private change(most: number): Set<number> {
+    return neighbourhood(this.graph!, this.changed(), most);
+  }
+
+  private async expandAll(): Promise<void> {
+    this.folding.blocks = null;
+    await this.layoutAgain();
+  }
+
+  private async expandChange(): Promise<void> {
+    if (this.graph === null) return;
+    this.folding.blocks = divide(this.graph, this.folding, this.change(NEAR));
+    if (!(await this.layout(sceneOf(this.graph, this.folding)))) return;
+    this.view = opening(this.picture!, -1, this.width, this.height);
+    this.moved();
+  }
+
+  private toolsOf(box: number): Tool[] {
+    const { scene } = this.picture!;
+    const key = scene.key[box]!;
+    const tools: Tool[] = [];
+    const v = scene.node[box]!;
+    const again = (): void => void this.layoutAgain(key);
+    const flip = (set: Set<number>): void => void (set.has(key) ? set.delete(key) : set.add(key));
+    if (scene.block[box]! >= 0) tools.push({ title: "Expand", act: () => this.open(box) });
+    if (v < 0) return tools;
+    if (CALLS.has(scene.ops[box]!)) tools.push({ title: "Open kernel", act: () => this.options.onOpenCall(this.graph!.id[v]!) });
+    if (this.folding.closed.has(key)) tools.push({ title: "Show sources", act: () => (flip(this.folding.closed), again()) });
+    else if (scene.to.includes(box)) tools.push({ title: "Fold sources", act: () => (flip(this.folding.closed), again()) });
+    const opened = this.folding.opened.has(key);
+    if (opened || this.foldedSources(v)) {
+      tools.push({ title: opened ? "Fold constants" : "Show constants", act: () => (flip(this.folding.opened), again()) });
+    }
+    return tools;
+  }
+
+  private foldedSources(v: number): boolean {
+    const { srcStart, src } = this.graph!;
+    for (let i = srcStart[v]!; i < srcStart[v + 1]!; i++) if (this.picture!.scene.boxOf[src[i]!]! < 0) return true;
+    return false;
+  }
+
+  /** Opens what a double click or Enter asks for: a call's kernel, a block, folded sources. */
+  private open(box: number): void {
+    const { scene } = this.picture!;
+    const key = scene.key[box]!;
+    if (scene.block[box]! >= 0) this.folding.blocks = openBlock(this.graph!, this.folding, scene.block[box]!);
+    else if (CALLS.has(scene.ops[box]!) && scene.node[box]! >= 0) return this.options.onOpenCall(this.graph!.id[scene.node[box]!]!);
+    else if (!this.folding.closed.delete(key)) return;
+    void this.layoutAgain(key);
+  }
+
+  private listen(): void {
+    const { signal } = this.stop;
+    listen(this.canvas, {
+      pan: (dx, dy) => (this.camera = { ...this.view, x: this.view.x - dx / this.view.zoom, y: this.view.y - dy / this.view.zoom }),
+      zoom: (factor, x, y) => (this.camera = zoomedAt(this.view, factor, x, y, this.width, this.height)),
+      click: (x, y) => this.choose(this.hit(x, y)),
+      open: (x, y) => this.hit(x, y) >= 0 && this.open(this.hit(x, y)),
+      hover: (at) => this.hover(at === null ? -1 : this.hit(at.x, at.y)),
+    }, signal); // prettier-ignore
+    const jump = (event: PointerEvent): void => {
+      if (event.type === "pointerdown") this.map.setPointerCapture(event.pointerId);
+      if (event.buttons === 0) return;
+      const box = this.map.getBoundingClientRect();
+      this.camera = { ...this.view, ...this.minimap.at(event.clientX - box.left, event.clientY - box.top) };
+    };
+    this.map.addEventListener("pointerdown", jump, { signal });
+    this.map.addEventListener("pointermove", jump, { signal });
+    this.canvas.addEventListener("keydown", (event) => this.key(event), { signal });
+    this.host.addEventListener("dblclick", (event) => {
+      if ((event.target as Element).closest(".graph-text") && this.marks.selected >= 0) this.open(this.marks.selected);
+    }, { signal }); // prettier-ignore
+    document.addEventListener("copy", (event) => this.copy(event), { signal });
+  }
+
+  private key(event: KeyboardEvent): void {
+    if (this.picture === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    const zooms: Record<string, number> = { "+": 1.25, "=": 1.25, "-": 0.8 };
+    if (zooms[event.key] !== undefined) {
+      this.camera = zoomedAt(this.view, zooms[event.key]!, this.width / 2, this.height / 2, this.width, this.height);
+    } else if (event.key === "Enter" && this.marks.selected >= 0) this.open(this.marks.selected);
+    else if (event.shiftKey && event.key.startsWith("Arrow")) {
+      const from = this.marks.selected >= 0 ? this.marks.selected : this.boxOfKey(this.middleKey());
+      const box = this.marks.selected < 0 ? from : step(this.picture, from, event.key.slice(5) as Direction);
+      this.choose(box);
+      this.reveal(box);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Copies the selected box when no text is selected. */
+  private copy(event: ClipboardEvent): void {
+    const chosen = document.getSelection()?.toString() ?? "";
+    const inField = document.activeElement instanceof HTMLInputElement || document.activeElement instanceof HTMLTextAreaElement;
+    if (chosen !== "" || inField || this.marks.selected < 0 || this.picture === null || this.canvas.offsetParent === null) return;
+    event.clipboardData?.setData("text/plain", fullText(this.graph!, this.picture.scene, this.marks.selected));
+    event.preventDefault();
+  }
+
+  private choose(box: number): void {
+    const key = box < 0 ? null : this.picture!.scene.key[box]!;
+    const plus = box >= 0 && this.picture!.scene.block[box]! >= 0 && this.marks.selected === box;
+    this.canvas.focus({ preventScroll: true });
+    this.select(key);
+    // a block is no node of the graph: the page need not know of it
+    this.options.onSelect(key !== null && key >= 0 ? key : null);
+    if (key !== null && key < 0) this.select(key);
+    if (plus) this.overlay.hideTip();
+  }
+
+  private hover(box: number): void {
+    clearTimeout(this.hoverTimer);
+    this.canvas.classList.toggle("over", box >= 0);
+    if (box !== this.marks.hovered) {
+      this.marks = { ...this.marks, hovered: box };
+      this.redraw();
+    }
+    if (box < 0) {
+      this.hoverTimer = window.setTimeout(() => this.overlay.hideTip(), HOVER_MS);
+      return;
+    }
+    this.hoverTimer = window.setTimeout(() => {
+      if (this.picture === null || this.marks.hovered !== box) return;
+      const { scene, placement } = this.picture;
+      const { zoom, x, y } = this.view;
+      const top = this.height / 2 + (placement.y[box]! - BOX / 2 - y) * zoom;
+      const left = this.width / 2 + (placement.x[box]! - scene.width[box]! / 2 - x) * zoom;
+      this.overlay.showTip(fullText(this.graph!, scene, box), left, top, top + BOX * zoom);
+    }, HOVER_MS);
+  }
+
+  private hit(px: number, py: number): number {
+    if (this.picture === null) return -1;
+    const { scene, placement } = this.picture;
+    const x = this.view.x + (px - this.width / 2) / this.view.zoom;
+    const y = this.view.y + (py - this.height / 2) / this.view.zoom;
+    const slack = this.view.zoom < 0.3 ? 2 / this.view.zoom : 0;
+    for (let box = scene.count - 1; box >= 0; box--) {
+      if (Math.abs(placement.y[box]! - y) > BOX / 2 + slack) continue;
+      if (Math.abs(placement.x[box]! - x) <= scene.width[box]! / 2 + slack) return box;
+    }
+    return -1;
+  }
+
+  /** Brings a box into view, moving no further than needed. */
+  private reveal(box: number): void {
+    const { scene, placement } = this.picture!;
+    const zoom = Math.max(this.view.zoom, 0.6);
+    const w = this.width / 2 / zoom - scene.width[box]! / 2 - 40;
+    const top = this.height / 2 / zoom - 70;
+    const near = (value: number, at: number, reach: number): number => Math.max(at - Math.max(0, reach), Math.min(at + Math.max(0, reach), value));
+    this.camera = { x: near(this.view.x, placement.x[box]!, w), y: near(this.view.y, placement.y[box]!, top), zoom };
+  }
+
+  private boxOfKey(key: number): number {
+    if (this.picture === null) return -1;
+    const box = this.picture.scene.key.indexOf(key);
+    if (box >= 0 || key < 0) return box;
+    const v = this.graph!.identity.indexOf(key);
+    return v < 0 ? -1 : this.picture.scene.boxOf[v]!;
+  }
+
+  private boxOfNode(v: number): number {
+    const { scene, placement } = this.picture!;
+    if (v >= 0 && scene.boxOf[v]! >= 0) return scene.boxOf[v]!;
+    // the root itself is hidden (SINK): what stands lowest is what it collects
+    let lowest = -1;
+    for (let box = 0; box < scene.count; box++) if (lowest < 0 || placement.y[box]! > placement.y[lowest]!) lowest = box;
+    return lowest;
+  }
+
+  private nodesOf(box: number): number[] {
+    const nodes: number[] = [];
+    this.picture!.scene.boxOf.forEach((other, v) => other === box && nodes.push(v));
+    return nodes;
+  }
+
+  private middleKey(): number {
+    const { scene, placement } = this.picture!;
+    let best = 0;
+    let least = Infinity;
+    for (let box = 0; box < scene.count; box++) {
+      const off = Math.hypot(placement.x[box]! - this.view.x, placement.y[box]! - this.view.y);
+      if (off < least) [least, best] = [off, box];
+    }
+    return scene.count === 0 ? -1 : scene.key[best]!;
+  }
+
+  private refreshTheme(): void {
+    const theme = readTheme(this.host);
+    if (theme.bg0 === this.theme.bg0 && theme.fg1 === this.theme.fg1) return;
+    this.theme = theme;
+    this.renderer.setTheme(theme);
+  }
+
+  private resize(): void {
+    const { clientWidth, clientHeight } = this.host;
+    if (clientWidth === 0 || (clientWidth === this.width && clientHeight === this.height)) return;
+    this.width = clientWidth;
+    this.height = clientHeight;
+    this.renderer.resize(clientWidth, clientHeight, devicePixelRatio);
+    this.renderNow();
+  }
+
+  private moved(): void {
+    this.overlay.hideTip();
+    this.options.onCamera(this.camera);
+    this.redraw();
+  }
+
+  private redraw(): void {
+    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.renderNow());
+  }
+
+  private renderNow(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    if (this.picture === null) return;
+    const rough = this.renderer.draw(this.view, this.marks);
+    this.drawRest();
+    clearTimeout(this.refineTimer);
+    if (rough) this.refineTimer = window.setTimeout(() => (this.renderer.refine(this.view, this.marks), this.drawRest()), REFINE_MS);
+  }
+
+  private drawRest(): void {
+    this.map.hidden = !this.minimap.draw(this.view, this.width, this.height, this.theme, devicePixelRatio);
+    this.overlay.place(this.view, this.picture, this.width, this.height);
+  }
+}
+
+/** The part of a scene that a layout needs: the rest would only be copied to the worker and back. */
+function drawingOf(scene: Scene): Pick<Scene, "count" | "width" | "right" | "from" | "to"> {
+  return { count: scene.count, width: scene.width, right: scene.right, from: scene.from, to: scene.to };
+}

@@ -1,0 +1,77 @@
+import { fill, h } from "../../base/dom.ts";
+import { BOX } from "../../layout/drawing.ts";
+import type { Camera, Picture } from "../../draw/renderer.ts";
+
+/** A button beside the selected box. */
+export interface Tool {
+  title: string;
+  act(): void;
+}
+
+/** What lies over the canvas as elements: tooltip, the selected box's text to select and copy, its buttons. */
+export class Overlay {
+  private readonly tip = h("div.graph-tip", { hidden: true });
+  private readonly text = h("div.graph-text", { hidden: true, "data-selected": "" });
+  private readonly tools = h("div.graph-tools", { hidden: true });
+  private readonly live = h("div.graph-live", { "aria-live": "polite" });
+  private selected = -1;
+  private inside = false;
+
+  constructor(private readonly host: HTMLElement) {
+    host.append(this.text, this.tools, this.tip, this.live);
+    this.tip.addEventListener("pointerenter", () => (this.inside = true));
+    this.tip.addEventListener("pointerleave", () => {
+      this.inside = false;
+      this.hideTip();
+    });
+  }
+
+  /** True while the pointer is in the tooltip, so that its text can be selected. */
+  get tipEntered(): boolean {
+    return this.inside;
+  }
+
+  /** Shows the full text of a box right under it, or above it where there is no room. */
+  showTip(text: string, left: number, top: number, bottom: number): void {
+    const [first = "", ...rest] = text.split("\n");
+    fill(this.tip, h("b", first), rest.length > 0 ? `\n${rest.join("\n")}` : "");
+    this.tip.hidden = false;
+    const { clientWidth, clientHeight } = this.host;
+    const { offsetWidth, offsetHeight } = this.tip;
+    const below = bottom + offsetHeight + 4 <= clientHeight || top < offsetHeight + 4;
+    this.tip.style.left = `${Math.max(4, Math.min(left, clientWidth - offsetWidth - 4))}px`;
+    this.tip.style.top = `${below ? bottom + 2 : top - offsetHeight - 2}px`;
+  }
+
+  hideTip(): void {
+    if (!this.inside) this.tip.hidden = true;
+  }
+
+  /** Makes a box the selected one; -1 for none. */
+  select(box: number, picture: Picture | null, tools: readonly Tool[]): void {
+    this.selected = box;
+    this.text.hidden = this.tools.hidden = box < 0 || picture === null;
+    if (box < 0 || picture === null) return;
+    const { name, arg, type } = picture.scene.labels[box]!;
+    fill(this.text, h("b", name), arg, h("i", type));
+    this.text.style.width = `${picture.scene.width[box]}px`;
+    fill(this.tools, ...tools.map((tool) => h("button", { type: "button", onclick: tool.act }, tool.title)));
+  }
+
+  /** Moves with the camera. */
+  place(camera: Camera, picture: Picture | null, width: number, height: number): void {
+    if (this.selected < 0 || picture === null) return;
+    const { scene, placement } = picture;
+    const w = scene.width[this.selected]!;
+    const left = width / 2 + (placement.x[this.selected]! - w / 2 - camera.x) * camera.zoom;
+    const top = height / 2 + (placement.y[this.selected]! - BOX / 2 - camera.y) * camera.zoom;
+    this.text.style.transform = `translate(${left}px, ${top}px) scale(${camera.zoom})`;
+    this.tools.style.transform = `translate(${left}px, ${top + BOX * camera.zoom + 6}px)`;
+    this.text.hidden = camera.zoom < 0.4;
+    this.tools.hidden = camera.zoom < 0.4;
+  }
+
+  say(text: string): void {
+    this.live.textContent = text;
+  }
+}
