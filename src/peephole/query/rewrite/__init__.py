@@ -1,0 +1,1 @@
+"""Replaying a pass: nodes, substitution, identities, differences. `peephole.query.rewrites` is the way in."""

@@ -1,0 +1,163 @@
+"""What queries about rewrites share: a capture's steps, matches and nodes, read once, and its latest replays."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.errors import PeepholeError
+from peephole.query.rewrite.nodes import NodeTable
+from peephole.query.rewrite.places import Places
+from peephole.query.rewrite.replay import Pass, Replay
+from peephole.query.rewrite.shapes import Shapes
+
+if TYPE_CHECKING:
+    from peephole.store.capture import Capture
+    from peephole.store.frame import Frame
+
+KEPT: Final = 8
+"""Replays that a capture keeps at hand."""
+
+
+class Trace:
+    """The rewrites of one capture. Replays are handed out under `lock`: a pool is not for two threads at once."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self.lock = threading.RLock()
+        self.size = _size(capture)
+        self.places = Places(capture)
+        self._steps = capture.read("steps")
+        self._step_order = np.argsort(self._steps["id"], kind="stable")
+        self._step_ids: NDArray[np.int64] = self._steps["id"][self._step_order]
+        self._matches: Frame | None = None
+        self._match_steps: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._table: NodeTable | None = None
+        self._replays: OrderedDict[int, Replay] = OrderedDict()
+        self._shapes: weakref.WeakKeyDictionary[Replay, tuple[int, Shapes]] = weakref.WeakKeyDictionary()
+        # tinygrad derives dtypes anew since 0.14; before, a rebuilt node kept its own
+        release = capture.manifest.frameworks.get("tinygrad", "")
+        self.derive_dtypes = bool(release) and not release.startswith(("0.10", "0.11", "0.12", "0.13"))
+
+    @property
+    def table(self) -> NodeTable:
+        """The capture's nodes."""
+        with self.lock:
+            if self._table is None:
+                self._table = NodeTable(self._capture)
+            return self._table
+
+    @property
+    def counts(self) -> dict[int, tuple[int, int]]:
+        """Steps and matches by context."""
+        contexts = self._steps["context"]
+        unique, place = np.unique(contexts, return_inverse=True)
+        steps = np.bincount(place, minlength=len(unique))
+        matches = np.bincount(place, weights=self._steps["matches"], minlength=len(unique))
+        return {int(c): (int(s), int(m)) for c, s, m in zip(unique, steps, matches, strict=True)}
+
+    def context_rows(self, context: int) -> range:
+        """The rows of a context's steps."""
+        first, last = np.searchsorted(self._steps["context"], [context, context + 1])
+        return range(int(first), int(last))
+
+    def step_row(self, step: int) -> int:
+        """The row of a step; PeepholeError when there is none of that id."""
+        place = int(np.searchsorted(self._step_ids, step))
+        if place == len(self._step_ids) or self._step_ids[place] != step:
+            raise PeepholeError(f"There is no step {step} in this capture.")
+        return int(self._step_order[place])
+
+    def number(self, column: str, row: int) -> int:
+        """A number of a step's row."""
+        return int(self._steps[column][row])
+
+    def text(self, column: str, row: int) -> str | None:
+        """A text of a step's row."""
+        return self._steps.texts(column)[row]
+
+    def match_rows(self, step: int) -> slice:
+        """The rows of a step's matches."""
+        self._read_matches()
+        first, last = np.searchsorted(self._match_steps, [step, step + 1])
+        return slice(int(first), int(last))
+
+    def match_numbers(self, column: str, rows: slice) -> NDArray[Any]:
+        """A column of these matches."""
+        return self._read_matches()[column][rows]
+
+    def match_files(self, rows: slice) -> list[str | None]:
+        """The files of these matches' rules."""
+        files = self._read_matches().texts("file")
+        return [None if code < 0 else files.values[code] for code in files.codes[rows].tolist()]
+
+    def matches(self) -> Frame:
+        """All matches: step, before, after, file, line, dur."""
+        return self._read_matches()
+
+    def replay(self, step: int) -> Replay:
+        """The replay of a step, kept for the next question. Hold `lock`."""
+        replay = self._replays.get(step)
+        if replay is None:
+            row = self.step_row(step)
+            rows = self.match_rows(step)
+            table = self.table
+            root = int(table.rows([self.number("root", row)])[0])
+            if root < 0:
+                name = self.text("name", row)
+                raise PeepholeError(f"Step {step} ({name}) holds no graph in this capture.")
+            replay = Replay(
+                table,
+                Pass(
+                    root,
+                    table.rows(self.match_numbers("before", rows)).tolist(),
+                    table.rows(self.match_numbers("after", rows)).tolist(),
+                    bool(self.number("bottom_up", row)),
+                    bool(self.number("walk", row)),
+                    bool(self.number("enter_calls", row)),
+                ),
+                derive_dtypes=self.derive_dtypes,
+            )
+            self._replays[step] = replay
+            if len(self._replays) > KEPT:
+                self._replays.popitem(last=False)
+        else:
+            self._replays.move_to_end(step)
+            replay.trim()
+        return replay
+
+    def shapes(self, replay: Replay) -> Shapes:
+        """The shapes of a replay's nodes."""
+        known = self._shapes.get(replay)
+        if known is None or known[0] != replay.pool.resets:
+            known = self._shapes[replay] = (replay.pool.resets, Shapes(replay.pool))
+        return known[1]
+
+    def _read_matches(self) -> Frame:
+        with self.lock:
+            if self._matches is None:
+                self._matches = self._capture.read("matches", ["step", "before", "after", "file", "line", "dur"])
+                self._match_steps = self._matches["step"]
+            return self._matches
+
+
+_traces: weakref.WeakKeyDictionary[Capture, Trace] = weakref.WeakKeyDictionary()
+_traces_lock = threading.Lock()
+
+
+def trace_of(capture: Capture) -> Trace:
+    """The rewrites of a capture, read when first asked for, and again when a live one has grown."""
+    with _traces_lock:
+        trace = _traces.get(capture)
+        if trace is None or (capture.live and trace.size != _size(capture)):
+            trace = _traces[capture] = Trace(capture)
+        return trace
+
+
+def _size(capture: Capture) -> tuple[int, ...]:
+    return tuple(capture.count(table) for table in ("contexts", "steps", "matches", "nodes"))

@@ -1,0 +1,337 @@
+"""Rewrites: contexts, their steps, the matches of a step, and the graph after any match.
+
+Everything that shows rewrites (page, terminal) reads these. Results are frozen; node ids are the capture's, and above
+its largest for nodes that only a replay makes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from peephole.errors import PeepholeError
+from peephole.model.tables import NONE
+from peephole.query.rewrite.difference import DiffLine, changes, difference
+from peephole.query.rewrite.listing import listing
+from peephole.query.rewrite.trace import Trace, trace_of
+
+if TYPE_CHECKING:
+    from peephole.query.rewrite.replay import Graph, Replay
+    from peephole.store.capture import Capture
+
+
+@dataclass(frozen=True, slots=True)
+class ContextInfo:
+    """A unit of compilation."""
+
+    id: int
+    name: str
+    kind: str
+    parent: int
+    function: str | None
+    steps: int
+    matches: int
+    keys: list[str]
+    stack: list[list[Any]]
+    """Innermost first: file, line, function, source."""
+    start: int
+    dur: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepInfo:
+    """One pass over a graph. `parent` is the id of the step that it was called in, -1 for none."""
+
+    id: int
+    context: int
+    ordinal: int
+    depth: int
+    parent: int
+    name: str
+    file: str | None
+    line: int
+    matches: int
+    root: int
+    bottom_up: bool
+    walk: bool
+    enter_calls: bool
+    error: str | None
+    start: int
+    dur: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchInfo:
+    """One rule that fired, the ordinal counted from 1: `match K`."""
+
+    ordinal: int
+    before: int
+    after: int
+    before_op: str
+    after_op: str
+    file: str | None
+    line: int
+    source: str | None
+    dur: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The rule of a match: where it is written, its source line, how long it took (-1: unknown)."""
+
+    file: str | None
+    line: int
+    source: str | None
+    dur_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeColumns:
+    """The nodes of a graph, sources before users, the root last; `src` holds ids."""
+
+    id: list[int]
+    identity: list[int]
+    op: list[str]
+    dtype: list[str]
+    arg: list[str | None]
+    src: list[list[int]]
+    shape: list[str | None]
+    tag: list[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedNode:
+    """A node of the previous graph whose box is gone; `src` and `users` are identities."""
+
+    id: int
+    identity: int
+    op: str
+    dtype: str
+    arg: str | None
+    shape: str | None
+    tag: str | None
+    src: list[int]
+    users: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphAt:
+    """The graph of a step after a match; match 0 is the graph that went in."""
+
+    step: int
+    match: int
+    matches: int
+    root: int
+    nodes: NodeColumns
+    added: list[int]
+    changed: list[int]
+    removed: list[RemovedNode]
+    rule: Rule | None
+    diff: list[DiffLine]
+    error: str | None
+
+
+def contexts(capture: Capture) -> list[ContextInfo]:
+    """All contexts, in the order in which they were opened."""
+    trace = trace_of(capture)
+    frame = capture.read("contexts")
+    counts = trace.counts
+    result = []
+    columns = [frame.texts(name) for name in ("name", "kind", "function", "keys", "stack")]
+    for row in range(len(frame)):
+        name, kind, function, keys, stack = (column[row] for column in columns)
+        number = int(frame["id"][row])
+        steps, matches = counts.get(number, (0, 0))
+        result.append(
+            ContextInfo(
+                number,
+                name or "",
+                kind or "other",
+                int(frame["parent"][row]),
+                function,
+                steps,
+                matches,
+                [key for key in _list(keys) if isinstance(key, str)],
+                [item for item in _list(stack) if isinstance(item, list) and len(item) == 4],
+                int(frame["start"][row]),
+                int(frame["dur"][row]),
+            )
+        )
+    return result
+
+
+def steps(capture: Capture, context_id: int) -> list[StepInfo]:
+    """The steps of a context in order; depth and parent make a tree of them."""
+    trace = trace_of(capture)
+    result: list[StepInfo] = []
+    open_steps: list[StepInfo] = []
+    for row in trace.context_rows(context_id):
+        depth = trace.number("depth", row)
+        while open_steps and open_steps[-1].depth >= depth:
+            open_steps.pop()
+        info = _step(trace, row, open_steps[-1].id if open_steps else NONE)
+        open_steps.append(info)
+        result.append(info)
+    return result
+
+
+def step(capture: Capture, step_id: int) -> StepInfo:
+    """One step by its id; PeepholeError when there is none."""
+    trace = trace_of(capture)
+    return _step(trace, trace.step_row(step_id), NONE)
+
+
+def matches(capture: Capture, step_id: int) -> list[MatchInfo]:
+    """The matches of a step in order."""
+    trace = trace_of(capture)
+    rows = trace.match_rows(step_id)
+    table, places = trace.table, trace.places
+    before, after = trace.match_numbers("before", rows), trace.match_numbers("after", rows)
+    before_rows, after_rows = table.rows(before).tolist(), table.rows(after).tolist()
+    lines, durations = trace.match_numbers("line", rows).tolist(), trace.match_numbers("dur", rows).tolist()
+    files = trace.match_files(rows)
+    result = []
+    for i in range(len(files)):
+        result.append(
+            MatchInfo(
+                i + 1,
+                int(before[i]),
+                int(after[i]),
+                _op(trace, before_rows[i]),
+                _op(trace, after_rows[i]),
+                files[i],
+                lines[i],
+                places.line(files[i], lines[i]),
+                durations[i],
+            )
+        )
+    return result
+
+
+def graph_at(capture: Capture, step_id: int, match: int) -> GraphAt:
+    """The graph after a match (0: the one that went in), against the one before it. Beyond an error, the error's."""
+    trace = trace_of(capture)
+    with trace.lock:
+        replay = trace.replay(step_id)
+        if not 0 <= match <= replay.matches:
+            raise PeepholeError(f"Step {step_id} has matches 0 to {replay.matches}, so there is no match {match}.")
+        new = replay.graph(match)
+        match = new.match
+        pool = replay.pool
+        nodes = _columns(trace, replay, new)
+        added: list[int] = []
+        changed: list[int] = []
+        removed: list[RemovedNode] = []
+        diff: list[DiffLine] = []
+        if match:
+            old = replay.graph(match - 1)
+            found = changes(pool, old, new)
+            added, changed = [pool.ids[n] for n in found.added], [pool.ids[n] for n in found.changed]
+            removed = _removed(trace, replay, old, found.removed)
+            diff = difference(pool, replay.before[match - 1], replay.after[match - 1])
+        rule = _rule(trace, step_id, match) if match else None
+        error = new.error or (trace.text("error", trace.step_row(step_id)) if match == replay.matches else None)
+        return GraphAt(
+            step_id, match, replay.matches, pool.ids[new.root], nodes, added, changed, removed, rule, diff, error
+        )
+
+
+def graph_text(capture: Capture, step_id: int, match: int) -> list[str]:
+    """The graph after a match as lines, each node written once."""
+    trace = trace_of(capture)
+    with trace.lock:
+        replay = trace.replay(step_id)
+        return listing(replay.pool, replay.graph(match).nodes)
+
+
+def match_diffs(capture: Capture, step_id: int) -> Iterator[tuple[MatchInfo, list[DiffLine]]]:
+    """Each match of a step with its diff, one at a time: nothing is kept."""
+    trace = trace_of(capture)
+    for info in matches(capture, step_id):
+        with trace.lock:
+            replay = trace.replay(step_id)
+            lines = difference(replay.pool, replay.before[info.ordinal - 1], replay.after[info.ordinal - 1])
+        yield info, lines
+
+
+def rule_lines(capture: Capture, file: str | None, line: int, around: int = 3) -> list[tuple[int, str]]:
+    """Numbered source lines around a rule, empty when its file is not at hand."""
+    return trace_of(capture).places.lines(file, line, around)
+
+
+def _columns(trace: Trace, replay: Replay, graph: Graph) -> NodeColumns:
+    pool = replay.pool
+    texts = [pool.texts(node) for node in graph.nodes]
+    ids = pool.ids
+    return NodeColumns(
+        [ids[node] for node in graph.nodes],
+        [graph.identity[node] for node in graph.nodes],
+        [text[0] for text in texts],
+        [text[1] for text in texts],
+        [text[2] for text in texts],
+        [[ids[s] for s in pool.src[node]] for node in graph.nodes],
+        trace.shapes(replay).of(graph.nodes),
+        [text[3] for text in texts],
+    )
+
+
+def _removed(trace: Trace, replay: Replay, old: Graph, gone: list[int]) -> list[RemovedNode]:
+    pool = replay.pool
+    users: dict[int, list[int]] = {node: [] for node in gone}
+    if gone:
+        for node in old.nodes:
+            for s in dict.fromkeys(pool.src[node]):
+                if s in users:
+                    users[s].append(old.identity[node])
+    shapes = trace.shapes(replay).of(gone)
+    result = []
+    for node, shape in zip(gone, shapes, strict=True):
+        op, dtype, arg, tag = pool.texts(node)
+        src = [old.identity[s] for s in pool.src[node]]
+        result.append(RemovedNode(pool.ids[node], old.identity[node], op, dtype, arg, shape, tag, src, users[node]))
+    return result
+
+
+def _rule(trace: Trace, step_id: int, match: int) -> Rule:
+    rows = trace.match_rows(step_id)
+    one = slice(rows.start + match - 1, rows.start + match)
+    file, line = trace.match_files(one)[0], int(trace.match_numbers("line", one)[0])
+    return Rule(file, line, trace.places.line(file, line), int(trace.match_numbers("dur", one)[0]))
+
+
+def _step(trace: Trace, row: int, parent: int) -> StepInfo:
+    number = trace.number
+    return StepInfo(
+        number("id", row),
+        number("context", row),
+        number("ordinal", row),
+        number("depth", row),
+        parent,
+        trace.text("name", row) or "",
+        trace.text("file", row),
+        number("line", row),
+        number("matches", row),
+        number("root", row),
+        bool(number("bottom_up", row)),
+        bool(number("walk", row)),
+        bool(number("enter_calls", row)),
+        trace.text("error", row),
+        number("start", row),
+        number("dur", row),
+    )
+
+
+def _op(trace: Trace, row: int) -> str:
+    return trace.table.texts(trace.table.own(row))[0] if row >= 0 else "?"
+
+
+def _list(text: str | None) -> list[Any]:
+    if not text:
+        return []
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return value if isinstance(value, list) else []
