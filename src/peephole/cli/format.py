@@ -101,12 +101,13 @@ class Column(NamedTuple):
 class Printer:
     """Writes lines to the terminal, coloured when it has colours, or JSON objects, one a line."""
 
-    def __init__(self, as_json: bool = False, stream: TextIO | None = None) -> None:
-        self.json = as_json
+    def __init__(self, as_json: bool = False, stream: TextIO | None = None, as_csv: bool = False) -> None:
+        self.json = as_json or as_csv
+        self._csv_columns: list[str] | None = [] if as_csv else None
         self.stream = stream or sys.stdout
         terminal = self.stream.isatty()
         self.width = shutil.get_terminal_size((80, 24)).columns if terminal or "COLUMNS" in os.environ else _LONG
-        self._paint = _painter(self.stream, terminal) if not as_json else _plain
+        self._paint = _painter(self.stream, terminal) if not self.json else _plain
 
     def line(self, *parts: Part) -> None:
         """Writes one line; the parts follow each other, their control characters escaped."""
@@ -124,8 +125,21 @@ class Printer:
         return self._paint(escape(part[0]), part[1]) if part[1] else escape(part[0])
 
     def record(self, facts: dict[str, Any]) -> None:
-        """Writes one JSON object."""
+        """Writes one JSON object, or a line of CSV under the columns of the first one."""
+        if self._csv_columns is not None:
+            self._csv(facts)
+            return
         self.stream.write(json.dumps(facts, ensure_ascii=True, separators=(",", ":"), allow_nan=False) + "\n")
+
+    def _csv(self, facts: dict[str, Any]) -> None:
+        import csv
+
+        writer = csv.writer(self.stream, lineterminator="\n")
+        if not self._csv_columns:
+            self._csv_columns = list(facts)
+            writer.writerow(self._csv_columns)
+        values = (facts.get(name) for name in self._csv_columns)
+        writer.writerow(json.dumps(value) if isinstance(value, dict | list) else value for value in values)
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], header: bool = True) -> None:
         """Writes a table; the flexible column is cut when the terminal is too narrow."""

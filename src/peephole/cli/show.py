@@ -35,6 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="from A to B: marker names, times since the first event (1.5ms), or ns on the capture's clock",
     )
     add_json(parser)
+    parser.add_argument("--csv", action="store_true", help="the same objects as --json, as lines of CSV")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         listing=args.listing,
         debug=_debug(),
     )
-    printer = Printer(args.json)
+    printer = Printer(args.json, as_csv=args.csv)
     if request.source is not None or request.items:
         for view in views():
             if view.claims(capture, request):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +49,7 @@ class Metric:
     doc: str
 
 
-def unpack(sched: list[Mapping[str, Any]], blob: bytes) -> list[Counter]:
+def unpack(sched: Sequence[Mapping[str, Any]], blob: bytes) -> list[Counter]:
     """The counters that a schedule lays out over a blob of 64-bit values; a blob that is cut gives what it holds."""
     values = np.frombuffer(blob[: len(blob) // 8 * 8], "<u8")
     found, at = [], 0

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.query.hardware.decode import Packets
-from peephole.query.hardware.packets import CDNA_LOST, CDNA_STALL_BEGIN, CDNA_STALL_END
+from peephole.query.hardware.packets import CDNA_LOST, CDNA_STALL_BEGIN, CDNA_STALL_END, MARK_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +75,17 @@ class ClockSamples:
     def frequency(self) -> NDArray[np.float64]:
         """Shader clock in Hz between each two samples."""
         ticks = np.maximum(np.diff(self.tick), 1)
-        return np.diff(self.cycle) * 1e8 / ticks
+        return np.asarray(np.diff(self.cycle) * 1e8 / ticks, np.float64)
 
     def nanoseconds(self, cycles: NDArray[np.int64]) -> NDArray[np.float64]:
         """Time since the first sample; needs two samples, otherwise not a number."""
         if len(self.cycle) < 2:
             return np.full(len(cycles), np.nan)
-        return np.interp(cycles, self.cycle, (self.tick - self.tick[0]) * 10.0)
+        return np.asarray(np.interp(cycles, self.cycle, (self.tick - self.tick[0]) * 10.0), np.float64)
 
 
 def clock_samples(packets: Packets) -> ClockSamples:
     """The samples that the trace holds; RDNA only."""
-    from peephole.query.hardware.packets import MARK_BITS
-
     rows = np.flatnonzero(packets.is_kind("TS_DELTA_OR_MARK"))
     high, low = MARK_BITS[packets.arch]
     raw = packets.raw[rows]

@@ -1,0 +1,85 @@
+"""A thread trace as rows to print or draw: clock, unit, operation, duration, delay, instruction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from peephole.query.hardware.mapping import QUEUE_NAMES
+from peephole.query.hardware.packets import op_name
+from peephole.query.hardware.traces import Trace
+
+_CYCLES = re.compile(r"_(\d+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class HardwareEvent:
+    """One thing that a wave or a unit did."""
+
+    clock: int
+    unit: str
+    """`WAVE:3` on the traced SIMD, `VALU`, or `CU:1 SIMD:0 WAVE:3` for a wave's life elsewhere."""
+    op: str
+    duration: int
+    """Clocks; 1 where the operation does not say."""
+    delay: int | None
+    """For an execution: clocks since its dispatch."""
+    pc: int | None
+    instruction: str
+
+
+def events(trace: Trace) -> Iterator[HardwareEvent]:
+    """Everything in stream order; without a mapping, the packets as they are."""
+    if trace.mapped is None or not len(trace.mapped):
+        yield from _packets(trace)
+        return
+    yield from _mapped(trace)
+
+
+def _packets(trace: Trace) -> Iterator[HardwareEvent]:
+    packets = trace.packets
+    columns = zip(
+        packets.time.tolist(), packets.cu.tolist(), packets.simd.tolist(), packets.wave.tolist(), packets.op.tolist(),
+        strict=True,
+    )  # fmt: skip
+    for row, (time, cu, simd, wave, op) in enumerate(columns):
+        kind = packets.name(row)
+        place = [f"{name}:{value}" for name, value in (("CU", cu), ("SIMD", simd), ("WAVE", wave)) if value >= 0]
+        name = op_name(packets.arch, kind, op) if op >= 0 else kind
+        yield HardwareEvent(time, " ".join(place) or kind, name, 1, None, None, "")
+
+
+def _mapped(trace: Trace) -> Iterator[HardwareEvent]:
+    packets, mapped, program = trace.packets, trace.mapped, trace.program
+    assert mapped is not None
+    assert program is not None
+    times, ops = packets.time.tolist(), packets.op.tolist()
+    pcs = program.pc.tolist()
+    packet_rows, instructions = mapped.packet.tolist(), mapped.instruction.tolist()
+    for packet, wave, inst, link in zip(
+        packet_rows, mapped.wave.tolist(), instructions, mapped.link.tolist(), strict=True
+    ):
+        kind, time = packets.name(packet), times[packet]
+        if wave < 0:
+            unit = QUEUE_NAMES[-1 - wave]
+            origin = packet_rows[link] if link >= 0 else -1
+            source = instructions[link] if link >= 0 else -1
+            op = "" if origin < 0 else _name(trace, origin, ops)
+            cycles = _CYCLES.search(op)
+            length = int(cycles.group(1)) if cycles else 1
+            delay = time - times[origin] if origin >= 0 else None
+            text = program.text[source] if 0 <= source < len(program) else ""
+            pc = pcs[source] if 0 <= source < len(program) else None
+            yield HardwareEvent(time, unit, op or unit, length, delay, pc, text)
+            continue
+        op = _name(trace, packet, ops)
+        known = 0 <= inst < len(program)
+        text = program.text[inst] if known else ""
+        yield HardwareEvent(time, f"WAVE:{wave}", op if kind != "IMMEDIATE_MASK" else "IMMEDIATE", 1, None,
+                            pcs[inst] if known else None, text)  # fmt: skip
+
+
+def _name(trace: Trace, packet: int, ops: list[int]) -> str:
+    kind = trace.packets.name(packet)
+    return op_name(trace.packets.arch, kind, ops[packet]) if kind in ("INST", "CDNA_INST") else kind

@@ -1,0 +1,168 @@
+"""The hardware traces of a capture: which there are, and one of them decoded."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from peephole.errors import PeepholeError
+from peephole.query.hardware.counters import Counter, unpack
+from peephole.query.hardware.decode import SILENT, Decoder, Packets, decode
+from peephole.query.hardware.hotspots import Hotspots, hotspots
+from peephole.query.hardware.mapping import Mapped, map_instructions
+from peephole.query.hardware.packets import Arch
+from peephole.query.hardware.program import Program, disassemble
+from peephole.query.hardware.waves import Waves, losses, waves
+from peephole.query.names import plain
+from peephole.store.capture import Capture
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of the hardware table, without its content."""
+
+    row: int
+    kernel: str
+    context: int
+    device: str
+    run: int
+    kind: str
+    unit: str
+    arch: str
+    props: dict[str, Any]
+
+    @property
+    def kernel_run(self) -> str:
+        """The kernel with the number of its run when it ran more than once before: `gemm`, `gemm n2`."""
+        return f"{self.kernel} n{self.run + 1}" if self.run > 0 else self.kernel
+
+    @property
+    def source(self) -> str:
+        """What `show -s` calls it: `gemm SQTT SE:0 PKTS`, `gemm PMC`."""
+        return f"{self.kernel_run} PMC" if self.kind == "pmc" else f"{self.kernel_run} SQTT {self.unit} PKTS"
+
+
+def entries(capture: Capture) -> list[Entry]:
+    """Every trace and set of counters, in the order of the table."""
+    frame = capture.read("hardware", ["kernel", "context", "device", "run", "kind", "unit", "arch", "props"])
+    found = []
+    for row in range(len(frame)):
+        texts = {name: frame.texts(name)[row] or "" for name in ("kernel", "device", "kind", "unit", "arch", "props")}
+        props = json.loads(texts["props"]) if texts["props"] else {}
+        found.append(
+            Entry(
+                row, plain(texts["kernel"]), int(frame["context"][row]), texts["device"], int(frame["run"][row]),
+                texts["kind"], texts["unit"], texts["arch"], props if isinstance(props, dict) else {},
+            )
+        )  # fmt: skip
+    return found
+
+
+def content(capture: Capture, entry: Entry) -> bytes:
+    """The raw bytes of a trace."""
+    return capture.read("hardware", ["content"], slice(entry.row, entry.row + 1)).blobs("content")[0] or b""
+
+
+def counters(capture: Capture, entry: Entry) -> list[Counter]:
+    """The counters of a PMC entry."""
+    sched = entry.props.get("sched")
+    return unpack(sched if isinstance(sched, list) else [], content(capture, entry))
+
+
+def binary_of(capture: Capture, entry: Entry) -> bytes | None:
+    """The kernel's binary: that of its context, else the one of its name; None when the capture has none."""
+    frame = capture.read("artifacts", ["context", "kind", "name"])
+    by_name = None
+    for row in range(len(frame)):
+        if frame.texts("kind")[row] != "binary":
+            continue
+        if entry.context >= 0 and int(frame["context"][row]) == entry.context:
+            by_name = row
+            break
+        if plain(frame.texts("name")[row]) == entry.kernel:
+            by_name = row
+    if by_name is None:
+        return None
+    return capture.read("artifacts", ["content"], slice(by_name, by_name + 1)).blobs("content")[0]
+
+
+class Trace:
+    """One thread trace, decoded when it is first asked for, and what could not be made of it in words."""
+
+    def __init__(self, capture: Capture, entry: Entry) -> None:
+        self.entry = entry
+        self._capture = capture
+        self.notes: list[str] = []
+
+    @cached_property
+    def _blob(self) -> bytes:
+        return content(self._capture, self.entry)
+
+    @cached_property
+    def packets(self) -> Packets:
+        """The packets that do more than pass time."""
+        return decode(self._blob, SILENT)
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Packets by type, all of them."""
+        decoder = Decoder(self._blob, SILENT)
+        for _ in decoder.parts():
+            pass
+        return decoder.counts()
+
+    @cached_property
+    def waves(self) -> Waves:
+        """Every wave of every unit."""
+        return waves(self.packets)
+
+    @cached_property
+    def binary(self) -> bytes | None:
+        """The kernel's binary."""
+        return binary_of(self._capture, self.entry)
+
+    @cached_property
+    def program(self) -> Program | None:
+        """The kernel's instructions; None with a note when they cannot be had."""
+        if self.binary is None:
+            self.notes.append("The capture holds no binary of this kernel, so its instructions are not known.")
+            return None
+        try:
+            return disassemble(self.binary, self.entry.arch)
+        except PeepholeError as error:
+            self.notes.append(str(error))
+            return None
+
+    @cached_property
+    def mapped(self) -> Mapped | None:
+        """Packets as instructions; None with a note when that is not possible."""
+        if self.packets.arch is Arch.CDNA:
+            self.notes.append("CDNA traces hold no program counter to follow: packets are shown without instructions.")
+            return None
+        if self.entry.props.get("itrace") is False:
+            self.notes.append("This engine was traced without instruction detail: waves start and end, no more.")
+            return None
+        if self.program is None:
+            return None
+        mapped = map_instructions(self.packets, self.program)
+        self.notes += [f"{count:,} x {reason}." for reason, count in mapped.problems.items()]
+        return mapped
+
+    @cached_property
+    def hotspots(self) -> Hotspots | None:
+        """What each instruction cost; None where there is no mapping."""
+        if self.mapped is None or self.program is None:
+            return None
+        return hotspots(self.packets, self.mapped, self.program)
+
+    def losses(self) -> dict[str, int]:
+        """What the trace says is missing."""
+        return losses(self.packets)
+
+
+def find_entry(capture: Capture, source: str) -> Entry | None:
+    """The entry that `show -s` names; None when there is none."""
+    wanted = plain(source)
+    return next((entry for entry in entries(capture) if entry.source == wanted), None)

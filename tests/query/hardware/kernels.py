@@ -1,0 +1,72 @@
+"""Small RDNA3 kernels for the tests: assembled by tinygrad, wrapped into an ELF file of our own making, and walked."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from tinygrad.renderer.amd.dsl import s, v
+from tinygrad.runtime.autogen.amd.rdna3 import ins
+
+
+def elf(code: bytes, address: int = 0x1600) -> bytes:
+    """An ELF file with a .text, a kernel descriptor in .rodata, and names."""
+    descriptor = struct.pack("<II", 1024, 64) + bytes(40) + struct.pack("<I", 3) + bytes(12)
+    names = b"\0.text\0.rodata\0.shstrtab\0"
+    parts = [(1, address, code), (7, 0x400, descriptor), (15, 0, names)]
+    out, table = bytearray(64), b"\0" * 64
+    for name, at, content in parts:
+        table += struct.pack("<IIQQQQIIQQ", name, 1, 0, at, len(out), len(content), 0, 0, 1, 0)
+        out += content
+    header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 3, 224, 1, 0, 0, len(out), 0, 64, 0, 0, 64, 4, 3)
+    out[:64] = header
+    return bytes(out + table)
+
+
+def assemble(lines: list[Any]) -> bytes:
+    """Instructions, labels (texts) and branches ((function, label)) to code."""
+    places, at = {}, 0
+    for line in lines:
+        if isinstance(line, str):
+            places[line] = at
+        else:
+            at += 4 if isinstance(line, tuple) else line.size()
+    code = b""
+    for line in lines:
+        if isinstance(line, str):
+            continue
+        inst = line[0]((places[line[1]] - len(code) - 4) // 4 & 0xFFFF) if isinstance(line, tuple) else line
+        code += inst.to_bytes()
+    return code
+
+
+def straight() -> list[Any]:
+    return [ins.s_mov_b32(s[0], 1), ins.v_mov_b32_e32(v[0], v[1]), ins.s_endpgm()]
+
+
+def diamond() -> list[Any]:
+    return [
+        ins.s_mov_b32(s[0], 1), (ins.s_cbranch_scc0, "other"), ins.v_mov_b32_e32(v[0], v[1]), (ins.s_branch, "end"),
+        "other", ins.v_mov_b32_e32(v[0], v[2]), "end", ins.s_endpgm(),
+    ]  # fmt: skip
+
+
+def loop() -> list[Any]:
+    return [
+        ins.s_mov_b32(s[0], 4), "top", ins.v_mov_b32_e32(v[0], v[1]), ins.s_delay_alu(1),
+        ins.s_add_i32(s[0], s[0], s[1]), (ins.s_cbranch_scc1, "top"), ins.s_endpgm(),
+    ]  # fmt: skip
+
+
+def loop_with_break() -> list[Any]:
+    return [
+        "top", ins.s_add_i32(s[0], s[0], s[1]), (ins.s_cbranch_scc0, "out"), ins.v_mov_b32_e32(v[0], v[1]),
+        (ins.s_branch, "top"), "out", ins.s_endpgm(),
+    ]  # fmt: skip
+
+
+def switch() -> list[Any]:
+    return [
+        (ins.s_cbranch_scc0, "one"), (ins.s_cbranch_vccz, "two"), ins.s_mov_b32(s[0], 3), (ins.s_branch, "end"),
+        "one", ins.s_mov_b32(s[0], 1), (ins.s_branch, "end"), "two", ins.s_mov_b32(s[0], 2), "end", ins.s_endpgm(),
+    ]  # fmt: skip

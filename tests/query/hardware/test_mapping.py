@@ -1,0 +1,322 @@
+"""Instructions found in a trace, against tinygrad's own mapping; control flow; waves; counters; the terminal."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad.renderer.amd import sqtt as reference
+
+from peephole.errors import CaptureError, PeepholeError
+from peephole.query.hardware.counters import metrics, unpack
+from peephole.query.hardware.decode import decode
+from peephole.query.hardware.elf import resources, sections
+from peephole.query.hardware.flow import control_flow
+from peephole.query.hardware.hotspots import hotspots
+from peephole.query.hardware.mapping import map_instructions
+from peephole.query.hardware.packets import Arch
+from peephole.query.hardware.program import Program, disassemble
+from peephole.query.hardware.waves import clock_samples, losses, occupancy, waves
+from peephole.store.writer import CaptureWriter
+
+
+def _neighbour(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+streams, kernels = _neighbour("streams"), _neighbour("kernels")
+
+
+def kernel(name: str) -> tuple[bytes, Program]:
+    binary = kernels.elf(kernels.assemble(getattr(kernels, name)()))
+    return binary, disassemble(binary, "gfx1100")
+
+
+def walk_waves(program: Program, seed: int, count: int = 40) -> Any:
+    """A trace of waves that run through a program at random, with execution packets behind the dispatches."""
+    rng = random.Random(seed)
+    stream = streams.Stream(Arch.RDNA3)
+    stream.header()
+    flying: dict[int, int] = {}
+    started = 0
+    while started < count or flying:
+        if started < count and len(flying) < 8 and rng.random() < 0.3:
+            wave = next(w for w in range(16) if w not in flying)
+            stream.named("WAVESTART", wave=wave, simd=0, cu=0, sa=0, delta=rng.randrange(4))
+            flying[wave] = 0
+            started += 1
+            if rng.random() < 0.5:  # waves of other units are none of the walk's business
+                stream.named("WAVESTART", wave=wave, simd=1, cu=0, sa=0)
+                stream.named("WAVEEND", wave=wave, simd=1, cu=0, sa=0)
+            continue
+        if not flying:
+            continue
+        wave = rng.choice(list(flying))
+        at = flying[wave]
+        while program.skipped[at]:
+            at += 1
+        op = program.op[at]
+        if op == "S_ENDPGM":
+            stream.named("WAVEEND", wave=wave, simd=0, cu=0, sa=0, delta=rng.randrange(8))
+            del flying[wave]
+        elif "BRANCH" in op:
+            taken = op == "S_BRANCH" or rng.random() < 0.6
+            stream.named("INST", wave=wave, op=3 if taken else 4, delta=rng.randrange(8))
+            flying[wave] = int(program.target[at]) if taken else at + 1
+        elif op.startswith("V_"):
+            stream.named("VALUINST", wave=wave, delta=rng.randrange(8))
+            stream.named("TS_DELTA_SHORT", delta=rng.randrange(16))
+            stream.named("ALUEXEC", op=2, delta=1)
+            flying[wave] = at + 1
+        else:
+            stream.named("INST", wave=wave, op=0, delta=rng.randrange(8))
+            stream.named("ALUEXEC", op=1, delta=3)
+            flying[wave] = at + 1
+    return stream
+
+
+@pytest.mark.parametrize("name", ["straight", "diamond", "loop", "loop_with_break", "switch"])
+def test_program_counters_are_the_references(name: str) -> None:
+    binary, program = kernel(name)
+    for seed in range(5):
+        blob = walk_waves(program, seed).blob()
+        packets = decode(blob)
+        mapped = map_instructions(packets, program)
+        expected = [
+            (p._time, info.wave, info.pc)
+            for p, info in reference.map_insts(blob, binary, "gfx1100")
+            if info is not None
+        ]
+        found = [
+            (int(packets.time[row]), wave, int(program.pc[inst]))
+            for row, wave, inst in zip(
+                mapped.packet.tolist(), mapped.wave.tolist(), mapped.instruction.tolist(), strict=True
+            )
+            if wave >= 0 and inst >= 0
+        ]
+        assert found == expected
+        assert len(found) > 80
+        assert not mapped.problems
+
+
+def test_execution_finds_its_dispatch() -> None:
+    _, program = kernel("straight")
+    stream = streams.Stream(Arch.RDNA3)
+    stream.header()
+    stream.named("WAVESTART", wave=2, simd=0, cu=0, sa=0)
+    stream.named("INST", wave=2, op=0, delta=1)
+    stream.named("VALUINST", wave=2, delta=2)
+    stream.named("ALUEXEC", op=3, delta=3)
+    stream.named("ALUEXEC", op=2, delta=1)
+    packets = decode(stream.blob(), skip={"NOP"})
+    mapped = map_instructions(packets, program)
+    assert mapped.wave.tolist() == [2, 2, -2, -1, -2]
+    assert mapped.link.tolist() == [-1, -1, 1, 0, -1]
+    assert mapped.problems == {"execution without a traced dispatch": 1}
+    found = hotspots(packets, mapped, program)
+    assert found.hits.tolist() == [1, 1, 0]
+    assert found.latency.total.tolist() == [5, 3, 0]
+    assert found.stall.total.tolist() == [0, 1, 0]
+
+
+def test_waves_that_do_not_fit_are_counted_not_fatal() -> None:
+    _, program = kernel("straight")
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        blob = streams.random_stream(Arch.RDNA3, int(rng.integers(1 << 30)), 300).blob()
+        mapped = map_instructions(decode(blob), program)
+        assert mapped.instruction.max(initial=-1) <= len(program)
+    assert mapped.problems
+
+
+def edges(name: str) -> set[tuple[int, int, str]]:
+    _, program = kernel(name)
+    flow = control_flow(program)
+    covered = [i for block in flow.blocks for i in range(block.first, block.last + 1)]
+    assert covered == list(range(len(program)))
+    return {(edge.source, edge.target, edge.kind) for edge in flow.edges}
+
+
+def test_control_flow() -> None:
+    assert edges("straight") == set()
+    assert edges("diamond") == {(0, 2, "taken"), (0, 1, "not taken"), (1, 3, "always"), (2, 3, "always")}
+    assert edges("loop") == {(0, 1, "always"), (1, 1, "taken"), (1, 2, "not taken")}
+    assert edges("loop_with_break") == {(0, 2, "taken"), (0, 1, "not taken"), (1, 0, "always")}
+    assert edges("switch") == {
+        (0, 3, "taken"), (0, 1, "not taken"), (1, 4, "taken"), (1, 2, "not taken"), (2, 5, "always"), (3, 5, "always"),
+        (4, 5, "always"),
+    }  # fmt: skip
+
+
+def test_elf() -> None:
+    binary, program = kernel("loop")
+    found = resources(binary)
+    assert found is not None
+    assert (found.vgprs, found.lds_bytes, found.scratch_bytes) == (32, 1024, 64)
+    assert int(program.pc[0]) == sections(binary)[".text"].address
+    assert program.index(int(program.pc[2])) == 2
+    assert program.index(1) == -1
+    for size in range(0, len(binary), 7):
+        try:
+            sections(binary[:size])
+        except CaptureError as error:
+            assert "ELF" in str(error)
+    with pytest.raises(PeepholeError, match="unknown to tinygrad's disassembler"):
+        disassemble(kernels.elf(b"\xff" * 16), "gfx1100")
+
+
+def test_waves_of_all_units_and_occupancy() -> None:
+    stream = streams.Stream(Arch.RDNA4)
+    stream.header()
+    for cu in range(3):
+        for simd in range(4):
+            stream.named("WAVESTART", wave=5, simd=simd, cu=cu, sa=1, delta=1)
+    for cu in range(3):
+        for simd in range(3):
+            stream.named("WAVEEND", wave=5, simd=simd, cu=cu, sa=1, delta=2)
+    found = waves(decode(stream.blob()))
+    assert len(found) == 12
+    assert int(found.closed.sum()) == 9
+    assert set(found.cu.tolist()) == {16, 17, 18}
+    moments, number = occupancy(found)
+    assert int(number.max()) == 12
+    assert int(number[-1]) == 0
+    assert moments.tolist() == sorted(moments.tolist())
+
+
+def test_clock_samples_give_the_time() -> None:
+    stream = streams.Stream(Arch.RDNA3)
+    stream.header()
+    stream.named("TS_DELTA_OR_MARK", rest=1 << 9, delta=1000)
+    stream.named("TS_DELTA_OR_MARK", delta=2000)
+    stream.named("TS_DELTA_OR_MARK", rest=1 << 9, delta=1100)
+    samples = clock_samples(decode(stream.blob()))
+    assert samples.tick.tolist() == [1000, 1100]
+    assert samples.frequency().tolist() == [2e9]
+    assert samples.nanoseconds(np.array([0, 1000, 2000])).tolist() == [0.0, 500.0, 1000.0]
+
+
+def test_losses_are_told() -> None:
+    stream = streams.Stream(Arch.CDNA)
+    stream.header()
+    for kind in (2, 4, 5, 2):
+        stream.named("CDNA_MISC", payload=kind, delta=3)
+    stream.named("CDNA_EVENT")
+    # the zeros behind the stream are CDNA_MISC packets of the kind "time"
+    assert losses(decode(stream.blob())) == {"packets were lost": 2, "the trace stalled": 1, "the trace went on": 1}
+
+
+SCHED = [
+    {"name": "SQ_INSTS_VALU", "block": "SQ", "xcc": 1, "inst": 1, "se": 2, "sa": 2, "wgp": 2},
+    {"name": "GRBM_GUI_ACTIVE", "block": "GRBM", "xcc": 1, "inst": 1, "se": 1, "sa": 1, "wgp": 1},
+]
+
+
+def test_counters() -> None:
+    blob = struct.pack("<9Q", *range(1, 9), 100)
+    found = unpack(SCHED, blob)
+    assert [(c.name, c.total, c.largest, c.count) for c in found] == [
+        ("SQ_INSTS_VALU", 36, 8, 8),
+        ("GRBM_GUI_ACTIVE", 100, 100, 1),
+    ]
+    assert [(u.engine, u.array, u.values) for u in found[0].units] == [
+        (0, 0, (1, 2)), (0, 1, (3, 4)), (1, 0, (5, 6)), (1, 1, (7, 8)),
+    ]  # fmt: skip
+    assert [(m.name, round(m.value, 4)) for m in metrics(found)] == [("VALU utilization", 1.125)]
+    assert unpack(SCHED, blob[:20])[0].total == 3
+    assert unpack([{"name": "x", "xcc": 1 << 30}], blob) == []
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    binary, program = kernel("loop")
+    path = tmp_path / "hw.peep"
+    props = json.dumps({"itrace": True, "se": 0})
+    with CaptureWriter(path) as writer:
+        writer.append("artifacts", {"kind": ["binary"], "name": ["gemm"], "language": ["gfx1100"], "content": [binary]})
+        writer.append(
+            "hardware",
+            {
+                "kernel": ["gemm"] * 3,
+                "device": ["AMD"] * 3,
+                "run": [0, 1, 0],
+                "kind": ["sqtt", "sqtt", "pmc"],
+                "unit": ["SE:0", "SE:0", ""],
+                "arch": ["gfx1100"] * 3,
+                "props": [props, json.dumps({"itrace": False}), json.dumps({"sched": SCHED})],
+                "content": [walk_waves(program, 1).blob(), b"", struct.pack("<9Q", *range(1, 9), 100)],
+            },
+        )
+    return path
+
+
+def test_terminal(capture: Path, peephole: Any) -> None:
+    listing = peephole("show", capture, "--ls").stdout
+    for name in ("All Counters", "gemm PMC", "gemm SQTT SE:0 PKTS", "gemm n2 SQTT SE:0 PKTS"):
+        assert name in listing
+    rows = [
+        json.loads(line)
+        for line in peephole("show", capture, "-s", "gemm SQTT SE:0 PKTS", "--json").stdout.splitlines()
+    ]
+    assert set(rows[0]) == {"clock", "unit", "op", "duration", "delay", "pc", "instruction"}
+    assert {row["unit"] for row in rows} >= {"WAVE:0", "VALU", "SALU"}
+    assert any(row["delay"] for row in rows)
+    hot = [
+        json.loads(line)
+        for line in peephole("show", capture, "-s", "gemm SQTT SE:0 PKTS", "-t", "--json").stdout.splitlines()
+    ]
+    assert hot[0]["hits"] > 0
+    csv = peephole("show", capture, "-s", "gemm SQTT SE:0 PKTS", "--csv").stdout.splitlines()
+    assert csv[0] == "clock,unit,op,duration,delay,pc,instruction"
+    assert len(csv) == len(rows) + 1
+    text = peephole("show", capture, "-s", "gemm PMC").stdout
+    assert "SQ_INSTS_VALU" in text
+    assert "WGP:1" in text
+    assert "36" in text
+    counters = json.loads(peephole("show", capture, "-s", "gemm PMC", "--json").stdout.splitlines()[0])
+    assert counters["sum"] == 36
+    assert "without instruction detail" in peephole("show", capture, "-s", "gemm n2 SQTT SE:0 PKTS").stdout
+    wrong = peephole("show", capture, "-s", "gemm SQTT SE:9 PKTS", check=False)
+    assert wrong.returncode == 2
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1200"])
+@pytest.mark.parametrize("name", ["empty", "plus", "gemm", "sync"])
+def test_real_traces_map_as_the_reference(arch: str, name: str, shared: Any, capture_dir: Path) -> None:
+    from peephole.ingest import import_files
+    from peephole.query.hardware.traces import Trace, content, entries
+    from peephole.store.capture import open_capture
+
+    found = open_capture(import_files([shared(f"fixtures/sqtt/{arch}/profile_{name}_run_0.pkl")]))
+    checked = 0
+    for entry in entries(found):
+        if entry.kind != "sqtt" or not entry.props["itrace"]:
+            continue
+        trace = Trace(found, entry)
+        assert trace.binary is not None
+        assert trace.mapped is not None
+        assert trace.program is not None
+        expected = [
+            (p._time, info.wave, info.pc)
+            for p, info in reference.map_insts(content(found, entry), trace.binary, arch)
+            if info is not None
+        ]
+        rows = zip(
+            trace.mapped.packet.tolist(), trace.mapped.wave.tolist(), trace.mapped.instruction.tolist(), strict=True
+        )
+        ours = [(int(trace.packets.time[r]), w, int(trace.program.pc[i])) for r, w, i in rows if w >= 0 and i >= 0]
+        assert ours == expected
+        checked += 1
+    assert checked >= 2
