@@ -18,7 +18,7 @@ BASE = "http://127.0.0.1"
 
 
 def write_capture(path: Path, name: str = HOSTILE) -> Path:
-    """Two contexts; the first has a pass in which x*1 -> x fired twice."""
+    """Two contexts; the first has a pass in which x*1 -> x and x+0 -> x fired."""
     with CaptureWriter(path) as writer:
         writer.describe(name="by hand", source="test", program="prog.py", frameworks={"tinygrad": "0.14.0"})
         writer.append(
@@ -36,13 +36,13 @@ def write_capture(path: Path, name: str = HOSTILE) -> Path:
         writer.append(
             "nodes",
             {
-                "id": [0, 1, 2, 3, 4, 5],
-                "op": ["PARAM", "CONST", "MUL", "MUL", "SINK", "PARAM"],
-                "dtype": ["float", "float", "float", "float", "void", "float"],
-                "arg": ["0", "1.0", None, None, None, "1"],
-                "src": [[], [], [0, 1], [2, 1], [3], []],
-                "tag": [None] * 6,
-                "shape": ["(4,)", "()", "(4,)", "(4,)", None, "(4,)"],
+                "id": [0, 1, 2, 3, 4, 5, 6],
+                "op": ["PARAM", "CONST", "MUL", "ADD", "SINK", "CONST", "ADD"],
+                "dtype": ["float", "float", "float", "float", "void", "float", "float"],
+                "arg": ["0", "1.0", None, None, None, "0.0", None],
+                "src": [[], [], [0, 1], [2, 5], [3], [], [0, 5]],
+                "tag": [None] * 7,
+                "shape": ["(4,)", "()", "(4,)", "(4,)", None, "()", "(4,)"],
             },
         )
         writer.append(
@@ -64,7 +64,7 @@ def write_capture(path: Path, name: str = HOSTILE) -> Path:
             {
                 "step": [0, 0],
                 "ordinal": [0, 1],
-                "before": [2, 3],
+                "before": [2, 6],
                 "after": [0, 0],
                 "file": ["/nowhere/rules.py"] * 2,
                 "line": [30, 31],

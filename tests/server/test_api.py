@@ -53,7 +53,7 @@ def test_steps_come_as_columns(client: TestClient) -> None:
 def test_matches_come_in_pages(client: TestClient) -> None:
     matches = get(client, f"{HAND}/steps/0/matches")
     assert (matches["total"], matches["first"], matches["dur"]) == (2, 1, [1500, 700])
-    assert [matches["ops"][code] for code in matches["op"]] == ["MUL", "MUL"]
+    assert [matches["ops"][code] for code in matches["op"]] == ["MUL", "ADD"]
     assert [matches["ops"][code] for code in matches["became"]] == ["PARAM", "PARAM"]
     assert get(client, f"{HAND}/steps/0/matches?first=2&count=1")["line"] == [31]
     assert get(client, f"{HAND}/steps/0/matches?first=99")["line"] == []
@@ -61,17 +61,27 @@ def test_matches_come_in_pages(client: TestClient) -> None:
 
 def test_the_graph_after_a_match(client: TestClient) -> None:
     before = get(client, f"{HAND}/steps/0/graph")
-    assert (before["match"], before["matches"], len(before["id"])) == (0, 2, 5)
+    assert (before["match"], before["matches"], len(before["id"])) == (0, 2, 6)
     after = get(client, f"{HAND}/steps/0/graph?match=1")
     ops = [after["ops"][code] for code in after["op"]]
-    assert sorted(ops) == ["CONST", "MUL", "PARAM", "SINK"]
-    mul = ops.index("MUL")
-    sources = after["src"][after["srcStart"][mul] : after["srcStart"][mul + 1]]
+    assert sorted(ops) == ["ADD", "CONST", "PARAM", "SINK"]
+    add = ops.index("ADD")
+    sources = after["src"][after["srcStart"][add] : after["srcStart"][add + 1]]
     assert [ops[at] for at in sources] == ["PARAM", "CONST"]
-    assert [row["op"] for row in after["removed"]] == ["MUL"]
+    assert sorted(row["op"] for row in after["removed"]) == ["CONST", "MUL"]
     sink = ops.index("SINK")
     assert after["identity"][sink] == before["identity"][[before["ops"][c] for c in before["op"]].index("SINK")]
     assert after["root"] == sink
+
+
+def test_when_a_node_came_and_went(client: TestClient) -> None:
+    before = get(client, f"{HAND}/steps/0/graph")
+    identity = {before["ops"][code]: before["identity"][at] for at, code in enumerate(before["op"])}
+    assert get(client, f"{HAND}/steps/0/history?identity={identity['MUL']}") == {"created": 0, "deleted": 1}
+    assert get(client, f"{HAND}/steps/0/history?identity={identity['MUL']}&match=1") == {"created": 0, "deleted": 1}
+    assert get(client, f"{HAND}/steps/0/history?identity={identity['ADD']}&match=1") == {"created": 0, "deleted": 2}
+    assert get(client, f"{HAND}/steps/0/history?identity={identity['SINK']}") == {"created": 0, "deleted": -1}
+    assert get(client, f"{HAND}/steps/0/history?identity=999") == {"created": -1, "deleted": -1}
 
 
 def test_the_rule_of_a_match(client: TestClient) -> None:

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount
 
-from peephole.errors import PeepholeError
+from peephole.errors import CaptureError, PeepholeError
 from peephole.server.library import Library, problem_sentence
 from peephole.server.pages import STATIC, page_routes
 from peephole.server.replies import Refusal, refuse
@@ -34,8 +34,9 @@ async def _http(_: Request, error: Exception) -> Response:
     return refuse(error.status_code, sentence.get(error.status_code, str(error.detail)))
 
 
-async def _bad_capture(_: Request, error: Exception) -> Response:
-    return refuse(422, problem_sentence(error))
+async def _mendable(_: Request, error: Exception) -> Response:
+    # a capture that cannot be read, or something that this capture does not have
+    return refuse(422 if isinstance(error, CaptureError) else 404, problem_sentence(error))
 
 
 async def _fault(_: Request, error: Exception) -> Response:
@@ -52,7 +53,7 @@ def create_app(library: Library, gate: Gate | None = None, static: Path = STATIC
             # level 1: on loopback time counts for more than bytes
             Middleware(GZipMiddleware, minimum_size=2048, compresslevel=1),
         ],
-        exception_handlers={Refusal: _refused, HTTPException: _http, PeepholeError: _bad_capture, Exception: _fault},
+        exception_handlers={Refusal: _refused, HTTPException: _http, PeepholeError: _mendable, Exception: _fault},
     )
     app.state.library = library
     return app

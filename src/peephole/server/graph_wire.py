@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from peephole.server.replies import coded
@@ -16,23 +15,23 @@ TEXTS = ("op", "dtype", "arg", "shape", "tag")
 def graph_wire(graph: GraphAt) -> dict[str, Any]:
     """The reply of `/steps/{step}/graph`; `web/src/wire/graph.ts` is its type."""
     nodes = graph.nodes
-    ids: Sequence[int] = [int(id_) for id_ in nodes.id]
+    ids = nodes.id
     at = {id_: index for index, id_ in enumerate(ids)}
     start, sources = [0], list[int]()
     for src in nodes.src:
-        sources.extend(at[int(id_)] for id_ in src)
+        sources.extend(at[id_] for id_ in src)
         start.append(len(sources))
     wire: dict[str, Any] = {
         "step": graph.step,
         "match": graph.match,
         "matches": graph.matches,
-        "root": at.get(int(graph.root), -1),
+        "root": at.get(graph.root, -1),
         "id": ids,
-        "identity": [int(number) for number in nodes.identity],
+        "identity": nodes.identity,
         "srcStart": start,
         "src": sources,
-        "added": [at[int(id_)] for id_ in graph.added],
-        "changed": [at[int(id_)] for id_ in graph.changed],
+        "added": [at[id_] for id_ in graph.added],
+        "changed": [at[id_] for id_ in graph.changed],
         "removed": graph.removed,
         "error": graph.error,
     }

@@ -36,7 +36,7 @@ def _code(capture: Capture) -> dict[str, Any]:
         content = blobs[row] or b""
         lines.setdefault(context, 0)
         if kinds[row] == "source":
-            lines[context] = content.count(b"\n") + 1
+            lines[context] = content.rstrip(b"\n").count(b"\n") + 1
         if kinds[row] == "error":
             errors.add(context)
     return {

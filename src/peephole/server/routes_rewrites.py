@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -141,12 +142,18 @@ async def list_matches(request: Request) -> Response:
 
 def _matches(capture: Capture, step: int, first: int, count: int) -> dict[str, Any]:
     from peephole.query.rewrites import matches
+    from peephole.query.rewrites import step as step_info
+    from peephole.server.rule_source import rule_handler
 
+    step_info(capture, step)  # an unknown step is refused
     rows = matches(capture, step)
     page = rows[first - 1 : first - 1 + count]
     both, ops = coded([row.before_op for row in page] + [row.after_op for row in page])
     files, file_list = coded([row.file for row in page])
     sources, source_list = coded([row.source for row in page])
+    rules = {(row.file, row.line): None for row in page}
+    called = {rule: rule_handler(capture, *rule) for rule in rules}
+    handlers, handler_list = coded([called[row.file, row.line] for row in page])
     return {
         "step": step,
         "total": len(rows),
@@ -161,6 +168,8 @@ def _matches(capture: Capture, step: int, first: int, count: int) -> dict[str, A
         "line": [row.line for row in page],
         "source": sources,
         "sources": source_list,
+        "handler": handlers,
+        "handlers": handler_list,
         "dur": [row.dur for row in page],
     }
 
@@ -197,26 +206,60 @@ async def one_match(request: Request) -> Response:
     shelf = shelf_of(request)
 
     def answer(capture: Capture) -> dict[str, Any]:
-        from peephole.server.rule_source import rule_lines
+        from peephole.query.rewrites import step as step_info
+        from peephole.server.rule_source import rule_handler, rule_lines
 
         at = _graph_at(shelf, capture, step, match)
         rule = at.rule
-        steps = capture.read("steps", ["id", "dur"])
-        durations = steps["dur"][steps["id"] == step]
         return {
             "step": step,
             "match": match,
             "file": rule.file if rule else None,
             "line": rule.line if rule else -1,
             "source": rule.source if rule else None,
+            "handler": rule_handler(capture, rule.file, rule.line) if rule else None,
             "dur": rule.dur_ns if rule else -1,
-            "stepDur": int(durations[0]) if len(durations) else -1,
+            "stepDur": step_info(capture, step).dur,
             "lines": rule_lines(capture, rule.file, rule.line) if rule else [],
             "diff": [list(line) for line in at.diff],
             "error": at.error,
         }
 
     return reply(await ask(shelf, answer))
+
+
+async def node_history(request: Request) -> Response:
+    """The match that made a node and the one that removed it, found from a match at which it is there (or goes)."""
+    step, match = path_number(request, "step"), query_number(request, "match", 0)
+    identity = query_number(request, "identity", 0)
+    shelf = shelf_of(request)
+
+    def answer(capture: Capture) -> dict[str, int]:
+        at = _graph_at(shelf, capture, step, match)
+
+        def there(number: int) -> bool:
+            return identity in _graph_at(shelf, capture, step, number).nodes.identity
+
+        if not there(match):
+            if all(node.identity != identity for node in at.removed):
+                return {"created": -1, "deleted": -1}
+            return {"created": _first(there, 0, match - 1), "deleted": match}
+        created = _first(there, 0, match)
+        gone = -1 if there(at.matches) else _first(lambda k: not there(k), match, at.matches)
+        return {"created": created, "deleted": gone}
+
+    return reply(await ask(shelf, answer))
+
+
+def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The smallest number at which something holds that holds at `high` and, once it does, goes on to hold."""
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 ROUTES = [
@@ -227,4 +270,5 @@ ROUTES = [
     Route("/captures/{capture}/steps/{step}/matches", list_matches),
     Route("/captures/{capture}/steps/{step}/matches/{match}", one_match),
     Route("/captures/{capture}/steps/{step}/graph", graph),
+    Route("/captures/{capture}/steps/{step}/history", node_history),
 ]

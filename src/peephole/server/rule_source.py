@@ -1,31 +1,35 @@
-"""The lines around a rule: out of the capture when it holds the file, else from this machine's copy of it."""
+"""A rule as its author wrote it: the lines around it, where it ends, which function it calls."""
 
 from __future__ import annotations
 
 import ast
-import tokenize
+from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
+from peephole.query.rewrites import rule_lines as numbered_lines
 from peephole.store.capture import Capture
 
 AROUND = 3
 LONGEST = 40
-LARGEST = 4 << 20
+"""Lines of one rule that are shown."""
+_WHOLE_FILE = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Last line of what begins on a line, and the handler when that is a rule: (pattern, handler)."""
+
+    last: int
+    handler: str | None
 
 
 def rule_lines(capture: Capture, file: str | None, line: int) -> list[dict[str, Any]]:
-    """Lines around a location, those of the rule itself marked; empty when the file is not to be had.
-
-    The path comes from the capture, so it is data: only a regular Python file of sane size is read.
-    """
-    if not file or line < 1:
+    """Lines around a location, those of the rule itself marked; empty when the file is not at hand."""
+    lines = _lines(capture, file, line)
+    if not lines:
         return []
-    lines = _captured(capture, file) or _on_disk(file)
-    if line > len(lines):
-        return []
-    last = min(_end_of(tuple(lines), line), line + LONGEST)
+    last = min(_span(lines, line).last, line + LONGEST)
     first = max(1, line - AROUND)
     return [
         {"number": number, "text": lines[number - 1][:500], "hit": line <= number <= last}
@@ -33,43 +37,43 @@ def rule_lines(capture: Capture, file: str | None, line: int) -> list[dict[str, 
     ]
 
 
-def _captured(capture: Capture, file: str) -> tuple[str, ...]:
-    frame = capture.read("artifacts", ["kind", "name"])
-    kind, name = frame.texts("kind").code("file"), frame.texts("name").code(file)
-    for row in ((frame.texts("kind").codes == kind) & (frame.texts("name").codes == name)).nonzero()[0].tolist():
-        content = capture.read("artifacts", ["content"], rows=slice(row, row + 1)).blobs("content")[0]
-        return tuple((content or b"").decode("utf-8", "replace").splitlines())
-    return ()
+def rule_handler(capture: Capture, file: str | None, line: int) -> str | None:
+    """The function that a rule calls (`lambda …` for one without a name); None when it is not to be seen."""
+    lines = _lines(capture, file, line)
+    return _span(lines, line).handler if lines else None
+
+
+def _lines(capture: Capture, file: str | None, line: int) -> tuple[str, ...]:
+    return tuple(text for _, text in numbered_lines(capture, file, line, _WHOLE_FILE))
+
+
+def _span(lines: tuple[str, ...], line: int) -> Span:
+    return _spans(lines).get(line, Span(line, None))
 
 
 @lru_cache(64)
-def _on_disk(file: str) -> tuple[str, ...]:
-    path = Path(file)
-    try:
-        if path.suffix != ".py" or not path.is_absolute() or not path.is_file() or path.stat().st_size > LARGEST:
-            return ()
-        with tokenize.open(path) as text:
-            return tuple(text.read().splitlines())
-    except (OSError, SyntaxError, ValueError):
-        return ()
-
-
-@lru_cache(64)
-def _spans(lines: tuple[str, ...]) -> dict[int, int]:
-    """For each line on which an element of a tuple, list or call begins: its last line."""
+def _spans(lines: tuple[str, ...]) -> dict[int, Span]:
+    """For each line on which an element of a table begins: how far it goes, and what it calls."""
     try:
         tree = ast.parse("\n".join(lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-    spans: dict[int, int] = {}
+    spans: dict[int, Span] = {}
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Tuple, ast.FunctionDef, ast.Lambda, ast.Call)) and node.end_lineno is not None:
-            # the largest element that begins on the line, unless it is the whole table
-            length = node.end_lineno - node.lineno
-            if length <= LONGEST:
-                spans[node.lineno] = max(spans.get(node.lineno, 0), node.end_lineno)
+        if not isinstance(node, (ast.Tuple, ast.FunctionDef, ast.Lambda, ast.Call)) or node.end_lineno is None:
+            continue
+        # the largest element that begins on the line, unless it is the whole table
+        if node.end_lineno - node.lineno > LONGEST:
+            continue
+        known = spans.get(node.lineno, Span(0, None))
+        spans[node.lineno] = Span(max(known.last, node.end_lineno), known.handler or _handler(node))
     return spans
 
 
-def _end_of(lines: tuple[str, ...], line: int) -> int:
-    return _spans(lines).get(line, line)
+def _handler(node: ast.AST) -> str | None:
+    if not isinstance(node, ast.Tuple) or len(node.elts) != 2 or not isinstance(node.elts[0], (ast.Call, ast.BinOp)):
+        return None
+    second = node.elts[1]
+    if isinstance(second, ast.Lambda):
+        return "lambda " + ast.unparse(second.body)[:120]
+    return ast.unparse(second)[:120] if isinstance(second, (ast.Name, ast.Attribute, ast.Call)) else None
