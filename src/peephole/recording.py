@@ -32,7 +32,7 @@ class record:
         self.path = place.begin_capture(self._name, place.program_name(), list(sys.argv))
         self._environment = {name: os.environ.get(name) for name in _VARIABLES}
         recorder = active.start(self.path)
-        recorder.open_process()
+        recorder.begin()
         os.environ["PEEPHOLE"] = "1"
         os.environ["PEEPHOLE_CAPTURE"] = self.path
         active.finish_here(self.path)

@@ -70,7 +70,7 @@ def _begin() -> None:
         active.finish_here(path)
     recorder = active.start(path)
     if not os.listdir(os.path.join(path, "journal")):
-        recorder.open_process()  # the capture's first process is there even when it records nothing
+        recorder.begin()  # the capture's first process is there even when it records nothing
     watch(recorder)
 
 

@@ -60,19 +60,12 @@ def _seal(path: str) -> None:
     size = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
     if size > _CHEAP_BYTES or process.is_being_written(path):
         return
-    import subprocess
-
+    # no subprocess here: what it imports makes Python forget, at exit, that it should die by a KeyboardInterrupt
+    command = [sys.executable, "-c", _SEAL, path]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PEEPHOLE")}
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        subprocess.run(
-            [sys.executable, "-c", _SEAL, path],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=60,
-            check=False,
-        )
+    quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+    with contextlib.suppress(OSError):
+        os.waitpid(os.posix_spawn(command[0], command, environment, file_actions=quiet), 0)
 
 
 def _say(sentence: str) -> None:

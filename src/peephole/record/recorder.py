@@ -214,6 +214,10 @@ class Recorder:
 
     # what this room calls
 
+    def begin(self) -> None:
+        """Makes the process's folder and this thread's first segment at once instead of with the first event."""
+        self.slot().writer.roll(segment.FIRST_BYTES // 2)
+
     def slot(self) -> Slot:
         """The calling thread's slot."""
         try:

@@ -81,7 +81,10 @@ def track_rewrites(
             try:
                 result = function(*args, **keywords)
                 if callable(name):
-                    final = str(name(*args, ret=result, **keywords))
+                    try:
+                        final = str(name(*args, ret=result, **keywords))
+                    except Exception as error:  # a name that fails is no reason for the program to fail
+                        recorder.problem(f"the name of a context could not be made: {type(error).__name__}: {error}")
                 return result
             finally:
                 _step.reset(step_token)

@@ -28,6 +28,7 @@ from peephole.record.rows import FORMATS, text_bytes
 
 _CACHED_TEXTS: Final = 1 << 16
 _CACHED_CHARS: Final = 1 << 22
+_RESERVE: Final = 4096
 _LARGEST_RECORD: Final = 1 << 30
 _RETRY_NS: Final = 200_000_000
 _CONTEXT: Final = struct.Struct("<q")
@@ -39,7 +40,7 @@ class Writer:
 
     # fmt: off
     __slots__ = (
-        "_chars", "_grow", "_next_text", "_number", "_open", "_path", "_retry", "_rolling", "_unplaced",
+        "_chars", "_grow", "_next_text", "_number", "_open", "_path", "_retry", "_rolling", "_size", "_unplaced",
         "buf", "dropped", "limit", "on_resume", "pos", "texts", "thread",
     )
     # fmt: on
@@ -58,6 +59,7 @@ class Writer:
         self._path = ""
         self._number = 0
         self._grow = segment.FIRST_BYTES
+        self._size = 0
         self._next_text = 1
         self._chars = 0
         self._retry = 0
@@ -164,6 +166,8 @@ class Writer:
 
     def roll(self, need: int) -> bool:
         """Goes on in a new segment with room for that many bytes. False, and the event counted, when there is none."""
+        if self._rolling and self.pos + need <= self._size:
+            return True  # a signal handler's event, while the next segment is made: the reserve is for these
         if self._rolling or need > _LARGEST_RECORD or (not self.limit and perf_counter_ns() < self._retry):
             self._drop()
             return False
@@ -187,33 +191,38 @@ class Writer:
         """Ends the series' open segment; the next record would begin another one."""
         buf, end = self.buf, self.pos
         self.limit = 0
+        self._size = 0
         self.buf = None
         self.pos = 0
         if buf is not None:
             segment.close(buf, self._path, end, cut=cut)
 
     def _next_segment(self, need: int) -> None:
-        size = max(self._grow, -(-(need + SLOT) // segment.FIRST_BYTES) * segment.FIRST_BYTES)
+        least = -(-(need + SLOT + _RESERVE) // segment.FIRST_BYTES) * segment.FIRST_BYTES
+        size = max(self._grow, least)
         try:
             new, path = self._open(self.thread, self._number, size)
         except OSError:
-            size = segment.FIRST_BYTES
-            if need + SLOT > size:
+            if least == size:
                 raise
-            new, path = self._open(self.thread, self._number, size)  # a nearly full disk may have room for this one
-        old, old_path, end = self.buf, self._path, self.pos
-        if old is not None:
-            self._unplaced = 0  # they are in that segment's header
-        elif self._unplaced:
-            segment.count_dropped(new, self._unplaced)
-        self._path = path
-        self._number += 1
-        self._grow = min(max(self._grow, size) * 2, segment.LARGEST_BYTES) if size >= self._grow else self._grow
+            size = least  # a nearly full disk may have room for this one
+            new, path = self._open(self.thread, self._number, size)
+        grow = min(self._grow * 2, segment.LARGEST_BYTES)
+        limit = size - _RESERVE
+        # no call from here until all is in place: a handler that gets in between finds the one segment or the other
+        old, old_path, end, unplaced = self.buf, self._path, self.pos, self._unplaced
         self.buf = new
         self.pos = SLOT
-        self.limit = size
+        self.limit = limit
+        self._size = size
+        self._path = path
+        self._number += 1
+        self._grow = grow
         if old is not None:
+            self._unplaced = 0  # they are in that segment's header
             segment.close(old, old_path, end, cut=True)
+        elif unplaced:
+            segment.count_dropped(new, unplaced)
 
     def _drop(self) -> None:
         self.dropped += 1
