@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from peephole.server.replies import coded
@@ -32,7 +33,9 @@ def graph_wire(graph: GraphAt) -> dict[str, Any]:
         "src": sources,
         "added": [at[id_] for id_ in graph.added],
         "changed": [at[id_] for id_ in graph.changed],
-        "removed": graph.removed,
+        "removed": [
+            {**dataclasses.asdict(node), "arg": node.arg or "", "shape": node.shape or ""} for node in graph.removed
+        ],
         "error": graph.error,
     }
     for name in TEXTS:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from starlette.requests import Request
@@ -15,6 +14,9 @@ from peephole.server.library import Shelf, ask, ask_once
 from peephole.server.replies import Refusal, coded, path_number, query_number, reply
 from peephole.server.routes_captures import shelf_of
 from peephole.store.capture import Capture
+
+if TYPE_CHECKING:
+    from peephole.query.node_history import NodeHistory
 
 PAGE = 10_000
 """Most matches in one reply."""
@@ -228,38 +230,17 @@ async def one_match(request: Request) -> Response:
     return reply(await ask(shelf, answer))
 
 
-async def node_history(request: Request) -> Response:
+async def history(request: Request) -> Response:
     """The match that made a node and the one that removed it, found from a match at which it is there (or goes)."""
     step, match = path_number(request, "step"), query_number(request, "match", 0)
     identity = query_number(request, "identity", 0)
-    shelf = shelf_of(request)
 
-    def answer(capture: Capture) -> dict[str, int]:
-        at = _graph_at(shelf, capture, step, match)
+    def answer(capture: Capture) -> NodeHistory:
+        from peephole.query.node_history import node_history
 
-        def there(number: int) -> bool:
-            return identity in _graph_at(shelf, capture, step, number).nodes.identity
+        return node_history(capture, step, identity, match)
 
-        if not there(match):
-            if all(node.identity != identity for node in at.removed):
-                return {"created": -1, "deleted": -1}
-            return {"created": _first(there, 0, match - 1), "deleted": match}
-        created = _first(there, 0, match)
-        gone = -1 if there(at.matches) else _first(lambda k: not there(k), match, at.matches)
-        return {"created": created, "deleted": gone}
-
-    return reply(await ask(shelf, answer))
-
-
-def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The smallest number at which something holds that holds at `high` and, once it does, goes on to hold."""
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return reply(await ask(shelf_of(request), answer))
 
 
 ROUTES = [
@@ -270,5 +251,5 @@ ROUTES = [
     Route("/captures/{capture}/steps/{step}/matches", list_matches),
     Route("/captures/{capture}/steps/{step}/matches/{match}", one_match),
     Route("/captures/{capture}/steps/{step}/graph", graph),
-    Route("/captures/{capture}/steps/{step}/history", node_history),
+    Route("/captures/{capture}/steps/{step}/history", history),
 ]
