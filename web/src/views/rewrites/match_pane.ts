@@ -64,6 +64,7 @@ export class MatchPane {
       this.matches = new Matches(this.client, step.id, step.matches, () => this.list.refresh());
       this.chip.textContent = count(step.matches);
       this.box.style.setProperty("--rows", String(Math.max(1, step.matches)));
+      this.box.style.setProperty("--digits", `${Math.max(22, 8 + 7 * count(step.matches).length)}px`);
       this.box.hidden = step.matches === 0;
       this.list.setCount(step.matches);
       this.list.element.scrollTop = 0;

@@ -330,7 +330,8 @@ class RewritesView implements View {
     if (this.graph) {
       const [shown, total, hidden] = this.counts;
       const text = total > 0 ? `${count(shown)} of ${count(total)} nodes shown` : `${count(this.graph.id.length)} nodes`;
-      right.push(h("span", text, hidden !== "" && " · ", hidden !== "" && h("span.dim", hidden)));
+      const showAll = (): void => this.page.nav.set({ show: "calls,constants,indexing,sink" }, "replace");
+      right.push(h("span", text, hidden !== "" && " · ", hidden !== "" && h("button.link", { type: "button", title: "Show them", onclick: showAll }, `${hidden} hidden`)));
       right.push(h("span.wide", `match ${count(this.graph.match)} of ${count(this.graph.matches)}`));
     }
     this.page.status([figure("contexts", false), figure("steps", false), figure("matches", true), figure("nodes", true)], right);

@@ -11,6 +11,7 @@ import { textView } from "./text_view.ts";
 export type Toggle = "indexing" | "calls" | "sink" | "constants";
 export interface Camera { x: number; y: number; zoom: number }
 
+const NAMES: readonly Toggle[] = ["indexing", "calls", "sink", "constants"];
 const TOGGLES: [Toggle, string, string][] = [["indexing", "Indexing", "R"], ["calls", "Call sources", "C"], ["sink", "Sink", "S"]];
 /** What the graph shows when nobody has said otherwise. */
 export const SHOWN_AT_FIRST: readonly Toggle[] = ["indexing"];
@@ -122,7 +123,7 @@ export class Stage {
 
   /** Makes the toggles be as the address says. */
   setShown(names: ReadonlySet<Toggle>): void {
-    for (const [name] of TOGGLES) {
+    for (const name of NAMES) {
       if (names.has(name) === this.shown.has(name)) continue;
       if (names.has(name)) this.shown.add(name);
       else this.shown.delete(name);
@@ -165,7 +166,7 @@ export class Stage {
         onCounts: (shown, total, hidden) => this.actions.onCounts(shown, total, hidden),
         theme,
       });
-      for (const [name] of TOGGLES) if (this.shown.has(name) !== SHOWN_AT_FIRST.includes(name)) this.view.toggle(name);
+      for (const name of NAMES) if (this.shown.has(name) !== SHOWN_AT_FIRST.includes(name)) this.view.toggle(name);
     }
     this.drawn = graph;
     await this.view.show(graph, mode);
