@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from peephole.errors import CaptureError
 from peephole.model.tables import TABLES
 from peephole.store.build import Progress
+from peephole.store.cache import Cache
 from peephole.store.columns import to_frame
-from peephole.store.files import INDEX, open_table, table_path
-from peephole.store.frame import Frame
-from peephole.store.lanes import Lanes, runs
+from peephole.store.files import open_table, table_path
+from peephole.store.frame import Frame, Texts
+from peephole.store.index import Index, open_index
+from peephole.store.lanes import Ints, Lanes, runs
 from peephole.store.live import LiveJournal
 from peephole.store.manifest import Manifest, read_manifest
 from peephole.store.opening import check_folder, is_live, sealed_folder
 from peephole.store.pack import unpack
 from peephole.store.schema import arrow_schema
+from peephole.store.series import Series, counter_series, memory_series
+from peephole.store.windows import Buckets, lane_window
+
+_GROUPS_BYTES: Final = 192 << 20
+"""Decoded row groups of slices that stay in memory for the next window."""
 
 
 def open_capture(path: str | os.PathLike[str], progress: Progress | None = None) -> Capture:
@@ -58,8 +67,12 @@ class Capture:
         self._journal = journal
         self._files: dict[str, pq.ParquetFile] = {}
         self._lanes: Lanes | None = None
-        self._segments: dict[str, Any] | None = None
-        self._first_rows: dict[str, np.ndarray[Any, np.dtype[np.int64]]] = {}
+        self._index: Index | None = None
+        self._first_rows: dict[str, Ints] = {}
+        self._series: dict[tuple[str, str | int], Series] = {}
+        self._groups: Cache[int, tuple[Ints, Ints, NDArray[np.int32]]] = Cache(_GROUPS_BYTES)
+        self._numbers: tuple[list[str], dict[str, int]] | None = None
+        self._lock = threading.RLock()
         for table in TABLES:
             if self.manifest.tables.get(table, 0) > 0 and not table_path(folder, table).exists():
                 raise CaptureError(f"{path} is incomplete: the table {table}.parquet is missing.")
@@ -100,10 +113,14 @@ class Capture:
     def _forget(self) -> None:
         for file in self._files.values():
             file.close()
+        if self._index is not None:
+            self._index.close()
         self._files = {}
         self._lanes = None
-        self._segments = None
+        self._index = None
         self._first_rows = {}
+        self._series = {}
+        self._groups = Cache(_GROUPS_BYTES)
 
     def count(self, table: str) -> int:
         """How many rows a table has."""
@@ -137,46 +154,107 @@ class Capture:
     def lanes(self) -> Lanes:
         """The lanes of the timeline, sorted by track and depth."""
         if self._lanes is None:
-            seg = self._lane_segments()
+            seg = self._indexed().segments
             bounds = runs(seg["track"], seg["depth"])
             first, last = bounds[:-1], bounds[1:] - 1
             count = np.add.reduceat(seg["count"], first) if len(first) else np.zeros(0, np.int64)
-            self._lanes = Lanes(
-                seg["track"][first],
-                seg["depth"][first],
-                seg["first"][first],
-                count,
-                seg["start"][first],
-                seg["end"][last],
-            )
+            track, depth, row = (seg[name][first] for name in ("track", "depth", "first"))
+            self._lanes = Lanes(track, depth, row, count, seg["start"][first], seg["end"][last])
         return self._lanes
+
+    def span(self) -> tuple[int, int]:
+        """First begin and last end of all slices, ns; (0, 0) when there are none."""
+        lanes = self.lanes()
+        return (int(lanes.start.min()), int(lanes.end.max())) if len(lanes) else (0, 0)
+
+    def names(self) -> list[str]:
+        """All names of slices; `Buckets.name` counts in it."""
+        return self._indexed().names
 
     def slices(
         self, track: int, depth: int, t0: int, t1: int, columns: Sequence[str] = ("start", "dur", "name")
     ) -> tuple[Frame, int]:
         """The slices of a lane that overlap [t0, t1), and the row number of the first."""
+        start, dur, name, first = self._raw(track, depth, t0, t1)
+        names = list(columns)
+        if set(names) <= {"start", "dur", "name"}:
+            have: dict[str, NDArray[np.int64] | Texts] = {"start": start, "dur": dur, "name": Texts(name, self.names())}
+            return Frame("slices", len(start), {column: have[column] for column in names}), first
+        return self.read("slices", names, slice(first, first + len(start))), first
+
+    def buckets(self, track: int, depth: int, t0: int, t1: int, pixels: int) -> Buckets:
+        """The window [t0, t1) of a lane as it is drawn on that many pixels."""
+        if t1 <= t0:
+            t1 = t0 + 1
+        return lane_window(self._indexed().pyramid, self._raw, track, depth, t0, t1, pixels)
+
+    def counter(self, track: int) -> Series:
+        """The values of a counter over time."""
+        return self._a_series(("counter", track), lambda: counter_series(self, track))
+
+    def memory(self, device: str) -> Series:
+        """The bytes that are allocated on a device over time."""
+        return self._a_series(("memory", device), lambda: memory_series(self, device))
+
+    def _a_series(self, key: tuple[str, str | int], make: Callable[[], Series]) -> Series:
+        with self._lock:
+            if key not in self._series:
+                self._series[key] = make()
+            return self._series[key]
+
+    def _raw(self, track: int, depth: int, t0: int, t1: int) -> tuple[Ints, Ints, NDArray[np.int32], int]:
+        """Start, duration and name of the slices of a lane that overlap [t0, t1), and the first one's row."""
         lanes = self.lanes()
         lane = lanes.find(track, depth)
-        names = list(columns)
+        nothing = np.zeros(0, np.int64)
         if lane < 0:
-            return to_frame(TABLES["slices"], self._empty("slices", names)), 0
-        seg = self._lane_segments()
-        begin = int(np.searchsorted(seg["first"], lanes.first[lane]))
-        end = int(np.searchsorted(seg["first"], lanes.first[lane] + lanes.count[lane]))
-        low = begin + int(np.searchsorted(seg["end"][begin:end], t0, "left"))
-        high = begin + int(np.searchsorted(seg["start"][begin:end], t1, "left"))
-        if low >= high:
-            return to_frame(TABLES["slices"], self._empty("slices", names)), int(lanes.first[lane])
+            return nothing, nothing, np.zeros(0, np.int32), 0
+        seg = self._indexed().segments
+        begin, stop = np.searchsorted(seg["first"], [lanes.first[lane], lanes.first[lane] + lanes.count[lane]]).tolist()
+        low = begin + int(np.searchsorted(seg["end"][begin:stop], t0, "left"))
+        high = begin + int(np.searchsorted(seg["start"][begin:stop], t1, "left"))
+        parts = [self._segment(number) for number in range(low, high)]
+        if not parts:
+            return nothing, nothing, np.zeros(0, np.int32), int(lanes.first[lane])
         first = int(seg["first"][low])
-        last = int(seg["first"][high - 1] + seg["count"][high - 1])
-        extra = [c for c in ("start", "dur") if c not in names]
-        data = self._arrow("slices", names + extra, first, last)
-        start, dur = data.column("start").to_numpy(), data.column("dur").to_numpy()
-        stop = int(np.searchsorted(start, t1, "left"))
-        # a slice without length belongs to the window in which it lies
-        ends = np.maximum(start + dur, start + 1)
-        skip = min(int(np.searchsorted(ends, t0, "right")), stop)
-        return to_frame(TABLES["slices"], data.select(names).slice(skip, stop - skip)), first + skip
+        if len(parts) == 1:
+            start, dur, name = parts[0]
+        else:
+            start, dur = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+            name = np.concatenate([part[2] for part in parts])
+        last = int(np.searchsorted(start, t1, "left"))
+        # ends are sorted like starts; the one slice that may reach into the window is the last that begins before it
+        skip = int(np.searchsorted(start, t0, "left"))
+        while skip > 0 and start[skip - 1] + dur[skip - 1] > t0:
+            skip -= 1
+        skip = min(skip, last)
+        return start[skip:last], dur[skip:last], name[skip:last], first + skip
+
+    def _segment(self, number: int) -> tuple[Ints, Ints, NDArray[np.int32]]:
+        """The rows of a lane within one row group."""
+        seg = self._indexed().segments
+        first, count = int(seg["first"][number]), int(seg["count"][number])
+        with self._lock:
+            bounds = self._bounds("slices")
+            group = int(np.searchsorted(bounds, first, "right")) - 1
+            found = self._groups.get(group)
+            if found is None:
+                frame = self.read("slices", ["start", "dur", "name"], slice(int(bounds[group]), int(bounds[group + 1])))
+                found = frame["start"], frame["dur"], self._numbered(frame.texts("name"))
+                self._groups.put(group, found, 20 * len(frame))
+            a = first - int(bounds[group])
+        return found[0][a : a + count], found[1][a : a + count], found[2][a : a + count]
+
+    def _numbered(self, texts: Texts) -> NDArray[np.int32]:
+        names = self.names()
+        if texts.values == names:
+            return texts.codes
+        with self._lock:
+            if self._numbers is None or self._numbers[0] is not names:
+                self._numbers = (names, {text: number for number, text in enumerate(names)})
+            known = self._numbers[1]
+        numbers = np.array([known.get(text, -1) for text in texts.values] or [-1], np.int32)
+        return np.where(texts.codes < 0, -1, numbers[np.maximum(texts.codes, 0)]).astype(np.int32)
 
     def close(self) -> None:
         """Lets go of the files."""
@@ -193,28 +271,30 @@ class Capture:
         schema = arrow_schema(TABLES[table])
         return pa.schema([schema.field(name) for name in names]).empty_table()
 
+    def _bounds(self, table: str) -> Ints:
+        """First row of each row group, and the number of rows."""
+        if table not in self._first_rows:
+            metadata = self._file(table).metadata
+            counts = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+            self._first_rows[table] = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return self._first_rows[table]
+
     def _arrow(self, table: str, names: list[str], first: int, last: int) -> pa.Table:
-        file = self._file(table)
         if first >= last:
             return self._empty(table, names)
-        if table not in self._first_rows:
-            counts = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
-            self._first_rows[table] = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        bounds = self._first_rows[table]
-        low = int(np.searchsorted(bounds, first, "right")) - 1
-        high = int(np.searchsorted(bounds, last, "left"))
-        try:
-            data = file.read_row_groups(list(range(low, high)), columns=names)
-        except (pa.ArrowException, OSError) as error:
-            raise CaptureError(f"{self.file(table)} is damaged and cannot be read ({error}).") from None
+        with self._lock:
+            file = self._file(table)
+            bounds = self._bounds(table)
+            low = int(np.searchsorted(bounds, first, "right")) - 1
+            high = int(np.searchsorted(bounds, last, "left"))
+            try:
+                data = file.read_row_groups(list(range(low, high)), columns=names, use_threads=high - low > 1)
+            except (pa.ArrowException, OSError) as error:
+                raise CaptureError(f"{self.file(table)} is damaged and cannot be read ({error}).") from None
         return data.select(names).slice(first - int(bounds[low]), last - first)
 
-    def _lane_segments(self) -> dict[str, Any]:
-        if self._segments is None:
-            path = self._folder / INDEX / "lanes.parquet"
-            try:
-                data = pq.read_table(path)
-            except (pa.ArrowException, OSError) as error:
-                raise CaptureError(f"{path} is damaged and cannot be read ({error}).") from None
-            self._segments = {name: data.column(name).to_numpy() for name in data.column_names}
-        return self._segments
+    def _indexed(self) -> Index:
+        with self._lock:
+            if self._index is None:
+                self._index = open_index(self._folder, self.count("slices"))
+            return self._index

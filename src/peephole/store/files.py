@@ -13,7 +13,7 @@ from peephole.model.tables import TABLES, Table
 from peephole.store.schema import arrow_schema
 
 INDEX: Final = "index"
-"""Folder of what can be rebuilt from the tables: lanes and pyramid."""
+"""Folder of what can be rebuilt from the tables: lanes, names and pyramid."""
 LANES_SCHEMA: Final = pa.schema(
     [
         ("track", pa.int32()),

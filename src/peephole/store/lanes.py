@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from peephole.store.kernels import compiled, first_fit
 
 Ints = NDArray[np.int64]
 MAX_DEPTH: Final = 32_000
@@ -69,38 +68,5 @@ def sublanes(start: Ints, dur: Ints) -> NDArray[np.int32]:
     """
     ends = start + dur
     if len(start) >= _COMPILE_FROM:
-        rows: NDArray[np.int32] = _compiled()(start, ends)
-    else:
-        rows = np.array(_first_fit(start.tolist(), ends.tolist()), np.int32)
-    return rows
-
-
-def _first_fit(start: Any, end: Any) -> Any:
-    rows = [0] * len(start)
-    busy = [(end[0], 0)]
-    free = [0]
-    free.pop()
-    used = 1
-    for i in range(1, len(start)):
-        while busy and busy[0][0] <= start[i]:
-            heapq.heappush(free, heapq.heappop(busy)[1])
-        if free:
-            row = heapq.heappop(free)
-        else:
-            row = used
-            used += 1
-        rows[i] = row
-        heapq.heappush(busy, (end[i], row))
-    return rows
-
-
-@cache
-def _compiled() -> Callable[[Ints, Ints], NDArray[np.int32]]:
-    import numba
-
-    inner = numba.njit(nogil=True)(_first_fit)
-
-    def first_fit(start: Ints, end: Ints) -> NDArray[np.int32]:
-        return np.array(inner(start, end), np.int32)
-
-    return first_fit
+        return np.array(compiled(first_fit)(start, ends), np.int32)
+    return np.array(first_fit(start.tolist(), ends.tolist()), np.int32)

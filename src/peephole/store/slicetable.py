@@ -7,15 +7,16 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from peephole.model.tables import SLICES
-from peephole.store.files import INDEX, LANES_SCHEMA, ROW_GROUP, open_writer, table_path
+from peephole.store.files import ROW_GROUP, open_writer, table_path
+from peephole.store.index import IndexWriter
+from peephole.store.kernels import warm
 from peephole.store.lanes import MAX_DEPTH, overlapping, runs, sublanes
 from peephole.store.manifest import Manifest
 from peephole.store.schema import arrow_schema
@@ -23,6 +24,8 @@ from peephole.store.spool import Records, SliceSpool, lane_keys, pick
 
 _WHOLE_DICTIONARY: Final = 20_000
 """With more names than this a row group gets a dictionary of its own names alone."""
+_COMPILE_FROM: Final = 1_500_000
+"""Slices from which loading numba takes less time than it saves."""
 
 
 class SliceTable:
@@ -33,11 +36,11 @@ class SliceTable:
         self._manifest = manifest
         self._names = pa.array(names, pa.string())
         self._rows = 0
-        self._segments: list[list[NDArray[Any]]] = []
         self._shift: dict[int, int] = {}
         self._squeezed = 0
         self._queue: queue.Queue[pa.Table | None] = queue.Queue(maxsize=1)
         self._error: BaseException | None = None
+        self._index = IndexWriter(folder, names)
         self._writer = open_writer(table_path(folder, "slices"), SLICES)
         self._thread = threading.Thread(target=self._encode, name="peephole-seal", daemon=True)
         self._thread.start()
@@ -51,6 +54,8 @@ class SliceTable:
         self._queue.put(None)
         self._thread.join()
         self._writer.close()
+        if kind is not None or self._error is not None:
+            self._index.abort()
         if kind is None and self._error is not None:
             raise self._error
 
@@ -63,7 +68,9 @@ class SliceTable:
                     self._error = error
 
     def write(self, spool: SliceSpool, progress: Callable[[int, int], None] | None = None) -> None:
-        """Writes all slices of the spool and the lane index."""
+        """Writes all slices of the spool and the indexes."""
+        if spool.rows > _COMPILE_FROM:
+            warm()
         for records in self._laid_out(spool):
             self._emit(records, spool)
             if progress is not None:
@@ -74,9 +81,7 @@ class SliceTable:
         if self._squeezed:
             reason = "slices that overlap more than 32,000 others of their track, cut short"
             self._manifest.problem(reason, self._squeezed)
-        columns = [np.concatenate(c) for c in zip(*self._segments, strict=True)] if self._segments else None
-        lanes = LANES_SCHEMA.empty_table() if columns is None else pa.table(columns, schema=LANES_SCHEMA)
-        pq.write_table(lanes, self._folder / INDEX / "lanes.parquet", compression="zstd")
+        self._index.close()
 
     def _laid_out(self, spool: SliceSpool) -> Iterator[Records]:
         for part in spool.parts():
@@ -156,11 +161,7 @@ class SliceTable:
         }
         schema = arrow_schema(SLICES)
         self._queue.put(pa.table([columns[field.name] for field in schema], schema=schema))
-        bounds = runs(track, depth, np.arange(len(track)) // ROW_GROUP)
-        first, last = bounds[:-1], bounds[1:] - 1
-        self._segments.append(
-            [track[first], depth[first], first + self._rows, last - first + 1, start[first], start[last] + dur[last]]
-        )
+        self._index.add(track, depth, start, dur, np.ascontiguousarray(records["name"]), ROW_GROUP)
         self._rows += len(records)
 
     def _dictionary(self, codes: NDArray[np.int32]) -> pa.Array:

@@ -1,0 +1,144 @@
+"""What makes a window quick: where each lane's rows are, the list of names, the pyramid. Rebuilt when it is missing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from peephole.errors import CaptureError
+from peephole.store.files import INDEX, LANES_SCHEMA, open_table
+from peephole.store.interner import Interner
+from peephole.store.lanes import runs
+from peephole.store.pyramid import FILE, SMALLEST, Pyramid, PyramidWriter
+
+_NAMES = pa.schema([("name", pa.string())])
+
+
+class IndexWriter:
+    """Takes the rows of slices in the table's order and writes the index into the capture's folder."""
+
+    def __init__(self, folder: Path, names: list[str]) -> None:
+        self._folder = folder / INDEX
+        self._folder.mkdir(exist_ok=True)
+        self._names = names
+        self._rows = 0
+        self._segments: list[list[NDArray[Any]]] = []
+        self._pyramid = PyramidWriter(self._folder / FILE)
+
+    def add(
+        self,
+        track: NDArray[np.int32],
+        depth: NDArray[np.int16],
+        start: NDArray[np.int64],
+        dur: NDArray[np.int64],
+        name: NDArray[np.int32],
+        row_group: int,
+    ) -> None:
+        """Adds rows that begin a row group and are cut into row groups of that many."""
+        bounds = runs(track, depth, np.arange(len(track)) // row_group)
+        first, last = bounds[:-1], bounds[1:] - 1
+        self._segments.append(
+            [track[first], depth[first], first + self._rows, last - first + 1, start[first], start[last] + dur[last]]
+        )
+        lanes = runs(track, depth)
+        large = np.diff(lanes) >= SMALLEST
+        if len(large):
+            # these may go on in the next rows or have begun in those before
+            large[0] = large[-1] = True
+        for lane in np.flatnonzero(large).tolist():
+            a, b = int(lanes[lane]), int(lanes[lane + 1])
+            self._pyramid.add(int(track[a]), int(depth[a]), self._rows + a, start[a:b], dur[a:b], name[a:b])
+        self._rows += len(track)
+
+    def close(self) -> None:
+        """Writes what is left."""
+        columns = [np.concatenate(c) for c in zip(*self._segments, strict=True)] if self._segments else None
+        lanes = LANES_SCHEMA.empty_table() if columns is None else pa.table(columns, schema=LANES_SCHEMA)
+        pq.write_table(lanes, self._folder / "lanes.parquet", compression="zstd")
+        names = pa.table([pa.array(self._names, pa.string())], schema=_NAMES)
+        pq.write_table(names, self._folder / "names.parquet", compression="zstd")
+        self._pyramid.close(self._rows)
+
+    def abort(self) -> None:
+        """Lets go of the files."""
+        self._pyramid.abort()
+
+
+class Index:
+    """The index of a capture: lanes' segments, names, pyramid."""
+
+    def __init__(self, folder: Path, slices: int) -> None:
+        lanes = _read(folder / INDEX / "lanes.parquet")
+        self.segments: dict[str, NDArray[Any]] = {n: lanes.column(n).to_numpy() for n in LANES_SCHEMA.names}
+        self.names: list[str] = _read(folder / INDEX / "names.parquet").column("name").to_pylist()
+        self.pyramid = Pyramid(folder / INDEX / FILE)
+        if self.pyramid.slices != slices or int(self.segments["count"].sum()) != slices:
+            self.pyramid.close()
+            raise CaptureError(f"{folder / INDEX} belongs to another capture.")
+
+    def close(self) -> None:
+        """Lets go of the files."""
+        self.pyramid.close()
+
+
+def _read(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise CaptureError(f"{path} is damaged and cannot be read ({error}).") from None
+
+
+def open_index(folder: Path, slices: int) -> Index:
+    """The index of a capture's folder; it is made anew when it is missing, damaged or not of these slices."""
+    try:
+        return Index(folder, slices)
+    except (CaptureError, KeyError):
+        return _rebuilt(folder, slices)
+
+
+def _rebuilt(folder: Path, slices: int) -> Index:
+    place = folder if os.access(folder, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
+    work = Path(tempfile.mkdtemp(prefix=".index.", dir=place))
+    try:
+        rebuild_index(folder, work)
+        if place == folder:
+            shutil.rmtree(folder / INDEX, ignore_errors=True)
+            with contextlib.suppress(OSError):  # another one was quicker
+                (work / INDEX).rename(folder / INDEX)
+            return Index(folder, slices)
+        return Index(work, slices)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def rebuild_index(folder: Path, target: Path) -> None:
+    """Writes the index of a folder's slices.parquet into another folder."""
+    file = open_table(folder, "slices")
+    names = Interner()
+    writer = IndexWriter(target, names.values)
+    columns = ["track", "depth", "start", "dur", "name"]
+    try:
+        for number in range(file.metadata.num_row_groups):
+            data = file.read_row_group(number, columns=columns)
+            if not data.num_rows:
+                continue
+            text = data.column("name").combine_chunks()
+            codes = np.array([names.number(t) for t in text.dictionary.to_pylist()] or [-1], np.int32)
+            own = text.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+            name = np.where(own < 0, -1, codes[np.maximum(own, 0)]).astype(np.int32)
+            numbers = [data.column(c).to_numpy() for c in columns[:4]]
+            track, depth, start, dur = numbers
+            writer.add(track, depth, start, dur, name, data.num_rows)
+        writer.close()
+    except (pa.ArrowException, OSError) as error:
+        writer.abort()
+        raise CaptureError(f"{folder} is damaged: its slices cannot be read ({error}).") from None

@@ -1,0 +1,252 @@
+"""The level-of-detail pyramid: entries (see buckets.py) of every larger lane at every fourth power of two of ns.
+
+`index/pyramid.bin`: magic | chunks of at most 8192 entries, columns of small integers, zstd | directory | footer.
+Levels end where raw slices are as quick, so a lane's finest level has about a fifth as many entries as it has slices.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import struct
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from peephole.errors import CaptureError
+from peephole.store.buckets import Entries, choose_level, fold, join, of_slices
+from peephole.store.cache import Cache
+
+Ints = NDArray[np.int64]
+MAGIC: Final = b"PEEPPYR1"
+FILE: Final = "pyramid.bin"
+SMALLEST: Final = 2048
+"""Lanes with fewer slices have no pyramid: reading them whole is as quick."""
+STEP: Final = 2
+"""Each level's buckets are 2**STEP as wide as those of the level below."""
+CHUNK: Final = 8192
+_COARSEST: Final = 128
+"""No further level above one with so few entries."""
+_SHARE: Final = 5.0
+_FOOTER: Final = struct.Struct("<QQQQ8s")
+"""Slices that it was built of, offset, packed and unpacked size of the directory, magic."""
+_DIRECTORY: Final = np.dtype(
+    [
+        ("track", "<i4"),
+        ("depth", "<i2"),
+        ("level", "<i2"),
+        ("low", "<i8"),
+        ("high", "<i8"),
+        ("row", "<i8"),
+        ("offset", "<u8"),
+        ("packed", "<u4"),
+        ("bytes", "<u4"),
+        ("entries", "<u4"),
+    ]
+)
+"""One per chunk, by track, depth, level and time; `row`: slices of the capture before its first entry."""
+
+
+class PyramidWriter:
+    """Takes the slices of the table in its order and writes the pyramid."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: BinaryIO = path.open("wb")
+        self._file.write(MAGIC)
+        self._at = len(MAGIC)
+        self._codec = pa.Codec("zstd", 3)
+        self._directory: list[tuple[int, ...]] = []
+        self._lane: tuple[int, int] | None = None
+        self._parts: list[Entries] = []
+        self._level = 0
+        self._first = 0
+        self._count = 0
+
+    def add(self, track: int, depth: int, first: int, start: Ints, dur: Ints, name: NDArray[np.int32]) -> None:
+        """Adds slices of a lane, the rows from `first` on. Lanes come in order, small ones may be left out."""
+        if self._lane != (track, depth):
+            self._finish_lane()
+            self._lane = (track, depth)
+            self._first, self._count = first, 0
+            self._level = choose_level(start, dur, len(start) / _SHARE)
+        self._parts.append(of_slices(start, dur, name, first, self._level))
+        self._count += len(start)
+
+    def _finish_lane(self) -> None:
+        parts, self._parts = self._parts, []
+        if self._lane is None or not parts or self._count < SMALLEST:
+            return
+        entries = join(parts)
+        level = self._level
+        while True:
+            self._write(level, entries)
+            if len(entries) <= _COARSEST or level + STEP > 62:
+                return
+            entries = fold(entries, STEP, 1 << level)
+            level += STEP
+
+    def _write(self, level: int, entries: Entries) -> None:
+        assert self._lane is not None
+        row = self._first
+        for at in range(0, len(entries), CHUNK):
+            part = entries.part(at, at + CHUNK)
+            data = pack_entries(part, row)
+            packed = self._codec.compress(data, asbytes=True)
+            low, high = int(part.low[0]), int(part.high[-1])
+            self._directory.append((*self._lane, level, low, high, row, self._at, len(packed), len(data), len(part)))
+            self._file.write(packed)
+            self._at += len(packed)
+            row += int(part.count.sum())
+
+    def close(self, rows: int) -> None:
+        """Writes the directory; `rows` is how many slices the table has."""
+        self._finish_lane()
+        data = np.array(self._directory, _DIRECTORY).tobytes()
+        packed = self._codec.compress(data, asbytes=True) if data else b""
+        self._file.write(packed)
+        self._file.write(_FOOTER.pack(rows, self._at, len(packed), len(data), MAGIC))
+        self._file.close()
+
+    def abort(self) -> None:
+        """Lets go of the file."""
+        self._file.close()
+
+
+def pack_entries(entries: Entries, row: int) -> bytes:
+    """Entries as bytes; `row` is the number of slices of the table that begin before them."""
+    began = row + np.cumsum(entries.count) - entries.count
+    place = entries.row - began + 1
+    # only an entry in which nothing begins can be a run, and its slice is always the one before: 1 says so
+    run = (entries.count == 0) & (entries.high > entries.low + 1)
+    place = np.where(run, 1, place)
+    delta = np.diff(entries.low, prepend=entries.low[0])
+    columns = (delta, entries.count, np.where(run, 0, entries.busy), place, entries.name.astype(np.int64) + 1)
+    return b"".join(_pack(column) for column in columns)
+
+
+def _pack(values: Ints) -> bytes:
+    largest = int(values.max())
+    width = 1 if largest < 1 << 8 else 2 if largest < 1 << 16 else 4 if largest < 1 << 32 else 8
+    # byte by byte: the high bytes are nearly all alike
+    return bytes([width]) + values.astype(f"<u{width}").view(np.uint8).reshape(-1, width).T.tobytes()
+
+
+def unpack_entries(data: bytes, count: int, level: int, low: int, high: int, row: int) -> Entries:
+    """The entries of a chunk; ValueError when it is damaged."""
+    columns: list[Ints] = []
+    at = 0
+    for _ in range(5):
+        width = data[at] if at < len(data) else 0
+        if width not in (1, 2, 4, 8) or at + 1 + width * count > len(data):
+            raise ValueError("wrong size")
+        raw = np.frombuffer(data, np.uint8, width * count, at + 1).reshape(width, count)
+        columns.append(np.ascontiguousarray(raw.T).view(f"<u{width}")[:, 0].astype(np.int64))
+        at += 1 + width * count
+    delta, begun, busy, place, name = columns
+    lows = low + np.cumsum(delta)
+    began = row + np.cumsum(begun) - begun
+    run = (begun == 0) & (place == 1)
+    ends = np.append(lows[1:], high)
+    highs = np.where(run, ends, lows + 1)
+    busy = np.where(run, (highs - lows) << level, busy)
+    rows = began + np.where(run, 0, place) - 1
+    return Entries(lows, highs, busy, begun, rows, np.zeros(0, np.int64), (name - 1).astype(np.int32))
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """What the pyramid has of one lane."""
+
+    levels: tuple[int, ...]
+    first: dict[int, tuple[int, int]]
+    """Level to its stretch of the directory."""
+
+
+class Pyramid:
+    """Reads a pyramid; chunks that were used lately stay in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._cache: Cache[int, Entries] = Cache(64 << 20)
+        self._codec = pa.Codec("zstd", 3)
+        try:
+            self._fd = os.open(path, os.O_RDONLY)
+        except OSError as error:
+            raise CaptureError(f"{path} cannot be read: {error.strerror}.") from None
+        self.slices, self._directory = self._read_directory()
+        lanes: dict[tuple[int, int], dict[int, tuple[int, int]]] = {}
+        d = self._directory
+        if len(d):
+            change = (d["track"][1:] != d["track"][:-1]) | (d["depth"][1:] != d["depth"][:-1])
+            change |= d["level"][1:] != d["level"][:-1]
+            bounds = [0, *(np.flatnonzero(change) + 1).tolist(), len(d)]
+            for a, b in itertools.pairwise(bounds):
+                lanes.setdefault((int(d["track"][a]), int(d["depth"][a])), {})[int(d["level"][a])] = (a, b)
+        self._lanes = {lane: Levels(tuple(sorted(found)), found) for lane, found in lanes.items()}
+
+    def _read_directory(self) -> tuple[int, NDArray[np.void]]:
+        try:
+            size = os.fstat(self._fd).st_size
+            slices, at, packed, raw, magic = _FOOTER.unpack(os.pread(self._fd, _FOOTER.size, size - _FOOTER.size))
+            if magic != MAGIC or at + packed + _FOOTER.size != size or raw > 1 << 32 or raw % _DIRECTORY.itemsize:
+                raise ValueError("wrong footer")
+            data = os.pread(self._fd, packed, at)
+            text = self._codec.decompress(data, raw, asbytes=True) if raw else b""
+            return slices, np.frombuffer(text, _DIRECTORY)
+        except (struct.error, ValueError, OSError, pa.ArrowException) as error:
+            self.close()
+            raise CaptureError(f"{self.path} is damaged: {error}.") from None
+
+    def levels(self, track: int, depth: int) -> tuple[int, ...]:
+        """The levels that a lane has, finest first; none when it is small."""
+        found = self._lanes.get((track, depth))
+        return found.levels if found is not None else ()
+
+    def window(self, track: int, depth: int, level: int, t0: int, t1: int) -> Entries:
+        """The entries of a lane's level that touch [t0, t1); their `dur` is empty."""
+        a, b = self._lanes[track, depth].first[level]
+        chunks = self._directory[a:b]
+        low, high = t0 >> level, ((t1 - 1) >> level) + 1
+        first = int(np.searchsorted(chunks["high"], low, "right"))
+        last = int(np.searchsorted(chunks["low"], high, "left"))
+        parts = [self._chunk(a + i) for i in range(first, max(first, last))]
+        if not parts:
+            return _nothing()
+        whole = parts[0] if len(parts) == 1 else _concatenate(parts)
+        i = int(np.searchsorted(whole.high, low, "right"))
+        j = int(np.searchsorted(whole.low, high, "left"))
+        return whole.part(i, max(i, j))
+
+    def _chunk(self, number: int) -> Entries:
+        found = self._cache.get(number)
+        if found is None:
+            entry = self._directory[number]
+            count = int(entry["entries"])
+            try:
+                data = os.pread(self._fd, int(entry["packed"]), int(entry["offset"]))
+                raw = self._codec.decompress(data, int(entry["bytes"]), asbytes=True)
+                numbers = (int(entry[name]) for name in ("level", "low", "high", "row"))
+                found = unpack_entries(raw, count, *numbers)
+            except (ValueError, OSError, pa.ArrowException, IndexError) as error:
+                raise CaptureError(f"{self.path} is damaged: {error}.") from None
+            self._cache.put(number, found, 44 * count)
+        return found
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _nothing() -> Entries:
+    zero = np.zeros(0, np.int64)
+    return Entries(zero, zero, zero, zero, zero, zero, np.zeros(0, np.int32))
+
+
+def _concatenate(parts: list[Entries]) -> Entries:
+    return Entries(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Entries)))
