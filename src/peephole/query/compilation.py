@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 
 from peephole.query.names import plain
 from peephole.store.capture import Capture
+
+_LIBRARY: Final = re.compile(r"^<|[/\\](site-packages|dist-packages|lib[/\\]python3\.\d+)[/\\]")
+"""Files that are not the user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +108,8 @@ def _place(stack: str | None) -> str:
     if not stack:
         return ""
     try:
-        frames = json.loads(stack)
-        file, line, function = frames[0][:3]
+        frames = [(str(frame[0]), frame[1], frame[2]) for frame in json.loads(stack)]
     except (ValueError, TypeError, IndexError, KeyError, RecursionError):
         return ""
-    return f"{file}:{line} {function}"
+    own = [frame for frame in frames if not _LIBRARY.search(frame[0])] or frames
+    return f"{own[0][0]}:{own[0][1]} {own[0][2]}" if own else ""

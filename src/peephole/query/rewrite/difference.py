@@ -56,11 +56,12 @@ def difference(pool: Pool, before: int, after: int, most: int = MOST_LINES) -> l
     lines: list[DiffLine] = []
     for kind, nodes in ((" ", context), ("-", gone), ("+", came)):
         for node in nodes:
-            text = writer.line(node)
-            if text is not None:
+            if node in (before, after) and kind != " ":
+                lines.append((kind, f"ast = {writer.text(node)}"))
+            elif (text := writer.line(node)) is not None:
                 lines.append((kind, text))
-            elif node in (before, after):
-                lines.append((kind, writer.name(node)))
+    if after in old_set:
+        lines.append(("+", f"ast = {writer.name(after)}"))
     if len(lines) > most:
         rest = len(lines) - most
         lines = [*lines[:most], (" ", f"… {rest} more lines")]

@@ -26,12 +26,9 @@ def identities(pool: Pool, outcome: Outcome, nodes: Sequence[int]) -> dict[int, 
             if node != new and own[node] // radix != own[new] // radix:
                 continue
             found[new] = node
-    taken = set(found.values())
+    taken = {found[node] for node in nodes if node in found}
     # what was not visited stands inside the body of a call, as it always did
-    for node in nodes:
-        if node not in found:
-            found[node] = node if node not in taken else node + len(own)
-    return found
+    return {node: found[node] if node in found else node + len(own) * (node in taken) for node in nodes}
 
 
 class Presence:

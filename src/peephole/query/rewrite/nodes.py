@@ -32,6 +32,7 @@ class NodeTable:
     def __init__(self, capture: Capture) -> None:
         frame = capture.read("nodes", ["id", "op", "dtype", "arg", "src", "tag"])
         self.ids: NDArray[np.int64] = frame["id"]
+        self.largest = int(self.ids[-1]) if len(self.ids) else 0
         lists = frame.lists("src")
         self.op_names = _Names(frame.texts("op"))
         self.dtype_names = _Names(frame.texts("dtype"))
@@ -48,7 +49,6 @@ class NodeTable:
         self._own = np.ascontiguousarray(own).data
         self._offsets = np.ascontiguousarray(lists.offsets).data
         self._sources = np.ascontiguousarray(self.rows(lists.values)).data
-        self.largest = int(self.ids[-1]) if len(self.ids) else 0
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -58,6 +58,10 @@ class NodeTable:
         wanted = np.asarray(ids, dtype=np.int64)
         if not len(self.ids):
             return np.full(len(wanted), NONE, dtype=np.int64)
+        if self.largest - int(self.ids[0]) == len(self.ids) - 1:
+            # one process numbers its nodes without a gap
+            place = wanted - self.ids[0]
+            return np.where((place >= 0) & (place < len(self.ids)), place, NONE)
         place = np.searchsorted(self.ids, wanted)
         place[place == len(self.ids)] = 0
         return np.where(self.ids[place] == wanted, place, NONE).astype(np.int64)

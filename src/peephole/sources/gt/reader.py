@@ -58,7 +58,6 @@ class GtSource:
             sink.problem("runs whose distance in time no header tells: each is shown one second after the last")
         sink.describe(
             source=self.name,
-            frameworks={"gt": None},
             tape={
                 "engine": "gt",
                 "resolution": 1 if fine else 1_000_000,

@@ -1,0 +1,68 @@
+"""Where single marks would be mud: how many events of which operation, moment by moment."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.layout.tape_axis import Axis
+from peephole.layout.tape_picture import Ints, LaneBox, Rects
+from peephole.query.tape import Tape
+
+BIN: Final = 3.0
+"""px of a moment."""
+SINGLE: Final = 24
+"""How many of the largest messages are marked."""
+
+
+def density(tape: Tape, rows: Ints, axis: Axis, lanes: list[LaneBox], colours: dict[str, str]) -> Rects:
+    """Stacked columns per lane and moment: how high by how many, in the colours of what they are."""
+    found = Rects()
+    rows = rows[~_registers(tape, rows)]
+    x = axis.x(tape.time[rows])
+    bins = np.floor(x / BIN).astype(np.int64)
+    families = len(tape.families)
+    key = (tape.lane[rows] * (1 << 30) + bins) * families + tape.family[rows]
+    unique, count = np.unique(key, return_counts=True)
+    lane = unique // families // (1 << 30)
+    at = (unique // families) % (1 << 30)
+    family = unique % families
+    column = unique // families
+    _, inverse = np.unique(column, return_inverse=True)
+    total = np.bincount(inverse, count)
+    for i, box in enumerate(lanes):
+        mine = np.flatnonzero(lane == i)
+        if not len(mine):
+            continue
+        most = float(total[inverse[mine]].max())
+        room = min(60.0, 0.62 * 2 * (box.y1 - box.y))
+        base = box.y + room / 2
+        heights = np.maximum(3.0, room * np.sqrt(total / most))
+        before = -1
+        y = base
+        for k in mine.tolist():
+            c = int(inverse[k])
+            if c != before:
+                y = base
+                before = c
+            h = float(heights[c] * count[k] / total[c])
+            found.add(float(at[k]) * BIN, y - h, BIN - 0.4, h, colours[tape.families[int(family[k])]])
+            y -= h
+    return found
+
+
+def _registers(tape: Tape, rows: Ints) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = np.array([name == "RegisterWorker" for name in tape.commands], np.bool_)[tape.command]
+    return found[rows]
+
+
+def singles(tape: Tape, rows: Ints) -> Ints:
+    """The few events that get a mark all the same: what failed, what is rare, what is largest."""
+    rare = tape.is_event("CONNECT", "DISCONNECT", "ERROR", "SIGNAL")[rows] | tape.failed[rows]
+    chosen = np.flatnonzero(rare | _registers(tape, rows))[: 8 * SINGLE]
+    size = tape.size[rows]
+    largest = np.argsort(-size, kind="stable")[:SINGLE]
+    largest = largest[size[largest] >= 4096]
+    return rows[np.unique(np.concatenate((chosen, largest)))]

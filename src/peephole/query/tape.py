@@ -1,0 +1,327 @@
+"""The tape of a distributed program as columns: lanes, events, arrows, signals.
+
+Built from a capture's tables alone, whoever wrote them: a GT tape that was imported, a Dask cluster that was
+recorded. Picture, page and terminal all start here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from peephole.errors import PeepholeError
+from peephole.query.tape_ops import family
+from peephole.query.tape_rows import EventRows, Flags, Ints, event_rows, loads
+from peephole.store.capture import Capture
+
+NO_EVENTS: Final = (
+    "Check that GT_INSTRUCTION_LOG was set when the program ran (or `gt.server --log-file`), and that the file has "
+    "lines with `| #0001 |` in them."
+)
+"""What to do about a tape without events."""
+
+KINDS: Final = ("client", "dispatcher", "worker")
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A row of the tape: a client, the dispatcher or a worker."""
+
+    name: str
+    kind: str
+    tracks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """Something that the program said about itself: a moment, or a span once its end was heard."""
+
+    name: str
+    start: int
+    end: int | None
+    lane: int
+    """-1 for the whole tape."""
+    ending: bool = False
+    """An end whose start is not on the tape."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One run of the program; a tape file may hold several."""
+
+    name: str
+    offset: int
+    """ns on the capture's clock at which the dispatcher started."""
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrows:
+    """Messages between lanes, one per row."""
+
+    source: Ints
+    target: Ints
+    start: Ints
+    end: Ints
+    bytes: Ints
+    """-1 when the tape does not tell."""
+    event: Ints
+    """Row of the event that the message is, -1 for none."""
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """One session of a tape: the arrays run over its events, ordered by sequence number."""
+
+    name: str
+    engine: str
+    resolution: int
+    """ns that the tape's clock can tell apart."""
+    session: Session
+    sessions: tuple[Session, ...]
+    lanes: tuple[Lane, ...]
+    lane: Ints
+    time: Ints
+    """ns since the dispatcher's start."""
+    dur: Ints
+    seq: Ints
+    event: Ints
+    events: tuple[str, ...]
+    op: Ints
+    ops: tuple[str, ...]
+    command: Ints
+    commands: tuple[str, ...]
+    family: Ints
+    families: tuple[str, ...]
+    size: Ints
+    """-1 when the tape does not tell."""
+    pair: Ints
+    """Row of the answer or of what it answers, -1 for none."""
+    of: Ints
+    """Row of the client's command that an event belongs to, -1 when that is not known."""
+    reply_first: Flags
+    failed: Flags
+    row: Ints
+    """Row of the event in the capture's slices."""
+    details: list[str]
+    arrows: Arrows
+    signals: tuple[Signal, ...]
+    problems: tuple[tuple[str, int, str], ...]
+
+    def __len__(self) -> int:
+        return len(self.seq)
+
+    def is_event(self, *names: str) -> Flags:
+        """Which events are of these kinds."""
+        return np.array([name in names for name in self.events], np.bool_)[self.event]
+
+    def of_kind(self, kind: str) -> list[int]:
+        """The lanes of a kind."""
+        return [i for i, lane in enumerate(self.lanes) if lane.kind == kind]
+
+
+def is_tape(capture: Capture) -> bool:
+    """Whether a capture holds a tape: it has a dispatcher or workers."""
+    return any(kind in KINDS for kind in capture.read("tracks", ["kind"]).texts("kind"))
+
+
+def tape(capture: Capture, session: int | None = None) -> Tape:
+    """The tape of a capture; of several sessions the one with that number (from 1), else the largest."""
+    tracks = capture.read("tracks")
+    groups = _groups(tracks)
+    if not groups and capture.manifest.source == "gt":
+        raise PeepholeError(f"{capture.name} holds no events. {NO_EVENTS}")
+    if not groups:
+        raise PeepholeError(
+            f"{capture.name} holds no tape: there is neither a dispatcher nor a worker in it. Give a GT tape, or a "
+            "Dask program recorded with `peephole run`."
+        )
+    facts: dict[str, Any] = capture.manifest.extra.get("tape") or {}
+    told = facts.get("sessions") or [{}]
+    rows = event_rows(capture)
+    counts = [int(np.isin(rows.track, tracks_of).sum()) for _, tracks_of in groups]
+    sessions = tuple(
+        Session(name, int((told[i] if i < len(told) else {}).get("offset", 0)), counts[i])
+        for i, (name, _) in enumerate(groups)
+    )
+    if session is not None and not 1 <= session <= len(groups):
+        raise PeepholeError(f"{capture.name} holds {len(groups)} runs; there is no run {session}.")
+    chosen = session - 1 if session is not None else int(np.argmax(counts))
+    lanes = _lanes(tracks, groups[chosen][1])
+    return _build(capture, facts, sessions, chosen, lanes, rows)
+
+
+def _groups(tracks: Any) -> list[tuple[str, list[int]]]:
+    """The sessions: tracks under a group of their own, or all of them."""
+    names, kinds = list(tracks.texts("name")), list(tracks.texts("kind"))
+    ids, parents = tracks["id"].tolist(), tracks["parent"].tolist()
+    of_tape = {i for i, kind in zip(ids, kinds, strict=True) if kind in KINDS}
+    hosts = {i: name or "" for i, name, kind in zip(ids, names, kinds, strict=True) if kind == "host"}
+    dispatchers = [p for i, p, k in zip(ids, parents, kinds, strict=True) if k == "dispatcher"]
+    # several dispatchers under several groups are several runs; workers of one cluster are recorded by many processes
+    if len(dispatchers) > 1 and len(set(dispatchers)) > 1 and all(p in hosts for p in dispatchers):
+        return [
+            (hosts[group], [i for i, p in zip(ids, parents, strict=True) if p == group and i in of_tape])
+            for group in dict.fromkeys(dispatchers)
+        ]
+    return [("", sorted(of_tape))] if of_tape else []
+
+
+def _lanes(tracks: Any, chosen: Sequence[int]) -> tuple[Lane, ...]:
+    """One lane per kind and name: the processes of a cluster may each have written to the same one."""
+    wanted = set(chosen)
+    merged: dict[tuple[int, str], tuple[list[int], int]] = {}
+    rows = zip(tracks["id"].tolist(), tracks.texts("name"), tracks.texts("kind"), tracks["order"].tolist(), strict=True)
+    for track, name, kind, order in rows:
+        if track in wanted:
+            ids, least = merged.setdefault((KINDS.index(kind), name or ""), ([], order))
+            ids.append(track)
+            merged[KINDS.index(kind), name or ""] = (ids, min(least, order))
+    ordered = sorted(merged.items(), key=lambda item: (item[0][0], item[1][1]))
+    return tuple(Lane(name, KINDS[kind], tuple(ids)) for (kind, name), (ids, _) in ordered)
+
+
+def _build(
+    capture: Capture, facts: dict[str, Any], sessions: tuple[Session, ...], chosen: int, lanes: tuple[Lane, ...],
+    rows: EventRows,
+) -> Tape:  # fmt: skip
+    offset = sessions[chosen].offset
+    lane_of = np.full(int(rows.all_track.max(initial=-1)) + 2, -1, np.int64)
+    for i, lane in enumerate(lanes):
+        lane_of[[track for track in lane.tracks if track < len(lane_of)]] = i
+    keep = np.flatnonzero(lane_of[rows.track] >= 0)
+    seq = rows.numbers[keep, 0]
+    if (seq < 0).any():
+        # a recorded cluster has clocks instead of numbers: the order of time gives them
+        keep = keep[np.argsort(rows.start[keep], kind="stable")]
+        seq = np.arange(1, len(keep) + 1, dtype=np.int64)
+    else:
+        order = np.argsort(seq, kind="stable")
+        keep, seq = keep[order], seq[order]
+    op, command, of = rows.op[keep], rows.command[keep], _rows_of(seq, rows.numbers[keep, 3])
+    carrier = np.where((of >= 0) & (op[np.maximum(of, 0)] == op), command[np.maximum(of, 0)], command)
+    ops, commands = rows.names["op"].values, rows.names["command"].values
+    family_code, families = _families(op, ops, carrier, commands)
+    return Tape(
+        name=capture.name.removesuffix(".peep"),
+        engine=str(facts.get("engine") or capture.manifest.source or "tape"),
+        resolution=int(facts.get("resolution") or 1),
+        session=sessions[chosen],
+        sessions=sessions,
+        lanes=lanes,
+        lane=lane_of[rows.track[keep]],
+        time=rows.start[keep] - offset,
+        dur=rows.dur[keep],
+        seq=seq,
+        event=rows.event[keep],
+        events=rows.names["event"].values,
+        op=op,
+        ops=ops,
+        command=command,
+        commands=commands,
+        family=family_code,
+        families=families,
+        size=rows.numbers[keep, 1],
+        pair=_rows_of(seq, rows.numbers[keep, 2]),
+        of=of,
+        reply_first=rows.reply_first[keep],
+        failed=rows.failed[keep],
+        row=rows.row[keep],
+        details=[rows.details[i] for i in keep.tolist()],
+        arrows=_arrows(capture, rows, keep, lane_of, offset),
+        signals=signals(capture, lanes, offset, len(sessions) > 1),
+        problems=tuple(
+            (str(p.get("reason")), int(p.get("count", 0)), str(p.get("example", ""))) for p in capture.manifest.problems
+        ),
+    )
+
+
+def _coded(texts: list[str]) -> tuple[Ints, tuple[str, ...]]:
+    values = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    return np.fromiter(map(values.__getitem__, texts), np.int64, len(texts)), tuple(values)
+
+
+def _rows_of(seq: Ints, wanted: Ints) -> Ints:
+    """The rows of events given by their numbers, -1 where there is none."""
+    if not len(seq):
+        return wanted
+    at = np.minimum(np.searchsorted(seq, wanted), len(seq) - 1)
+    return np.where((wanted >= 0) & (seq[at] == wanted), at, -1)
+
+
+def _families(op: Ints, ops: tuple[str, ...], command: Ints, commands: tuple[str, ...]) -> tuple[Ints, tuple[str, ...]]:
+    key = op * max(1, len(commands)) + command
+    unique, inverse = np.unique(key, return_inverse=True)
+    names = [family(ops[k // len(commands)], commands[k % len(commands)]) for k in unique.tolist()]
+    code, values = _coded(names)
+    return (code[inverse] if len(code) else np.zeros(0, np.int64)), values
+
+
+def _arrows(capture: Capture, rows: EventRows, keep_events: Ints, lane_of: Ints, offset: int) -> Arrows:
+    flows = capture.read("flows", ["from", "to", "bytes"])
+    order = np.argsort(rows.all_correlation, kind="stable")
+    known = rows.all_correlation[order]
+    if not len(known) or not len(flows):
+        none = np.zeros(0, np.int64)
+        return Arrows(none, none, none, none, none, none)
+    source, found_source = _lookup(known, order, flows["from"])
+    target, found_target = _lookup(known, order, flows["to"])
+    lane = lane_of[rows.all_track]
+    start = rows.all_start - offset
+    keep = np.flatnonzero(found_source & found_target & (lane[source] >= 0) & (lane[target] >= 0))
+    keep = keep[np.argsort(start[source[keep]], kind="stable")]
+    a, b = source[keep], target[keep]
+    event_at = np.full(len(rows.all_track), -1, np.int64)
+    event_at[rows.row[keep_events]] = np.arange(len(keep_events))
+    event = np.where(event_at[a] >= 0, event_at[a], event_at[b])
+    return Arrows(lane[a], lane[b], start[a], start[b], flows["bytes"][keep].astype(np.int64), event)
+
+
+def _lookup(known: Ints, order: Ints, wanted: Ints) -> tuple[Ints, Flags]:
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return order[at], (known[at] == wanted) & (wanted != 0)
+
+
+def signals(capture: Capture, lanes: tuple[Lane, ...], offset: int, several: bool) -> tuple[Signal, ...]:
+    """The program's signals; a start and the end of the same name become one span."""
+    frame = capture.read("markers")
+    rows = zip(frame["time"].tolist(), frame.texts("name"), frame.texts("kind"), frame["track"].tolist(),
+               frame.texts("args"), strict=True)  # fmt: skip
+    lane_of = {track: i for i, lane in enumerate(lanes) for track in lane.tracks}
+    found: list[Signal] = []
+    waiting: dict[tuple[str, int], list[int]] = {}
+    for time, name, kind, track, args in rows:
+        if kind != "signal" or (several and track not in lane_of):
+            continue
+        lane = lane_of.get(track, -1)
+        plain, edge = _edge(name or "", args)
+        at = time - offset
+        if edge == "end" and waiting.get((plain, lane)):
+            i = waiting[plain, lane].pop()
+            found[i] = Signal(plain, found[i].start, max(at, found[i].start), lane)
+            continue
+        if edge == "start":
+            waiting.setdefault((plain, lane), []).append(len(found))
+        found.append(Signal(plain if edge else name or "", at, None, lane, ending=edge == "end"))
+    return tuple(found)
+
+
+def _edge(name: str, args: str | None) -> tuple[str, str | None]:
+    """A signal's name and whether it starts or ends something: by its facts, else by the words of its name."""
+    told = (loads(args) if args else None) or {}
+    edge = told.get("edge") if isinstance(told, dict) else None
+    if edge in ("start", "end"):
+        return name, edge
+    upper = name.upper()
+    for word, meaning in (("START", "start"), ("BEGIN", "start"), ("END", "end")):
+        if upper.startswith(f"{word}_") and len(name) > len(word) + 1:
+            return name[len(word) + 1 :], meaning
+        if upper.endswith(f"_{word}") and len(name) > len(word) + 1:
+            return name[: -len(word) - 1], meaning
+    return name, None

@@ -1,0 +1,130 @@
+"""The slices of a capture that are events of a tape, as columns."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.store.capture import Capture
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+_CHUNK: Final = 1 << 16
+
+
+@dataclass(slots=True)
+class EventRows:
+    """The slices of a capture that are events, as columns in the order of the table, and where every slice stands."""
+
+    row: Ints
+    track: Ints
+    start: Ints
+    dur: Ints
+    numbers: NDArray[np.int64]
+    """Columns seq, size, pair, of; -1 for none."""
+    event: Ints
+    op: Ints
+    command: Ints
+    reply_first: Flags
+    failed: Flags
+    details: list[str]
+    names: dict[str, Names]
+    all_track: Ints
+    all_start: Ints
+    all_correlation: Ints
+
+
+class Names:
+    """Numbers for texts that repeat, in the order of their first appearance."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The texts by number."""
+        return tuple(self._codes)
+
+    def codes(self, texts: list[str]) -> Ints:
+        """The numbers of some texts."""
+        for text in dict.fromkeys(texts):
+            self._codes.setdefault(text, len(self._codes))
+        return np.fromiter(map(self._codes.__getitem__, texts), np.int64, len(texts))
+
+
+def event_rows(capture: Capture) -> EventRows:
+    """Reads the slices chunk by chunk, so that their args never stand in memory all at once."""
+    names = {"event": Names(), "op": Names(), "command": Names()}
+    parts: list[tuple[NDArray[Any], ...]] = []
+    places: list[tuple[NDArray[Any], ...]] = []
+    details: list[str] = []
+    columns = ["track", "start", "dur", "name", "correlation", "args"]
+    for at in range(0, capture.count("slices"), _CHUNK):
+        frame = capture.read("slices", columns, slice(at, at + _CHUNK))
+        places.append((frame["track"], frame["start"], frame["correlation"]))
+        every = _parsed(frame.texts("args"))
+        own = np.array([i for i, args in enumerate(every) if type(args) is dict and "event" in args], np.int64)
+        some = [every[i] for i in own.tolist()]
+        texts = frame.texts("name")
+        ops = [args.get("op") for args in some]
+        if not all(type(op) is str for op in ops):
+            ops = [op if isinstance(op, str) else texts[i] or "" for i, op in zip(own.tolist(), ops, strict=True)]
+        more = [args.get("details") or "" for args in some]
+        if not all(type(text) is str for text in more):
+            more = [str(text) for text in more]
+        details += more
+        codes = (
+            names["event"].codes([str(args["event"]) for args in some]),
+            names["op"].codes(ops),
+            names["command"].codes([str(args.get("command") or "") for args in some]),
+        )
+        reply = np.array([args.get("order") == "reply first" for args in some], np.bool_)
+        failed = np.array(["success=False" in text for text in more], np.bool_)
+        failed |= np.array([args.get("success") is False for args in some], np.bool_)
+        numbers = np.stack([_ints([args.get(name, -1) for args in some]) for name in ("seq", "size", "pair", "of")], 1)
+        head = (own + at, frame["track"][own], frame["start"][own], frame["dur"][own])
+        parts.append((*head, numbers, *codes, reply, failed))
+    if not parts:
+        none, empty = np.zeros(0, np.int64), np.zeros(0, np.bool_)
+        nothing = (none, none, none, none, none.reshape(0, 4), none, none, none, empty, empty)
+        return EventRows(*nothing, [], names, none, none, none)
+    row, track, start, dur, numbers, event, op, command, reply, failed = (
+        np.concatenate(part) for part in zip(*parts, strict=True)
+    )
+    all_track, all_start, all_correlation = (np.concatenate(part) for part in zip(*places, strict=True))
+    events = (row, track, start, dur, numbers, event, op, command)
+    return EventRows(*events, reply, failed, details, names, all_track, all_start, all_correlation)
+
+
+def _parsed(texts: Any) -> list[Any]:
+    """The args of some slices as objects: parsed together they are three times as quick."""
+    values = [value if value is not None else "null" for value in texts]
+    try:
+        parsed: list[Any] = json.loads(f"[{','.join(values)}]")
+        return parsed
+    except ValueError:
+        return [loads(value) for value in values]
+
+
+def loads(text: str) -> Any:
+    """An object out of JSON, None when it is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _ints(values: list[Any]) -> Ints:
+    """Whole numbers from 0 on; anything else is -1."""
+    if all(type(value) is int for value in values):
+        try:
+            found = np.array(values, np.int64)
+            return np.where((found >= 0) & (found < 1 << 62), found, -1)
+        except OverflowError:
+            pass
+    return np.array([v if type(v) is int and 0 <= v < 1 << 62 else -1 for v in values], np.int64)
