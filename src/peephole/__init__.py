@@ -6,11 +6,12 @@ In a program: `record`, `span`, `marker`, `signal`, `counter`, `flow`, `alloc`, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # importing typing for it would take most of the time
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from peephole.record.events import alloc, counter, flow, free, marker, signal, use
     from peephole.record.nodes import node
     from peephole.record.rewrites import match, rewrite_step, track_rewrites

@@ -19,8 +19,6 @@ from peephole.errors import PeepholeError
 from peephole.record import active, place
 from peephole.record.recorder import Recorder
 
-_OFF: Final = ("", "0", "no", "off", "false")
-
 
 class Framework(NamedTuple):
     """A package that a source attaches to: `prepare()` before it runs, `attach(recorder)` after each of `ready`."""
@@ -47,8 +45,8 @@ FRAMEWORKS: Final = (
 
 
 def begin() -> None:
-    """Records this interpreter when the environment asks for it. Never raises: the program comes first."""
-    if os.environ.get("PEEPHOLE", "").lower() in _OFF or active.recorder is not None or _is_peephole():
+    """Records this interpreter; called when PEEPHOLE asks for it. Never raises: the program comes first."""
+    if active.recorder is not None or _is_peephole():
         return
     try:
         _begin()
