@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -15,10 +16,11 @@ from peephole.model.sink import Strings
 from peephole.model.tables import SLICES, TABLES
 from peephole.store.files import INDEX, open_writer, table_path
 from peephole.store.interner import Interner
+from peephole.store.kernels import warm
 from peephole.store.manifest import Manifest
 from peephole.store.resolve import resolve
 from peephole.store.schema import arrow_schema, arrow_table, length_of, numbers
-from peephole.store.slicetable import SliceTable
+from peephole.store.slicetable import COMPILE_FROM, SliceTable
 from peephole.store.spool import RECORD, SliceSpool
 
 Progress = Callable[[int, int], None]
@@ -79,7 +81,10 @@ class Builder:
             own = np.full(len(at), -1, np.int64) if context is None else context[at]
             some = None if texts is None else [texts[i] for i in at.tolist()]
             records["extra"][at] = self.spool.extras.append(own, some)
+        before = self.spool.rows
         self.spool.append(records)
+        if before <= COMPILE_FROM < self.spool.rows:
+            threading.Thread(target=warm, name="peephole-warm", daemon=True).start()
 
     def frees(self, buffers: NDArray[np.int64], times: NDArray[np.int64]) -> None:
         """Adds when buffers were freed, whose rows may come earlier or later."""

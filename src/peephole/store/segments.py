@@ -43,7 +43,8 @@ class Split:
 
     data: bytes
     slices: NDArray[Any]
-    slice_at: NDArray[np.int64]
+    slice_at: NDArray[np.int64] | None
+    """None when every slot is a slice."""
     record_at: list[int]
     record_kind: list[int]
     record_length: list[int]
@@ -102,7 +103,7 @@ def split(data: bytes, closed: bool, problem: Problem, where: str) -> Split:
     kinds = table[:, SLOT - 1]
     odd = np.flatnonzero(kinds != KIND_SLICE)
     if len(odd) == 0:
-        return Split(data, np.frombuffer(data, SLICE, slots), np.arange(slots), [], [], [], slots)
+        return Split(data, np.frombuffer(data, SLICE, slots), None, [], [], [], slots)
     lengths = np.ascontiguousarray(table[odd, :4]).view("<u4")[:, 0].astype(np.int64)
     sizes = np.where(lengths <= INLINE, 1, 1 + (lengths - INLINE + SLOT - 1) // SLOT)
     is_record = np.ones(slots, np.bool_)

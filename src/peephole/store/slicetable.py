@@ -24,7 +24,7 @@ from peephole.store.spool import Records, SliceSpool, lane_keys, pick
 
 _WHOLE_DICTIONARY: Final = 20_000
 """With more names than this a row group gets a dictionary of its own names alone."""
-_COMPILE_FROM: Final = 1_500_000
+COMPILE_FROM: Final = 1_500_000
 """Slices from which loading numba takes less time than it saves."""
 
 
@@ -69,7 +69,7 @@ class SliceTable:
 
     def write(self, spool: SliceSpool, progress: Callable[[int, int], None] | None = None) -> None:
         """Writes all slices of the spool and the indexes."""
-        if spool.rows > _COMPILE_FROM:
+        if spool.rows > COMPILE_FROM:
             warm()
         for records in self._laid_out(spool):
             self._emit(records, spool)

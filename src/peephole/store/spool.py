@@ -13,6 +13,7 @@ import mmap
 import os
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
@@ -41,6 +42,8 @@ _RAW: Final = np.dtype((np.void, RECORD.itemsize))
 """The same bytes without fields: numpy picks these several times faster."""
 CHUNK: Final = 1 << 19
 """20 MB: arrays below 32 MB come from memory that the allocator keeps, which saves a page fault per 4 KB."""
+IN_MEMORY: Final = 512 << 20
+"""Bytes of sorted chunks that need not go to the disk."""
 PART: Final = 1 << 19
 """Rows of a part of clean lanes."""
 
@@ -177,10 +180,13 @@ class SliceSpool:
         self._file: IO[bytes] | None = None
         self._buffer: Records = np.empty(1 << 14, RECORD)
         self._fill = 0
-        self._memory: Records | None = None
+        self._spare: Records | None = None
         self._chunks: list[Runs] = []
-        self._offsets: list[int] = []
+        self._data: list[Records | int] = []
+        self._in_memory = 0
         self._in_file = 0
+        self._worker: ThreadPoolExecutor | None = None
+        self._sorting: Future[None] | None = None
         self._scratch: Records = np.empty(0, RECORD)
         self.rows = 0
         self.extras = Extras(folder)
@@ -199,39 +205,56 @@ class SliceSpool:
 
     def _grow(self, more: int) -> None:
         if len(self._buffer) >= CHUNK:
-            self._flush(to_file=True)
+            self._flush()
             return
         size = min(CHUNK, max(2 * len(self._buffer), self._fill + more))
         grown = np.empty(size, RECORD)
         _words(grown[: self._fill])[:] = _words(self._buffer[: self._fill])
         self._buffer = grown
 
-    def _flush(self, to_file: bool) -> None:
-        chunk = sort_records(self._buffer[: self._fill])
-        self._chunks.append(find_runs(chunk))
-        if self._memory is not None:
-            self._keep(self._memory)
-            self._memory = None
-        if to_file:
-            self._keep(chunk)
-        else:
-            self._memory = chunk
+    def _flush(self) -> None:
+        """Sorts the full buffer in another thread while the spare one fills."""
+        self._wait()
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, "peephole-spool")
+        full = self._buffer
+        self._sorting = self._worker.submit(self._store, full[: self._fill])
+        self._buffer = np.empty(len(full), RECORD) if self._spare is None else self._spare
+        self._spare = full
         self._fill = 0
 
-    def _keep(self, chunk: Records) -> None:
+    def _wait(self) -> None:
+        if self._sorting is not None:
+            self._sorting.result()
+            self._sorting = None
+
+    def _store(self, records: Records) -> None:
+        chunk = sort_records(records)
+        found = find_runs(chunk)
+        if self._in_memory + chunk.nbytes <= IN_MEMORY:
+            self._data.append(chunk)
+            self._in_memory += chunk.nbytes
+        else:
+            self._data.append(self._written(chunk))
+        self._chunks.append(found)
+
+    def _written(self, chunk: Records) -> int:
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._folder, prefix="slices.", buffering=0)  # noqa: SIM115 - closed by close()
-        self._offsets.append(self._in_file)
+        offset = self._in_file
         view = _words(chunk).data.cast("B")
         while len(view):
             view = view[self._file.write(view) :]
         self._in_file += chunk.nbytes
+        return offset
 
     def parts(self) -> Iterator[Part]:
         """How the table is cut, in its order; call it when everything is in."""
+        self._wait()
         if self._fill:
-            # one chunk alone never sees the disk
-            self._flush(to_file=bool(self._chunks))
+            self._store(self._buffer[: self._fill])
+            self._fill = 0
+        self._spare = None
         key = np.concatenate([c.key for c in self._chunks]) if self._chunks else np.zeros(0, np.int64)
         if not len(key):
             return
@@ -279,10 +302,11 @@ class SliceSpool:
         at = 0
         for chunk, first, last in part.extents:
             into = out[at : at + last - first]
-            if self._memory is not None:
-                _words(into)[:] = _words(self._memory[first:last])
+            data = self._data[chunk]
+            if isinstance(data, int):
+                self._read_into(into, data + first * RECORD.itemsize)
             else:
-                self._read_into(into, self._offsets[chunk] + first * RECORD.itemsize)
+                _words(into)[:] = _words(data[first:last])
             at += last - first
         return out if part.clean else sort_records(out)
 
@@ -298,8 +322,11 @@ class SliceSpool:
 
     def close(self) -> None:
         """Lets go of the files."""
+        if self._worker is not None:
+            self._worker.shutdown()
+            self._worker = None
         self.extras.close()
-        self._memory = None
+        self._data = []
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -107,7 +107,7 @@ class ThreadReader:
             self._problem("events for which there was no room on the disk", lost, where)
         found = split(data, closed, self._problem, where)
         self._slot += found.end
-        if len(found.slice_at) or found.record_at:
+        if len(found.slices) or found.record_at:
             self._take(found, where)
             self._gap = self._gap or (damaged and _doubtful(found))
             return True
@@ -177,7 +177,8 @@ class ThreadReader:
         if args:
             context = np.full(len(rows), -1, np.int64)
             texts = [None] * len(rows)
-            for row, (number, text) in zip(np.searchsorted(found.slice_at, args_at).tolist(), args, strict=True):
+            slots = np.arange(len(rows)) if found.slice_at is None else found.slice_at
+            for row, (number, text) in zip(np.searchsorted(slots, args_at).tolist(), args, strict=True):
                 if row < len(rows):
                     context[row] = number
                     texts[row] = text
