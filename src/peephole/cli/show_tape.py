@@ -1,0 +1,163 @@
+"""`peephole show -s Workers` and `-s Messages`: the figures of a tape, and its events one by one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
+
+from peephole.cli.format import Column, Printer, count, duration, size
+
+if TYPE_CHECKING:
+    from peephole.cli.views import Request
+    from peephole.query.tape import Tape
+    from peephole.store.capture import Capture
+
+NAMES: Final = ("Workers", "Messages")
+MOST_EVENTS: Final = 1000
+"""Lines of `-s Messages` in a terminal; a pipe gets all of them."""
+
+
+def sources(capture: Capture) -> list[str]:
+    """Names for `-s`."""
+    from peephole.query.tape import is_tape
+
+    return list(NAMES) if is_tape(capture) else []
+
+
+def claims(capture: Capture, request: Request) -> bool:
+    """Whether the request is this view's."""
+    from peephole.query.tape import is_tape
+
+    return request.source in NAMES and is_tape(capture)
+
+
+def show(capture: Capture, request: Request, printer: Printer) -> int:
+    """Prints; gives the exit code."""
+    from peephole.query.tape import tape
+    from peephole.query.tape_select import select
+
+    found = tape(capture)
+    if request.interval is not None:
+        a, b = (time / 1e9 for time in request.interval)
+        found = select(found, interval=(a, b))
+    if request.source == "Workers":
+        workers(found, printer, request.top or 10)
+    else:
+        messages(found, printer, request.top, request.items)
+    return 0
+
+
+def workers(tape: Tape, printer: Printer, most: int = 10) -> None:
+    """Prints who was busy, how even it was, what moved, who waited, which patterns show and what is wrong."""
+    from peephole.query import tape_stats
+    from peephole.query.tape_diagnosis import diagnoses
+
+    lanes = tape_stats.lane_stats(tape)
+    even = tape_stats.balance(tape)
+    pairs = tape_stats.pair_stats(tape)
+    waits = tape_stats.waits(tape, most)
+    patterns = tape_stats.patterns(tape)
+    findings = diagnoses(tape)
+    if printer.json:
+        for kind, items in (("lane", lanes), ("pair", pairs), ("wait", waits), ("pattern", patterns)):
+            for item in items:
+                printer.record({"kind": kind, **_flat(asdict(item))})
+        if even is not None:
+            printer.record({"kind": "balance", **_flat(asdict(even))})
+        for finding in findings:
+            printer.record({**asdict(finding), "kind": "diagnosis", "diagnosis": finding.kind})
+        return
+    columns = [
+        Column("lane", flexible=True), Column("events", right=True), Column("in", right=True),
+        Column("out", right=True), Column("busy", right=True), Column("at most", right=True),
+        Column("work", right=True),
+    ]  # fmt: skip
+    printer.table(
+        columns,
+        [
+            (
+                lane.name, count(lane.events), size(lane.bytes_in), size(lane.bytes_out),
+                "" if lane.kind == "dispatcher" else f"{lane.busy_share:.0%}",
+                "" if lane.kind == "dispatcher" else f"{lane.busy_share_most:.0%}",
+                f"{lane.share:.0%}" if lane.kind == "worker" else "",
+            )
+            for lane in lanes
+        ],
+    )  # fmt: skip
+    if even is not None:
+        printer.line("")
+        printer.line(("balance  ", "bold"), even.words)
+    if pairs:
+        _title(printer, "bytes per pair")
+        printer.table(
+            [Column("from → to", flexible=True), Column("messages", right=True), Column("bytes", right=True)],
+            [(f"{p.source} → {p.target}", count(p.messages), size(p.bytes)) for p in pairs],
+        )
+    if waits:
+        _title(printer, "longest waits")
+        printer.table(
+            [Column("", right=True), Column("operation"), Column("took", right=True), Column("why", flexible=True)],
+            [(f"#{w.seq}", w.op, duration(w.dur), w.reason) for w in waits],
+        )
+    if patterns:
+        _title(printer, "patterns")
+        printer.table(
+            [Column("pattern"), Column("", right=True), Column("operation"), Column("took", right=True),
+             Column("what", flexible=True)],
+            [(p.name, f"#{p.seq}", p.op, duration(p.dur), p.words) for p in patterns[:most]],
+        )  # fmt: skip
+        if len(patterns) > most:
+            printer.line((f"and {len(patterns) - most:,} more: -t {len(patterns)} lists them", "dim"))
+    if findings:
+        printer.line("")
+        styles = {"error": "red", "warning": "yellow", "note": "dim"}
+        for finding in findings:
+            printer.line((f"{finding.severity}: ", styles[finding.severity]), finding.words)
+
+
+def messages(tape: Tape, printer: Printer, most: int | None, items: tuple[str, ...] = ()) -> None:
+    """Prints the events by sequence number; `items` keeps those whose operation, lane or number is named."""
+    limit = most or (len(tape) if printer.json or printer.width > 10_000 else MOST_EVENTS)
+    wanted = {item.removeprefix("#").lower() for item in items}
+    rows = []
+    for i in range(len(tape)):
+        lane, op = tape.lanes[int(tape.lane[i])].name, tape.ops[int(tape.op[i])]
+        seq = int(tape.seq[i])
+        if wanted and not wanted & {str(seq), op.lower(), lane.lower(), tape.families[int(tape.family[i])].lower()}:
+            continue
+        event, command = tape.events[int(tape.event[i])], tape.commands[int(tape.command[i])]
+        if printer.json:
+            printer.record(
+                {
+                    "seq": seq, "time": int(tape.time[i]), "dur": int(tape.dur[i]), "event": event, "lane": lane,
+                    "command": command, "op": op, "size": int(tape.size[i]), "details": tape.details[i],
+                }
+            )  # fmt: skip
+        rows.append((i, seq, lane, event, command))
+        if len(rows) >= limit:
+            break
+    if printer.json:
+        return
+    table = [
+        (
+            f"#{seq}", f"{int(tape.time[i]) / 1e9:.{3 if tape.resolution >= 1_000_000 else 6}f}", event, lane, command,
+            "" if tape.size[i] < 0 else size(int(tape.size[i])), tape.details[i].partition("\n")[0][:200],
+        )
+        for i, seq, lane, event, command in rows
+    ]  # fmt: skip
+    printer.table(
+        [Column("", right=True), Column("time, s", right=True), Column("event"), Column("lane"), Column("command"),
+         Column("size", right=True), Column("details", flexible=True)],
+        table,
+    )  # fmt: skip
+    if len(rows) == limit and len(tape) > limit:
+        printer.line((f"the first {limit:,} of {len(tape):,} events: -t {len(tape)} lists all", "dim"))
+
+
+def _title(printer: Printer, text: str) -> None:
+    printer.line("")
+    printer.line((text, "bold"))
+
+
+def _flat(facts: dict[str, object]) -> dict[str, object]:
+    return {("of" if name == "kind" else name): value for name, value in facts.items()}

@@ -1,0 +1,327 @@
+"""What a tape tells: who was busy, how even the work was, what moved, who waited, which patterns show.
+
+Where the tape does not know, the result says so: a batch that was logged when it was done has no duration, only a
+time within which it must have run.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from peephole.query.tape import Tape
+from peephole.query.tape_ops import REDUCING, SIGNAL_COMMANDS
+from peephole.query.tape_rows import Ints
+
+SETUP: Final = ("RegisterWorker", "CLIENT", "WORKER")
+
+
+@dataclass(frozen=True, slots=True)
+class LaneStats:
+    """One lane's figures."""
+
+    name: str
+    kind: str
+    events: int
+    bytes_in: int
+    """Bytes of messages to it, where the tape tells a size."""
+    bytes_out: int
+    busy: int
+    """ns in which it is known to have worked."""
+    busy_most: int
+    """ns in which it can have worked at most; more than `busy` where only the end of the work is logged."""
+    window: int
+    """ns of the whole work: from the first command to the last event."""
+    failures: int
+    share: float
+    """Its part of all workers' events; 0 for other lanes."""
+
+    @property
+    def busy_share(self) -> float:
+        """Known work as a part of the window."""
+        return self.busy / self.window if self.window else 0.0
+
+    @property
+    def busy_share_most(self) -> float:
+        """The most it can have been."""
+        return self.busy_most / self.window if self.window else 0.0
+
+    @property
+    def idle_share(self) -> float:
+        """What is certainly idle."""
+        return max(0.0, 1.0 - self.busy_share_most)
+
+
+@dataclass(frozen=True, slots=True)
+class PairStats:
+    """Messages from one lane to another."""
+
+    source: str
+    target: str
+    messages: int
+    bytes: int
+    unknown: int
+    """Messages whose size the tape does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A client's command and how long its answer took."""
+
+    seq: int
+    op: str
+    client: str
+    start: int
+    dur: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """How even the workers' load is."""
+
+    busiest: str
+    share: float
+    """Part of all worker events that the busiest did."""
+    idle: tuple[str, ...]
+    """Workers that did nothing."""
+    even: float
+    """1 when all did the same, 0 when one did everything."""
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Something that the cluster did together."""
+
+    name: str
+    """all-gather, all-reduce, reduce, broadcast, fan-out or unlogged."""
+    seq: int
+    op: str
+    start: int
+    dur: int
+    words: str
+
+
+def window(tape: Tape) -> tuple[int, int]:
+    """From the first command that is no registration to the last event, ns."""
+    if not len(tape):
+        return 0, 0
+    setup = np.array([name in SETUP for name in tape.commands], np.bool_)[tape.command]
+    work = np.flatnonzero(~setup)
+    rows = work if len(work) else np.arange(len(tape))
+    return int(tape.time[rows].min()), int((tape.time[rows] + tape.dur[rows]).max())
+
+
+def lane_stats(tape: Tape) -> list[LaneStats]:
+    """The figures of every lane, from top to bottom."""
+    begin, end = window(tape)
+    arrows = tape.arrows
+    size = np.maximum(arrows.bytes, 0)
+    lanes = len(tape.lanes)
+    into = np.bincount(arrows.target, size, minlength=lanes)
+    out = np.bincount(arrows.source, size, minlength=lanes)
+    counts = np.bincount(tape.lane, minlength=lanes)
+    setup = np.array([name in SETUP for name in tape.commands], np.bool_)[tape.command]
+    worker = np.array([lane.kind == "worker" for lane in tape.lanes], np.bool_)
+    working = np.bincount(tape.lane[~setup], minlength=lanes) * worker
+    total = max(1, int(working.sum()))
+    failed = np.bincount(tape.lane[tape.failed], minlength=lanes)
+    most_start = _earliest_start(tape)
+    found = []
+    for i, lane in enumerate(tape.lanes):
+        mine = np.flatnonzero((tape.lane == i) & ~setup)
+        known = mine[tape.dur[mine] > 0]
+        spans = [(tape.time[known], tape.time[known] + tape.dur[known])]
+        busy = covered(*spans[0])
+        late = mine[most_start[mine] >= 0]
+        spans.append((most_start[late], tape.time[late]))
+        most = covered(np.concatenate([a for a, _ in spans]), np.concatenate([b for _, b in spans]))
+        found.append(
+            LaneStats(
+                lane.name, lane.kind, int(counts[i]), int(into[i]), int(out[i]), busy, max(busy, most), end - begin,
+                int(failed[i]), float(working[i] / total),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _earliest_start(tape: Tape) -> Ints:
+    """For the answer of a batch that was logged late: the event before it in the same command, when it cannot have
+    begun earlier; -1 for all others."""
+    found = np.full(len(tape), -1, np.int64)
+    answers = np.flatnonzero(tape.reply_first & tape.is_event("WORKER_RECV") & (tape.of >= 0))
+    if not len(answers):
+        return found
+    known = np.flatnonzero(tape.of >= 0)
+    by = known[np.lexsort((known, tape.of[known]))]
+    place = np.full(len(tape), -1, np.int64)
+    place[by] = np.arange(len(by))
+    before = by[np.maximum(place[answers] - 1, 0)]
+    same = (place[answers] > 0) & (tape.of[before] == tape.of[answers])
+    start = np.where(same, tape.time[before], tape.time[tape.of[answers]])
+    found[answers] = np.minimum(start, tape.time[answers])
+    return found
+
+
+def covered(start: Ints, end: Ints) -> int:
+    """ns that a set of spans covers, counted once where they overlap."""
+    if not len(start):
+        return 0
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], np.maximum.accumulate(end[order])
+    gaps = np.maximum(start[1:] - end[:-1], 0)
+    return int(end[-1] - start[0] - gaps.sum())
+
+
+def pair_stats(tape: Tape) -> list[PairStats]:
+    """Messages and bytes per pair of lanes, from top to bottom."""
+    arrows = tape.arrows
+    key = arrows.source * len(tape.lanes) + arrows.target
+    unique, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
+    total = np.bincount(inverse, np.maximum(arrows.bytes, 0), minlength=len(unique))
+    unknown = np.bincount(inverse, arrows.bytes < 0, minlength=len(unique))
+    names = [lane.name for lane in tape.lanes]
+    return [
+        PairStats(names[k // len(names)], names[k % len(names)], int(count[i]), int(total[i]), int(unknown[i]))
+        for i, k in enumerate(unique.tolist())
+    ]
+
+
+def balance(tape: Tape) -> Balance | None:
+    """How even the work was; None without workers or work."""
+    workers = [stats for stats in lane_stats(tape) if stats.kind == "worker"]
+    if not workers or not any(stats.share for stats in workers):
+        return None
+    top = max(workers, key=lambda stats: stats.share)
+    idle = tuple(stats.name for stats in workers if stats.share == 0)
+    n = len(workers)
+    even = 1.0 if n == 1 else 1.0 - (top.share - 1 / n) / (1 - 1 / n)
+    words = f"{top.name} does {top.share:.0%} of {n} workers' events" if n > 1 else f"{top.name} is the only worker"
+    if idle:
+        words += f"; {len(idle)} of them did nothing"
+    return Balance(top.name, top.share, idle, even, words)
+
+
+def waits(tape: Tape, most: int = 10) -> list[Wait]:
+    """The commands whose answers took longest, and what was going on meanwhile as far as the tape tells."""
+    asks = np.flatnonzero(tape.is_event("RECV") & (tape.dur > 0))
+    asks = asks[[tape.lanes[i].kind == "client" for i in tape.lane[asks].tolist()]] if len(asks) else asks
+    chosen = asks[np.argsort(-tape.dur[asks], kind="stable")][:most]
+    return [
+        Wait(
+            int(tape.seq[row]), tape.ops[int(tape.op[row])], tape.lanes[int(tape.lane[row])].name,
+            int(tape.time[row]), int(tape.dur[row]), _reason(tape, row),
+        )
+        for row in chosen.tolist()
+    ]  # fmt: skip
+
+
+def _reason(tape: Tape, row: int) -> str:
+    if tape.failed[tape.pair[row]]:
+        return "the answer says that it failed"
+    inside = np.flatnonzero(tape.of == row)
+    inside = inside[inside != row]
+    commands = {tape.commands[int(tape.command[i])] for i in inside.tolist()}
+    workers = [tape.lanes[i].name for i in tape.lane[inside].tolist() if tape.lanes[i].kind == "worker"]
+    if "GatherShards" in commands:
+        return "shards gathered (GT does not log what moves)"
+    if workers:
+        different = len(set(workers))
+        return f"waits for {workers[-1]}" + (f", the last of {different} workers" if different > 1 else "")
+    if (tape.of[row + 1 : int(tape.pair[row])] != row).any():
+        return "other clients' commands were open meanwhile: whose work it was is not logged"
+    return "nothing logged meanwhile: a sharded operation or a move between workers"
+
+
+def patterns(tape: Tape) -> list[Pattern]:
+    """Collective operations that the tape shows, in the order of time; see `Pattern.name` for the kinds."""
+    found = _gathers(tape) if tape.engine == "gt" else []
+    found += _transfers(tape)
+    return sorted(found, key=lambda pattern: pattern.start)
+
+
+def _gathers(tape: Tape) -> list[Pattern]:
+    """GT: GatherShards among the commands that the dispatcher injects, or an answer without any logged work."""
+    inject = tape.is_event("MODIFIER_INJECT") & (tape.of >= 0)
+    members: dict[int, list[int]] = defaultdict(list)
+    for row in np.flatnonzero(inject).tolist():
+        members[int(tape.of[row])].append(row)
+    workers = np.zeros(len(tape), np.bool_)
+    touched = np.flatnonzero(tape.is_event("WORKER_SEND", "WORKER_RECV") & (tape.of >= 0))
+    workers[tape.of[touched]] = True
+    computing = ("BinaryOp", "UnaryOp", "GetData", "ReshapeOp", "SliceOp", "ConcatOp")
+    found = []
+    for row, rows in members.items():
+        names = [tape.commands[int(tape.command[i])] for i in rows]
+        op = tape.ops[int(tape.op[row])]
+        if "GatherShards" in names:
+            reduces = op in REDUCING
+            what = "all-reduce" if reduces else "all-gather"
+            how = f"{names.count('GatherShards')} GatherShards, then {op}" + (
+                " on the gathered shards" if reduces else ""
+            )
+            words = f"{how}; what moved between the workers is not logged"
+        elif (
+            not workers[row] and tape.dur[row] > 0 and not tape.failed[row] and not tape.failed[tape.pair[row]]
+            and tape.commands[int(tape.command[row])] in computing
+        ):  # fmt: skip
+            what, words = "unlogged", "an answer without any logged work: sharded, gathered or moved between workers"
+        else:
+            continue
+        found.append(Pattern(what, int(tape.seq[row]), op, int(tape.time[row]), int(tape.dur[row]), words))
+    return found
+
+
+def _transfers(tape: Tape) -> list[Pattern]:
+    """Messages straight from worker to worker: into one (reduce), out of one (broadcast), or from each to each."""
+    arrows = tape.arrows
+    kinds = np.array([lane.kind == "worker" for lane in tape.lanes], np.bool_)
+    rows = np.flatnonzero(kinds[arrows.source] & kinds[arrows.target] & (arrows.source != arrows.target))
+    n = int(kinds.sum())
+    if not len(rows) or n < 2:
+        return []
+    groups: dict[str, list[int]] = defaultdict(list)
+    for row in rows.tolist():
+        event = int(arrows.event[row])
+        groups[tape.ops[int(tape.op[event])] if event >= 0 else ""].append(row)
+    found: list[Pattern] = []
+    for op, mine in groups.items():
+        at = np.array(mine)
+        sources, targets = set(arrows.source[at].tolist()), set(arrows.target[at].tolist())
+        pairs = set(zip(arrows.source[at].tolist(), arrows.target[at].tolist(), strict=True))
+        event = int(arrows.event[at[0]])
+        seq = int(tape.seq[event]) if event >= 0 else 0
+        start, end = int(arrows.start[at].min()), int(arrows.end[at].max())
+        moved = f"{len(at)} transfers, {int(np.maximum(arrows.bytes[at], 0).sum()):,} bytes"
+        if len(pairs) == n * (n - 1):
+            found.append(Pattern("all-gather", seq, op, start, end - start, f"from each worker to each: {moved}"))
+        elif len(targets) == 1 and len(sources) == n - 1:
+            name = tape.lanes[next(iter(targets))].name
+            found.append(Pattern("reduce", seq, op, start, end - start, f"from all workers into {name}: {moved}"))
+        elif len(sources) == 1 and len(targets) == n - 1:
+            name = tape.lanes[next(iter(sources))].name
+            found.append(Pattern("broadcast", seq, op, start, end - start, f"from {name} to all workers: {moved}"))
+    return _joined(sorted(found, key=lambda pattern: pattern.start))
+
+
+def _joined(found: list[Pattern]) -> list[Pattern]:
+    """A reduce whose result is then broadcast is an all-reduce."""
+    done: list[Pattern] = []
+    for pattern in found:
+        last = done[-1] if done else None
+        if pattern.name == "broadcast" and last is not None and last.name == "reduce":
+            end = pattern.start + pattern.dur
+            words = f"{last.words}; then {pattern.words}"
+            done[-1] = Pattern("all-reduce", last.seq, last.op, last.start, end - last.start, words)
+        else:
+            done.append(pattern)
+    return done
+
+
+def signal_commands(tape: Tape) -> Ints:
+    """The events that only carry a signal."""
+    return np.flatnonzero(np.array([name in SIGNAL_COMMANDS for name in tape.commands], np.bool_)[tape.command])
