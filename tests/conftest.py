@@ -72,7 +72,9 @@ def tape_line() -> TapeLine:
 
 @pytest.fixture
 def capture_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder that is this test's per-user folder."""
+    """An empty folder that is this test's per-user folder; what the machine's user has set is of no account."""
+    for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "DEBUG", "PEEPHOLE", "PEEPHOLE_CAPTURE", "PEEPHOLE_ONLY"):
+        monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "captures"
     folder.mkdir()
     monkeypatch.setenv("PEEPHOLE_DIR", str(folder))

@@ -42,7 +42,9 @@ def run(args: argparse.Namespace) -> int:
     print()
     info.run(_parsed(info, [str(out)]))
     print()
-    show.run(_parsed(show, [str(out), "-t", "10"]))
+    show.run(_parsed(show, [str(out), "-t", "5"]))
+    print(f"\nThe kernels that ran on {device}:")
+    show.run(_parsed(show, [str(out), "-s", device, "-t", "10"]))
     print(f"\npeephole show {out}     every event\npeephole serve {out}    the same in the browser")
     return 0
 

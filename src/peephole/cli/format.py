@@ -148,7 +148,7 @@ class Printer:
             max([cells(column.title), *(cells(row[i]) for row in body)], default=0) for i, column in enumerate(columns)
         ]
         excess = sum(widths) + 2 * (len(columns) - 1) - self.width
-        for i, column in enumerate(columns):
+        for i, column in reversed(list(enumerate(columns))):
             if column.flexible and excess > 0:
                 cut = min(excess, max(widths[i] - 8, 0))
                 widths[i] -= cut

@@ -110,24 +110,22 @@ class Details:
                 self._printer.line(("  src: " + ", ".join(f"[{node}]" for node in src), "dim"))
 
     def _rewrites(self, step: Step) -> None:
-        from peephole.query.rewrites import graph_at
+        from peephole.query.rewrites import match_diffs
 
-        for match in range(1, step.matches + 1):
-            graph = graph_at(self._capture, step.id, match)
-            rule = graph.rule
+        for match, diff in match_diffs(self._capture, step.id):
             if self._printer.json:
-                lines = [kind + text for kind, text in graph.diff]
-                facts = {"kind": "match", "step": step.id, "match": match, "file": rule.file, "line": rule.line}
-                self._printer.record({**facts, "source": rule.source, "dur_ns": rule.dur_ns, "diff": lines})
+                facts = {"kind": "match", "step": step.id, "match": match.ordinal, "file": match.file}
+                dur = None if match.dur < 0 else match.dur
+                lines = [kind + text for kind, text in diff]
+                self._printer.record(
+                    {**facts, "line": match.line, "source": match.source, "dur_ns": dur, "diff": lines}
+                )
                 continue
-            self._printer.line((f"match {match}  {rule.file}:{rule.line}", "dim"))
-            if rule.source:
-                self._printer.block(rule.source, "dim")
-            for kind, text in graph.diff:
+            self._printer.line((f"match {match.ordinal}  {match.file or 'unknown rule'}:{match.line}", "dim"))
+            if match.source:
+                self._printer.block(match.source, "dim")
+            for kind, text in diff:
                 self._printer.block(kind + text, {"-": "red", "+": "green"}.get(kind, ""))
-            if graph.error:
-                self._printer.block(graph.error, "red")
-                return
 
     def _artifacts(self, context: int, kind: str) -> None:
         for artifact in artifacts(self._capture, context, kind):

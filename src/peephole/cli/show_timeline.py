@@ -13,11 +13,16 @@ from peephole.model.tables import NONE
 from peephole.query.events import Event, events
 from peephole.query.info import span
 from peephole.query.names import ALL, Track, find_tracks, missing, plain, tracks
+from peephole.query.rates import rates
 from peephole.query.top import top
 from peephole.store.capture import Capture
 
 _LONG = 10_000_000
 """ns from which a duration is worth a colour."""
+
+
+_RATES = {"flops": ("FLOPS", ""), "bytes_per_s": ("B/s", "mem"), "lds_bytes_per_s": ("B/s", "lds")}
+"""Unit and kind of the rates in a slice's args."""
 
 
 def show(capture: Capture, request: Request, printer: Printer) -> int:
@@ -63,6 +68,7 @@ def _top(capture: Capture, request: Request, chosen: Collection[int] | None, pri
     limit = None if request.top is None or request.top < 0 else request.top
     result = top(capture, limit, chosen, request.interval)
     rows = [row for row in result.rows if not request.items or plain(row.name) in request.items]
+    speeds = rates(capture, rows, chosen, request.interval)
     if printer.json:
         for row in rows:
             printer.record(
@@ -76,6 +82,7 @@ def _top(capture: Capture, request: Request, chosen: Collection[int] | None, pri
                     "min_ns": row.shortest,
                     "max_ns": row.longest,
                     "context": None if row.context == NONE else row.context,
+                    **{key: round(value) for key, value in speeds.get((row.track, row.name), {}).items()},
                 }
             )
         if result.other_names and not request.items:
@@ -91,6 +98,7 @@ def _top(capture: Capture, request: Request, chosen: Collection[int] | None, pri
         Column("share", right=True),
         Column("mean", right=True),
         Column("longest", right=True),
+        *((Column("speed", style="dim", flexible=True),) if speeds else ()),
     )
     table = [
         (
@@ -101,13 +109,15 @@ def _top(capture: Capture, request: Request, chosen: Collection[int] | None, pri
             f"{row.share:.2%}",
             duration(row.mean),
             duration(row.longest),
+            *((describe_args(speeds.get((row.track, row.name), {})),) if speeds else ()),
         )
         for row in rows
     ]
     if result.other_names and not request.items:
         part = f"{result.other_total / result.total if result.total else 0:.2%}"
         name = f"{count(result.other_names)} others"
-        table.append(("", name, duration(result.other_total), count(result.other_count), part, "", ""))
+        blank = ("",) * (len(columns) - 5)
+        table.append(("", name, duration(result.other_total), count(result.other_count), part, *blank))
     printer.table(columns, table)
 
 
@@ -186,13 +196,13 @@ def describe_args(facts: dict[str, Any]) -> str:
     for key, value in facts.items():
         if isinstance(value, bool) or value is None or isinstance(value, (dict, list)):
             continue
-        if not isinstance(value, (int, float)):
+        if key == "location":
+            parts.append(str(value).replace("\\", "/").rpartition("/")[2])
+        elif not isinstance(value, (int, float)):
             parts.append(f"{key} {value}")
-        elif key.lower().endswith("flops"):
-            parts.append(rate(value, "FLOPS"))
-        elif "b/s" in key.lower() or "bytes_per" in key.lower():
-            parts.append(f"{rate(value, 'B/s')} {key.replace('B/s', '').strip()}".strip())
-        elif key.lower() in ("bytes", "size", "b"):
+        elif key in _RATES:
+            parts += [f"{rate(value, _RATES[key][0])} {_RATES[key][1]}".rstrip()] if value else []
+        elif key == "bytes":
             parts.append(size(value))
         else:
             parts.append(f"{key}={value}")

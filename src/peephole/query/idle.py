@@ -1,0 +1,110 @@
+"""Who waited: the gaps of each track, with what ran before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from peephole.query.names import Track, plain, tracks
+from peephole.store.capture import Capture
+
+DEVICES: Final = ("device", "worker")
+"""Kinds of tracks whose gaps matter when nobody names a track."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A stretch in which a track did nothing."""
+
+    track: Track
+    start: int
+    dur: int
+    before: str
+    """Name of what ended last before it."""
+    after: str
+    """Name of what ended it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """How a track spent its time between its first and its last slice, or in the interval."""
+
+    track: Track
+    busy: int
+    idle: int
+    gaps: int
+
+    @property
+    def share(self) -> float:
+        """Busy part, 0 … 1."""
+        whole = self.busy + self.idle
+        return self.busy / whole if whole else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """The longest gaps of all tracks, longest first, and the sums of each track."""
+
+    gaps: tuple[Gap, ...]
+    tracks: tuple[Busy, ...]
+
+
+def idle(
+    capture: Capture,
+    chosen: Collection[int] | None = None,
+    interval: tuple[int, int] | None = None,
+    limit: int = 20,
+) -> Idle:
+    """The gaps of the chosen tracks; without a choice of the devices, or of every track where there are none."""
+    known = [track for track in tracks(capture) if track.slices]
+    if chosen is None:
+        known = [track for track in known if track.kind in DEVICES] or known
+    else:
+        known = [track for track in known if track.id in chosen]
+    gaps: list[Gap] = []
+    sums: list[Busy] = []
+    for track in known:
+        found, busy = _of_track(capture, track, interval, limit)
+        gaps += found
+        sums.append(busy)
+    gaps.sort(key=lambda gap: (-gap.dur, gap.start))
+    return Idle(tuple(gaps[:limit]), tuple(sums))
+
+
+def _of_track(capture: Capture, track: Track, interval: tuple[int, int] | None, limit: int) -> tuple[list[Gap], Busy]:
+    lanes = capture.lanes()
+    own = lanes.of_track(track.id)
+    # the lanes of a track lie next to each other
+    first = int(lanes.first[own.start])
+    last = int(lanes.first[own.stop - 1] + lanes.count[own.stop - 1])
+    frame = capture.read("slices", ["start", "dur", "name"], slice(first, last))
+    order = np.argsort(frame["start"], kind="stable")
+    start = frame["start"][order]
+    end = start + frame["dur"][order]
+    reach = np.maximum.accumulate(end)
+    low, high = (int(start[0]), int(reach[-1])) if interval is None else interval
+    begins, ends = np.maximum(reach[:-1], low), np.minimum(start[1:], high)
+    lengths = ends - begins
+    where = np.flatnonzero(lengths > 0)
+    whole = max(min(high, int(reach[-1])) - max(low, int(start[0])), 0)
+    waited = int(lengths[where].sum())
+    if len(where) > limit:
+        longest = np.argpartition(lengths[where], len(where) - limit)[len(where) - limit :]
+        where = where[longest]
+    names = frame.texts("name")
+    # whose end it is that the gap begins with: the last slice that raised the mark
+    raised = np.maximum.accumulate(np.where(end >= reach, np.arange(len(end)), 0))
+    gaps = [
+        Gap(
+            track,
+            int(begins[i]),
+            int(lengths[i]),
+            plain(names[int(order[raised[i]])]),
+            plain(names[int(order[i + 1])]),
+        )
+        for i in where.tolist()
+    ]
+    return gaps, Busy(track, whole - waited, waited, int((lengths > 0).sum()))
