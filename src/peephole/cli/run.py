@@ -44,8 +44,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """The program's exit code; dies by the signal that the program died by."""
-    name, command = command_of(args.module, args.program)
-    capture = place.begin_capture(args.output, name, command)
+    words, command = command_of(args.module, args.program)
+    capture = place.begin_capture(args.output, words[0], words)
     environment = {**os.environ, "PEEPHOLE": "1", "PEEPHOLE_CAPTURE": capture}
     environment.pop("PEEPHOLE_ONLY", None)
     if args.profile_only or args.rewrites_only:
@@ -65,22 +65,22 @@ def run(args: argparse.Namespace) -> int:
     return ended
 
 
-def command_of(module: list[str] | None, program: list[str]) -> tuple[str, list[str]]:
-    """What the program is called, and the command that runs it."""
+def command_of(module: list[str] | None, program: list[str]) -> tuple[list[str], list[str]]:
+    """The program as the user wrote it, and the command that runs it."""
     if module is not None:
         words = [*module, *program]
         if not words:
             raise PeepholeError("-m needs the name of a module: `peephole run -m pytest`.")
-        return words[0], [_python(), "-m", *words]
+        return words, [_python(), "-m", *words]
     if program[:1] == ["--"]:
         if not program[1:]:
             raise PeepholeError("There is no command behind --; write for example `peephole run -- torchrun train.py`.")
-        return program[1], program[1:]
+        return program[1:], program[1:]
     if not program:
         raise PeepholeError("There is nothing to run; write for example `peephole run train.py`.")
     if not Path(program[0]).exists():
         raise PeepholeError(f"There is no script {program[0]}; for a command write `peephole run -- {program[0]}`.")
-    return program[0], [_python(), *program]
+    return program, [_python(), *program]
 
 
 def _python() -> str:

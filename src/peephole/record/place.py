@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
+from typing import Final
 
 from peephole.errors import PeepholeError
-from peephole.model.folder import SUFFIX, captures_folder, safe_name
 from peephole.record import process
+
+SUFFIX: Final = ".peep"
 
 
 def begin_capture(name: str | os.PathLike[str] | None, program: str, argv: list[str]) -> str:
@@ -50,6 +52,8 @@ def program_name() -> str:
 
 
 def _begin_default(program: str, argv: list[str]) -> str:
+    from peephole.model.folder import captures_folder, safe_name
+
     folder = os.path.abspath(captures_folder())
     stem = os.path.basename(program)
     stem = safe_name(stem.removesuffix(".py")) + time.strftime("-%Y%m%d-%H%M%S")

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import sys
-from datetime import UTC, datetime
 from time import perf_counter_ns, time_ns
 from typing import Any
 
@@ -15,6 +14,8 @@ from peephole.model.tables import FORMAT_VERSION
 
 def start_capture(folder: str, program: str, argv: list[str]) -> None:
     """Makes the capture's folder and the manifest that it has until it is sealed. OSError when it cannot."""
+    from datetime import UTC, datetime
+
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     os.mkdir(folder)
     os.mkdir(os.path.join(folder, "journal"))
