@@ -4,8 +4,8 @@ import { drawMarks } from "./marks.ts";
 import type { Bounds, Camera, Marks, Picture, Renderer } from "./renderer.ts";
 import type { Theme } from "./theme.ts";
 
-/** A drawing that took longer than this is kept as a bitmap while the view moves. */
-const SLOW = 9;
+/** Up to this many boxes and edges in view, each frame is drawn anew; above, a bitmap moves with the view. */
+const LIGHT = 700;
 /** Width and height of a kept bitmap against the view: room to pan in. */
 const MARGIN = 1.4;
 const GRID = 24;
@@ -26,7 +26,6 @@ export class CanvasRenderer implements Renderer {
   private width = 1;
   private height = 1;
   private ratio = 1;
-  private took = 0;
   private kept: Kept | null = null;
   private overview: Kept | null = null;
   private dots: CanvasPattern | null = null;
@@ -52,34 +51,31 @@ export class CanvasRenderer implements Renderer {
 
   setPicture(picture: Picture): void {
     this.picture = picture;
-    this.took = 0;
     this.forget();
   }
 
   draw(camera: Camera, marks: Marks): boolean {
     const { picture, theme } = this;
     if (picture === null || theme === null) return false;
-    if (this.took > SLOW && this.kept !== null) {
-      this.background(camera);
-      const exact = this.blit(camera);
-      this.marks(camera, marks);
-      return !exact;
+    const heavy = inView(picture, seen(camera, this.width, this.height), LIGHT) >= LIGHT;
+    if (heavy && this.kept === null) {
+      this.refine(camera, marks);
+      return false;
     }
-    this.refine(camera, marks);
-    return false;
+    this.background(camera);
+    let exact = true;
+    if (heavy) exact = this.blit(camera);
+    else this.paint(this.ctx, camera, this.width, this.height, this.ratio);
+    this.marks(camera, marks);
+    return !exact;
   }
 
   refine(camera: Camera, marks: Marks): void {
-    const { picture, theme, ctx } = this;
-    if (picture === null || theme === null) return;
-    const began = performance.now();
+    if (this.picture === null || this.theme === null) return;
     this.background(camera);
-    if (this.took > SLOW) {
-      this.overview ??= this.drawOverview();
-      this.kept = this.keep(camera);
-      this.blit(camera);
-    } else this.paint(ctx, camera, this.width, this.height, this.ratio);
-    this.took = Math.max(performance.now() - began, this.took > SLOW ? SLOW + 1 : 0);
+    this.kept = this.keep(camera);
+    this.overview ??= this.drawOverview();
+    this.blit(camera);
     this.marks(camera, marks);
   }
 
@@ -175,11 +171,35 @@ export class CanvasRenderer implements Renderer {
     const height = kept.height * scale;
     const left = this.width / 2 + (kept.camera.x - camera.x) * camera.zoom - width / 2;
     const top = this.height / 2 + (kept.camera.y - camera.y) * camera.zoom - height / 2;
-    ctx.setTransform(1, 0, 0, 1, 0, 0);
+    // only the part that is in view: scaling the rest up and throwing it away took 100 ms
+    const x0 = Math.max(0, -left / scale);
+    const y0 = Math.max(0, -top / scale);
+    const w = Math.min(kept.width, (this.width - left) / scale) - x0;
+    const h = Math.min(kept.height, (this.height - top) / scale) - y0;
+    const bounds = { left, top, right: left + width, bottom: top + height };
+    if (w <= 0 || h <= 0) return bounds;
+    const own = kept.canvas.width / kept.width;
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     ctx.imageSmoothingEnabled = scale !== 1;
-    ctx.drawImage(kept.canvas, left * ratio, top * ratio, width * ratio, height * ratio);
-    return { left, top, right: left + width, bottom: top + height };
+    ctx.drawImage(kept.canvas, x0 * own, y0 * own, w * own, h * own, left + x0 * scale, top + y0 * scale, w * scale, h * scale);
+    return bounds;
   }
+}
+
+/** How many boxes and edges touch the view; counting stops at `most`. */
+function inView(picture: Picture, view: Bounds, most: number): number {
+  const { scene, placement, edgeBounds } = picture;
+  let count = 0;
+  for (let box = 0; box < scene.count && count < most; box++) {
+    const x = placement.x[box]!;
+    const y = placement.y[box]!;
+    if (x > view.left && x < view.right && y > view.top && y < view.bottom) count++;
+  }
+  for (let e = 0; e < scene.from.length && count < most; e++) {
+    if (edgeBounds[4 * e]! > view.right || edgeBounds[4 * e + 2]! < view.left) continue;
+    if (edgeBounds[4 * e + 1]! < view.bottom && edgeBounds[4 * e + 3]! > view.top) count++;
+  }
+  return count;
 }
 
 /** The part of the graph that a view shows. */

@@ -15,20 +15,26 @@ export interface Effort {
   transpose: boolean;
 }
 
-/** An order with few crossings: depth first from the sinks, then sweeps, of which the best result is kept. */
+/** An order with few crossings: depth first from either side, then sweeps, of which the best result is kept. */
 export function order(graph: Layers, effort: Effort): Order {
-  const current = depthFirst(graph);
+  const first = improve(graph, depthFirst(graph, true), effort);
+  if (!effort.transpose || first.crossings === 0) return first.order;
+  const second = improve(graph, depthFirst(graph, false), effort);
+  return second.crossings < first.crossings ? second.order : first.order;
+}
+
+function improve(graph: Layers, current: Order, effort: Effort): { order: Order; crossings: number } {
   if (effort.transpose) transpose(graph, current, 4);
   let best = current.item.slice();
   let least = crossings(graph, current);
   let idle = 0;
-  for (let sweep = 0; sweep < effort.sweeps && least > 0 && idle < 6; sweep++) {
+  for (let sweep = 0; sweep < effort.sweeps && least > 0 && idle < 8; sweep++) {
     const down = sweep % 2 === 0;
     for (let i = 0; i < graph.rows; i++) {
       const row = down ? i : graph.rows - 1 - i;
-      sortRow(current, row, down ? graph.up : graph.down, sweep % 4 >= 2 && effort.transpose);
+      sortRow(current, row, down ? graph.up : graph.down, sweep % 4 >= 2 && effort.transpose, sweep % 8 >= 4);
     }
-    if (effort.transpose) transpose(graph, current, 6);
+    if (effort.transpose) transpose(graph, current, 10);
     const count = crossings(graph, current);
     if (count < least) {
       idle = count < least * 0.995 ? 0 : idle + 1;
@@ -38,7 +44,7 @@ export function order(graph: Layers, effort: Effort): Order {
   }
   current.item.set(best);
   number(current);
-  return current;
+  return { order: current, crossings: least };
 }
 
 /** Crossings between all neighbouring rows. */
@@ -48,8 +54,9 @@ export function crossings(graph: Layers, ordered: Order): number {
   return sum;
 }
 
-/** Rows filled in the order in which a walk from the sinks over the sources reaches things. */
-function depthFirst(graph: Layers): Order {
+/** Rows filled in the order in which a walk from the sinks upwards, or from the sources downwards, reaches things. */
+function depthFirst(graph: Layers, upwards: boolean): Order {
+  const near = upwards ? graph.up : graph.down;
   const start = new Int32Array(graph.rows + 1);
   for (let v = 0; v < graph.total; v++) start[graph.rank[v]! + 1]!++;
   for (let row = 0; row < graph.rows; row++) start[row + 1]! += start[row]!;
@@ -57,17 +64,18 @@ function depthFirst(graph: Layers): Order {
   const item = new Int32Array(graph.total);
   const seen = new Uint8Array(graph.total);
   const stack: number[] = [];
-  for (const sink of sinks(graph)) {
+  for (const sink of ends(graph, upwards)) {
+    if (seen[sink] === 1) continue;
     seen[sink] = 1;
     stack.push(sink);
     while (stack.length > 0) {
       const top = stack.pop()!;
       item[next[graph.rank[top]!]!++] = top;
-      for (let i = graph.up.start[top + 1]! - 1; i >= graph.up.start[top]!; i--) {
-        const source = graph.up.node[i]!;
-        if (seen[source] === 1) continue;
-        seen[source] = 1;
-        stack.push(source);
+      for (let i = near.start[top + 1]! - 1; i >= near.start[top]!; i--) {
+        const other = near.node[i]!;
+        if (seen[other] === 1) continue;
+        seen[other] = 1;
+        stack.push(other);
       }
     }
   }
@@ -77,11 +85,12 @@ function depthFirst(graph: Layers): Order {
   return ordered;
 }
 
-/** Things without a line downwards, the lowest first: a walk upwards from these reaches everything. */
-function sinks(graph: Layers): number[] {
+/** Where a walk starts: things without a line downwards, the lowest first, or without one upwards, the highest first. */
+function ends(graph: Layers, upwards: boolean): number[] {
+  const { start } = upwards ? graph.down : graph.up;
   const found: number[] = [];
-  for (let v = 0; v < graph.total; v++) if (graph.down.start[v] === graph.down.start[v + 1]) found.push(v);
-  return found.sort((a, b) => graph.rank[b]! - graph.rank[a]!);
+  for (let v = 0; v < graph.total; v++) if (start[v] === start[v + 1]) found.push(v);
+  return found.sort((a, b) => (upwards ? graph.rank[b]! - graph.rank[a]! : graph.rank[a]! - graph.rank[b]!));
 }
 
 function number(ordered: Order): void {
@@ -94,7 +103,7 @@ const SCALE = 64;
 const MANY = 2 ** 21;
 
 /** Sorts one row by the mean (or median) place of each thing's neighbours in the fixed row beside it. */
-function sortRow(ordered: Order, row: number, fixed: Adjacency, median: boolean): void {
+function sortRow(ordered: Order, row: number, fixed: Adjacency, median: boolean, reverse: boolean): void {
   const first = ordered.start[row]!;
   const size = ordered.start[row + 1]! - first;
   if (size < 2) return;
@@ -105,12 +114,14 @@ function sortRow(ordered: Order, row: number, fixed: Adjacency, median: boolean)
     const degree = fixed.start[v + 1]! - fixed.start[v]!;
     // without neighbours there, it stays behind what it stood behind
     if (degree > 0) last = median ? medianOf(ordered, fixed, v) : meanOf(ordered, fixed, v);
-    keys[i] = Math.round(last * SCALE) * MANY + i;
+    // equal ones change their order in some sweeps: that leads out of dead ends
+    keys[i] = Math.round(last * SCALE) * MANY + (reverse ? size - 1 - i : i);
   }
   keys.sort();
   const before = ordered.item.slice(first, first + size);
   for (let i = 0; i < size; i++) {
-    const v = before[keys[i]! % MANY]!;
+    const from = keys[i]! % MANY;
+    const v = before[reverse ? size - 1 - from : from]!;
     ordered.item[first + i] = v;
     ordered.place[v] = i;
   }

@@ -2,8 +2,21 @@ import { GAP, GAP_LINE, GAP_LINES } from "./drawing.ts";
 import type { Layers } from "./layers.ts";
 import type { Order } from "./order.ts";
 
+/** The least distance between the centres of two neighbours in a row, the left one first. */
+export type Spacing = (a: number, b: number) => number;
+
+/** Distances that leave room for the boxes, their tags and the gaps between them. */
+export function spacingOf(graph: Layers, width: Float64Array, right: Float64Array): Spacing {
+  const half = (v: number): number => (v < graph.count ? width[v]! / 2 : 0);
+  return (a, b) => {
+    const lines = (a < graph.count ? 0 : 1) + (b < graph.count ? 0 : 1);
+    const tag = a < graph.count ? right[a]! : 0;
+    return half(a) + tag + half(b) + (lines === 0 ? GAP : lines === 1 ? GAP_LINE : GAP_LINES);
+  };
+}
+
 /** The x of everything: near its neighbours, in order, nothing closer than its width and gap allow. */
-export function place(graph: Layers, ordered: Order, width: Float64Array, right: Float64Array, sweeps: number): Float64Array {
+export function place(graph: Layers, ordered: Order, space: Spacing, sweeps: number): Float64Array {
   const x = new Float64Array(graph.total);
   const blocks = new Blocks(longestRow(ordered));
   for (let row = 0; row < graph.rows; row++) pack(row);
@@ -14,13 +27,6 @@ export function place(graph: Layers, ordered: Order, width: Float64Array, right:
   }
   return x;
 
-  function half(v: number): number {
-    return v < graph.count ? width[v]! / 2 : 0;
-  }
-  function space(a: number, b: number): number {
-    const lines = (a < graph.count ? 0 : 1) + (b < graph.count ? 0 : 1);
-    return half(a) + (a < graph.count ? right[a]! : 0) + half(b) + (lines === 0 ? GAP : lines === 1 ? GAP_LINE : GAP_LINES);
-  }
   function pack(row: number): void {
     const first = ordered.start[row]!;
     const last = ordered.start[row + 1]!;
@@ -66,10 +72,12 @@ export function place(graph: Layers, ordered: Order, width: Float64Array, right:
       x[ordered.item[i]!]! += from;
     }
   }
-  /** Lines should be straight, most of all where both ends are passing places. */
+  /** Lines should be straight, most of all between passing places; so should a chain of boxes. */
   function tie(a: number, b: number): number {
     const lines = (a < graph.count ? 0 : 1) + (b < graph.count ? 0 : 1);
-    return lines === 0 ? 1 : lines === 1 ? 2 : 8;
+    if (lines > 0) return lines === 1 ? 2 : 8;
+    const only = graph.down.start[a + 1]! - graph.down.start[a]! === 1 && graph.up.start[b + 1]! - graph.up.start[b]! === 1;
+    return only ? 4 : 1;
   }
 }
 
