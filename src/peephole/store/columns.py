@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from peephole.model.tables import Column, Table
@@ -70,5 +69,8 @@ def _texts(data: pa.ChunkedArray) -> Texts:
 
 def _codes(indices: pa.Array) -> NDArray[np.int32]:
     if indices.null_count:
+        # not at the top: it costs a fifth of a short command's time, and most columns have no nulls
+        import pyarrow.compute as pc
+
         indices = pc.fill_null(indices, -1)
     return indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)  # type: ignore[no-any-return]
