@@ -1,0 +1,187 @@
+"""Journals of dead processes: whole, cut anywhere, damaged anywhere."""
+
+from __future__ import annotations
+
+import json
+import struct
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.store import journals as j
+
+from peephole.store.capture import Capture, open_capture
+
+FIRST = "p00000/t0000.000000.seg"
+
+
+def body(count: int) -> tuple[bytes, list[tuple[int, int, str, str | None]]]:
+    """Records of all shapes between slices, and the slices' (start, dur, name, args)."""
+    out = j.text("track") + j.text("device") + j.row("tracks", id=0, name=1, kind=2)
+    wanted: list[tuple[int, int, str, str | None]] = []
+    texts = 2
+    names: dict[str, int] = {}
+    for i in range(count):
+        name = f"kernel {'x' * (i % 4 * 20)}{i % 5}"
+        if name not in names:
+            texts += 1
+            names[name] = texts
+            out += j.text(name)
+        facts = {"i": i, "pad": "y" * (i % 70)} if i % 3 == 0 else None
+        if facts is not None:
+            out += j.args(-1, facts)
+        if i % 4 == 1:
+            out += j.row("counters", track=0, time=i, value=i / 2)
+        out += j.slot_slice(i * 10, 7, names[name])
+        wanted.append((i * 10, 7, name, None if facts is None else json.dumps(facts)))
+    return out, wanted
+
+
+def slices(capture: Capture) -> list[tuple[int, int, str | None, str | None]]:
+    frame = capture.read("slices", ["start", "dur", "name", "args"])
+    columns = frame["start"].tolist(), frame["dur"].tolist(), frame.texts("name"), frame.texts("args")
+    return list(zip(*columns, strict=True))
+
+
+def reasons(capture: Capture) -> dict[str, int]:
+    return {p["reason"]: p["count"] for p in capture.manifest.problems}
+
+
+def opened(segments: dict[str, bytes], **process: Any) -> Capture:
+    folder = tempfile.mkdtemp()
+    return open_capture(j.capture_folder(Path(folder) / "t.peep", segments, process))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 12), st.booleans(), st.floats(0, 1))
+def test_any_prefix_holds_a_prefix(count: int, closed: bool, share: float) -> None:
+    data, wanted = body(count)
+    whole = j.segment(data, closed, spare=3)
+    cut = whole[: int(len(whole) * share)]
+    capture = opened({FIRST: cut})
+    got = slices(capture)
+    assert got == wanted[: len(got)]
+    if len(cut) == len(whole):
+        assert got == wanted
+        assert not capture.manifest.problems
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.integers(1, 12), st.booleans(), st.integers(0, 10**9), st.integers(0, 7))
+def test_a_flipped_bit_is_no_crash(count: int, closed: bool, place: int, bit: int) -> None:
+    data, wanted = body(count)
+    whole = bytearray(j.segment(data, closed, spare=3))
+    whole[place % len(whole)] ^= 1 << bit
+    capture = opened({FIRST: bytes(whole)})
+    got = slices(capture)
+    assert len(got) <= len(wanted) + 3
+    if closed and place % len(whole) >= 32:
+        assert capture.manifest.problems, "a closed segment has a checksum"
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.binary(max_size=400), st.booleans())
+def test_garbage_is_no_crash(data: bytes, with_header: bool) -> None:
+    capture = opened({FIRST: j.segment(data[: len(data) // 32 * 32], False) if with_header else data})
+    capture.read("slices")
+    assert with_header or capture.manifest.problems
+
+
+def test_a_missing_segment_is_counted_and_its_texts_are_not_guessed() -> None:
+    one = j.segment(j.text("a") + j.slot_slice(0, 5, 1), True)
+    three = j.segment(j.text("c") + j.slot_slice(20, 5, 1) + j.slot_slice(30, 5, 3), True, number=2)
+    capture = opened({FIRST: one, "p00000/t0000.000002.seg": three})
+    assert [(s, n) for s, _, n, _ in slices(capture)] == [(0, "a"), (20, "a"), (30, "(lost)")]
+    found = reasons(capture)
+    assert found["journal segments that are missing"] == 1
+    assert found["names that were in a lost part of the journal"] == 1
+
+
+def test_unknown_kinds_are_skipped_and_counted() -> None:
+    data = j.record(200, b"?" * 90) + j.text("a") + j.slot_slice(0, 5, 1)
+    capture = opened({FIRST: j.segment(data, True)})
+    assert [n for _, _, n, _ in slices(capture)] == ["a"]
+    assert reasons(capture)["journal records of an unknown kind"] == 1
+
+
+def test_dropped_problems_and_facts_reach_the_manifest() -> None:
+    data = j.record(5, struct.pack("<q", 4) + b"too odd") + j.record(6, b'{"frameworks": {"x": "1"}, "state": "evil"}')
+    capture = opened({FIRST: j.segment(data, True, dropped=9)})
+    assert capture.manifest.dropped == 9
+    assert reasons(capture)["too odd"] == 4
+    assert capture.manifest.frameworks == {"x": "1"}
+    assert capture.manifest.state == "sealed"
+
+
+def test_two_processes_share_tracks_ids_and_clock_safely() -> None:
+    def own(name: str) -> bytes:
+        return (
+            j.text(name)
+            + j.row("tracks", id=0, name=1, kind=1)
+            + j.row("contexts", id=7, name=1)
+            + j.args(7, None)
+            + j.slot_slice(100, 5, 1, correlation=3)
+            + j.row("buffers", id=5, device=1, alloc=100, bytes=8)
+            + j.record(4, struct.pack("<qq", 5, 150))
+            + j.row("uses", buffer=5, slice=3, mode=1)
+        )
+
+    capture = opened({FIRST: j.segment(own("a"), True), "p00001/t0000.000000.seg": j.segment(own("b"), True)})
+    assert list(capture.read("tracks").texts("name")) == ["a", "b"]
+    frame = capture.read("slices")
+    assert frame["track"].tolist() == [0, 1]
+    assert frame["correlation"].tolist() == [3, 3 + (1 << 40)]
+    assert frame["context"].tolist() == capture.read("contexts")["id"].tolist() == [7, 7 + (1 << 40)]
+    assert capture.read("buffers")["free"].tolist() == [150, 150]
+    assert capture.read("uses")["buffer"].tolist() == capture.read("buffers")["id"].tolist()
+
+
+def test_clocks_of_two_machines_are_aligned(tmp_path: Path) -> None:
+    data = j.segment(j.text("a") + j.row("tracks", id=0, name=1, kind=1) + j.slot_slice(100, 5, 1), True)
+    path = j.capture_folder(tmp_path / "t.peep", {FIRST: data, "p00001/t0000.000000.seg": data})
+    for ordinal, boot, own in ((0, "x", 50), (1, "y", 1050)):
+        facts = {"pid": 1, "boot": boot, "clean": True, "clock": {"perf_counter_ns": own, "time_ns": 10_000}}
+        (path / "journal" / f"p0000{ordinal}" / "process.json").write_text(json.dumps(facts))
+    assert open_capture(path).read("slices", ["start"])["start"].tolist() == [100, -900]
+
+
+def test_open_slices_count_until_their_end_is_written() -> None:
+    data = j.text("a") + j.text("b")
+    data += j.args(-1, {"k": 1}) + j.slot_slice(0, 5, 1, flags=1) + j.slot_slice(100, 5, 2, flags=1)
+    data += j.slot_slice(0, 9, 1, flags=1) + j.slot_slice(0, 50, 1)
+    capture = opened({FIRST: j.segment(data, False, spare=2)})
+    got = [(s, d, n, a and json.loads(a)) for s, d, n, a in slices(capture)]
+    assert got == [(0, 50, "a", None), (100, 5, "b", {"open": True})]
+
+
+def test_dangling_rows_go_and_are_counted() -> None:
+    ids = struct.Struct("<2q").pack
+    data = j.text("x") + j.row("nodes", id=1, op=1, src=b"") + j.row("nodes", id=2, op=1, src=ids(1, 1))
+    data += j.row("nodes", id=3, op=1, src=ids(2, 77)) + j.row("nodes", id=4, op=1, src=ids(3, 1))
+    data += j.row("steps", id=1, context=9, ordinal=0, root=2) + j.row("steps", id=2, context=9, ordinal=1, root=4)
+    for ordinal, (before, after) in enumerate([(2, 1), (1, -1), (4, 1), (1, 2)]):
+        data += j.row("matches", step=1, ordinal=ordinal, before=before, after=after)
+    data += j.row("matches", step=8, ordinal=0, before=1, after=2) + j.row("uses", buffer=5, slice=1)
+    data += j.record(4, struct.pack("<qq", 5, 1))
+    capture = opened({FIRST: j.segment(data, True)})
+    assert capture.read("nodes")["id"].tolist() == [1, 2]
+    assert capture.read("matches")["ordinal"].tolist() == [0, 1]
+    assert capture.read("steps")["root"].tolist() == [2, -1]
+    assert capture.read("steps")["matches"].tolist() == [2, 0]
+    assert capture.read("contexts")["id"].tolist() == [9]
+    assert capture.count("uses") == 0
+    found = reasons(capture)
+    assert found["nodes whose sources were lost, removed"] == 2
+    assert found["matches whose nodes or step were lost, removed with those after them"] == 3
+    assert found["frees of buffers that were lost"] == 1
+
+
+def test_the_last_row_of_a_context_and_a_lost_track() -> None:
+    data = j.text("early") + j.text("late") + j.row("contexts", id=1, name=1) + j.row("contexts", id=1, name=2, dur=5)
+    data += j.slot_slice(0, 1, 1, track=4)
+    capture = opened({FIRST: j.segment(data, True)})
+    assert list(capture.read("contexts").texts("name")) == ["late"]
+    assert list(capture.read("tracks").texts("name")) == ["process 0 track 4"]
+    assert reasons(capture) == {"tracks whose name was lost": 1}
