@@ -21,6 +21,8 @@ LONG: Final = 60
 LONGEST_ARG: Final = 80
 _LEAVES: Final = frozenset(("PARAM", "BUFFER", "RANGE", "SPECIAL", "DEFINE_VAR", "SINK", "CALL", "STAGE", "STORE"))
 """These always get a line of their own."""
+_MADE: Final = frozenset(("PARAM", "BUFFER", "RANGE", "SPECIAL", "STACK", "SINK"))
+"""Written as calls: their first source is no object that something is done to."""
 _DTYPED: Final = frozenset(("PARAM", "BUFFER", "RANGE", "CAST", "BITCAST", "SPECIAL"))
 
 
@@ -69,12 +71,13 @@ class Listing:
         elif op in INFIX and len(names) == 2 and arg is None:
             text = f"({names[0]}{INFIX[op]}{names[1]})"
         else:
-            rest = names[1:] if names else []
+            method = bool(names) and op not in _MADE
+            rest = names[1:] if method else names
             if arg is not None:
                 rest.append(arg if len(arg) <= LONGEST_ARG else arg[:LONGEST_ARG] + "…")
             if op in _DTYPED and (arg is None or dtype not in arg):
                 rest.insert(0, dtype.removeprefix("dtypes."))
-            text = f"{names[0]}.{op.lower()}({', '.join(rest)})" if names else f"{op}({', '.join(rest)})"
+            text = f"{names[0]}.{op.lower()}({', '.join(rest)})" if method else f"{op}({', '.join(rest)})"
         return text if tag is None else f"{text}.rtag({tag})"
 
 

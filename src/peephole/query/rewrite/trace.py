@@ -73,6 +73,14 @@ class Trace:
             raise PeepholeError(f"There is no step {step} in this capture.")
         return int(self._step_order[place])
 
+    def context_of_steps(self, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The context of each of these steps; -1 for a step that is not there."""
+        if not len(self._step_ids):
+            return np.full(len(steps), -1, np.int64)
+        place = np.minimum(np.searchsorted(self._step_ids, steps), len(self._step_ids) - 1)
+        found: NDArray[np.int64] = self._steps["context"][self._step_order[place]]
+        return np.where(self._step_ids[place] == steps, found, -1)
+
     def number(self, column: str, row: int) -> int:
         """A number of a step's row."""
         return int(self._steps[column][row])

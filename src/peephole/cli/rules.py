@@ -1,0 +1,73 @@
+"""`peephole rules`: which rewrite rules fired, how often, how long they took."""
+
+from __future__ import annotations
+
+import argparse
+
+from peephole.cli.format import Column, Printer, count, duration
+from peephole.cli.target import add_json, add_target, open_target
+
+HELP = """Lists the rewrite rules that fired: how often, their total and mean time, in how many contexts; the slowest
+first (--sort matches: the most frequent first)."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    add_target(parser)
+    parser.add_argument("--sort", choices=("time", "matches"), default="time", help="what comes first (default: time)")
+    parser.add_argument("-n", type=int, metavar="N", help="at most N rules")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints a line for each rule."""
+    from peephole.cli.show_rewrites import short
+    from peephole.query.compilation import compilations
+    from peephole.query.rules import rules
+
+    capture = open_target(args.capture)
+    found = rules(capture)
+    if args.sort == "matches":
+        found.sort(key=lambda rule: -rule.matches)
+    found = found[: args.n] if args.n is not None and args.n >= 0 else found
+    printer = Printer(args.json)
+    if args.json:
+        names = {context.id: context.name for context in compilations(capture)}
+        for rule in found:
+            printer.record(
+                {
+                    "file": rule.file,
+                    "line": rule.line,
+                    "source": rule.source,
+                    "matches": rule.matches,
+                    "total_ns": rule.total_ns,
+                    "mean_ns": rule.mean_ns,
+                    "contexts": [names.get(number, str(number)) for number in rule.contexts],
+                }
+            )
+        return 0
+    if not found:
+        printer.line(("No rule fired in this capture.", "dim"))
+        return 0
+    printer.table(
+        [
+            Column("matches", right=True),
+            Column("total", right=True, style="yellow"),
+            Column("mean", right=True),
+            Column("contexts", right=True),
+            Column("rule", style="bold"),
+            Column("source", style="dim", flexible=True),
+        ],
+        [
+            (
+                count(rule.matches),
+                duration(rule.total_ns),
+                duration(rule.mean_ns),
+                count(len(rule.contexts)),
+                f"{short(rule.file)}:{rule.line}",
+                rule.source or "",
+            )
+            for rule in found
+        ],
+    )
+    return 0
