@@ -62,7 +62,7 @@ def text_bytes(text: Any) -> bytes:
 def json_text(value: Any) -> str:
     """JSON of any object: what JSON does not know becomes its text, NaN and infinities too."""
     try:
-        return json.dumps(value, default=_text, allow_nan=False, separators=(",", ":"))
+        return _encode(value)
     except (TypeError, ValueError, RecursionError):
         return json.dumps(_plain(value, 0), separators=(",", ":"))
 
@@ -97,6 +97,7 @@ def _content_bytes(content: Any) -> bytes:
     return text_bytes(content) if isinstance(content, str) else bytes(content)
 
 
+_encode: Final = json.JSONEncoder(default=_text, allow_nan=False, separators=(",", ":")).encode
 _SWAP: Final = array("h", [1]).tobytes() != b"\x01\x00"
 FORMATS: Final = {name: (TABLE_KINDS[name], _compile(table)) for name, table in TABLES.items()}
 """The kind and the encoder of every table's records."""

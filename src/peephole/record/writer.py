@@ -33,6 +33,8 @@ _LARGEST_RECORD: Final = 1 << 30
 _RETRY_NS: Final = 200_000_000
 _CONTEXT: Final = struct.Struct("<q")
 _pack_slice: Final = SLICE.pack_into
+_pack_first: Final = struct.Struct(PREFIX.format + f"{INLINE}s").pack_into
+"""A record's first slot but for flags and kind; takes what fits of the payload."""
 
 
 class Writer:
@@ -237,11 +239,8 @@ def blank(buf: mmap.mmap, pos: int) -> None:
 
 
 def _fill(buf: mmap.mmap, pos: int, kind: int, payload: bytes) -> None:
-    length = len(payload)
-    PREFIX.pack_into(buf, pos, length)
-    if length > INLINE:
-        buf[pos + 4 : pos + 4 + INLINE] = payload[:INLINE]
-        buf[pos + SLOT : pos + SLOT + length - INLINE] = payload[INLINE:]
-    else:
-        buf[pos + 4 : pos + 4 + length] = payload
+    if len(payload) > INLINE:
+        buf[pos + SLOT : pos + SLOT + len(payload) - INLINE] = payload[INLINE:]
+    # the kind stays 0 until all the rest is there
+    _pack_first(buf, pos, len(payload), payload)
     buf[pos + SLOT - 1] = kind
