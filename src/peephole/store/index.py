@@ -92,7 +92,8 @@ class Index:
 
 def _read(path: Path) -> pa.Table:
     try:
-        return pq.read_table(path)
+        # not read_table: that loads the whole dataset machinery, half of what a short command takes
+        return pq.ParquetFile(path).read()
     except (pa.ArrowException, OSError) as error:
         raise CaptureError(f"{path} is damaged and cannot be read ({error}).") from None
 
