@@ -156,7 +156,7 @@ function drawRoutes(scene: Scene, x: Float64Array, y: Float64Array, kept: (Float
     const span = Rows.rowOf(y[b]!) - Rows.rowOf(y[a]!);
     const shift = twins[e]! * 12;
     if (span > LONGEST) writer.write(e, []);
-    else if (span < 1) writer.copy(e, around(x[a]! + shift, y[a]!, x[b]! + shift, y[b]!));
+    else if (span < 1) writer.copy(e, aside(scene, rows, a, b, x, y));
     else {
       const way = thread(rows, x[a]!, y[a]!, x[b]!, y[b]!);
       const next = way[0] ?? x[b]!;
@@ -169,8 +169,42 @@ function drawRoutes(scene: Scene, x: Float64Array, y: Float64Array, kept: (Float
   return writer.finish();
 }
 
-/** A curve from the bottom of a box to the top of one that is not below it. */
-function around(x0: number, y0: number, x1: number, y1: number): number[] {
-  const bend = 46 + Math.abs(y1 - y0) / 4;
-  return [x0, y0 + BOX / 2, x0, y0 + BOX / 2 + bend, x1, y1 - BOX / 2 - bend, x1, y1 - BOX / 2];
+/** A curve to a box that is not below: out of the side, up a free column, into the other's side. */
+function aside(scene: Scene, rows: Rows, a: number, b: number, x: Float64Array, y: Float64Array): number[] {
+  const first = Rows.rowOf(y[b]!);
+  const last = Rows.rowOf(y[a]!);
+  const edge = (box: number, side: number): number =>
+    x[box]! + side * (scene.width[box]! / 2) + (side > 0 ? scene.right[box]! : 0);
+  let best = { cost: Infinity, side: 1, column: 0 };
+  for (const side of [1, -1]) {
+    const reach = side > 0 ? Math.max(edge(a, 1), edge(b, 1)) : Math.min(edge(a, -1), edge(b, -1));
+    const column = freeColumn(rows, first, last, reach + side * 16, side);
+    const cost = Math.abs(column - x[a]!) + Math.abs(column - x[b]!);
+    if (cost < best.cost) best = { cost, side, column };
+  }
+  const { side, column } = best;
+  const [x0, x1] = [edge(a, side), edge(b, side)];
+  const turn = Math.min(20, (y[a]! - y[b]!) / 2);
+  return [
+    x0, y[a]!,
+    x0 + (column - x0) * 0.9, y[a]!, column, y[a]! - turn * 0.1, column, y[a]! - turn,
+    column, y[a]! - turn, column, y[b]! + turn, column, y[b]! + turn,
+    column, y[b]! + turn * 0.1, x1 + (column - x1) * 0.9, y[b]!, x1, y[b]!,
+  ]; // prettier-ignore
+}
+
+/** The x nearest to `from`, going to one side, at which no row from first to last is taken. */
+function freeColumn(rows: Rows, first: number, last: number, from: number, side: number): number {
+  let at = from;
+  for (let tries = 0; tries < 200; tries++) {
+    let blocked = false;
+    for (let row = first; row <= last; row++) {
+      if (rows.isFree(row, at - 7, at + 7)) continue;
+      at += side * 12;
+      blocked = true;
+      break;
+    }
+    if (!blocked) return at;
+  }
+  return at;
 }

@@ -1,5 +1,8 @@
 import { BOX, ROW } from "./drawing.ts";
 
+/** Lines keep this far from boxes. */
+const MARGIN = 7;
+
 /** What stands where, row by row: finds room for a box, and a way for a line. */
 export class Rows {
   /** Left and right ends of what is taken, sorted, by row. */
@@ -37,6 +40,20 @@ export class Rows {
     return best;
   }
 
+  /** Where the middle of a line may be: the free stretch of a row that is nearest to x, less a margin. */
+  gap(row: number, x: number): [number, number] {
+    const list = this.taken.get(row);
+    if (list === undefined) return [-Infinity, Infinity];
+    const at = this.nearest(row, x, MARGIN, MARGIN);
+    let left = -Infinity;
+    let right = Infinity;
+    for (let i = 0; i < list.length; i += 2) {
+      if (list[i + 1]! <= at) left = Math.max(left, list[i + 1]! + MARGIN);
+      if (list[i]! >= at) right = Math.min(right, list[i]! - MARGIN);
+    }
+    return [left, right];
+  }
+
   private after(list: readonly number[], left: number): number {
     let low = 0;
     let high = list.length / 2;
@@ -49,17 +66,26 @@ export class Rows {
   }
 }
 
-/** Points of a line from a box down to another, through the gaps of the rows between them. */
+/** Points of a line from a box down to another, through the gaps of the rows between them, with few bends. */
 export function thread(rows: Rows, x0: number, y0: number, x1: number, y1: number): number[] {
-  const way: number[] = [];
-  const first = Rows.rowOf(y0);
-  const last = Rows.rowOf(y1);
-  let at = x0;
-  for (let row = first + 1; row < last; row++) {
-    // straight on for most of the way: a line that leans reads worse than one that bends once
-    const wish = at + (x1 - at) / (last - row + 1);
-    at = rows.nearest(row, wish, 7, 7);
-    way.push(at, row * ROW - BOX / 2 + 4, at, row * ROW + BOX / 2 - 4);
+  const first = Rows.rowOf(y0) + 1;
+  const last = Rows.rowOf(y1) - 1;
+  const at: number[] = [];
+  let wish = x0;
+  let run = rows.gap(first, wish);
+  let begun = first;
+  for (let row = first + 1; row <= last; row++) {
+    const gap = rows.gap(row, Math.max(run[0], Math.min(run[1], wish)));
+    const common: [number, number] = [Math.max(run[0], gap[0]), Math.min(run[1], gap[1])];
+    if (common[0] <= common[1]) {
+      run = common;
+      continue;
+    }
+    wish = Math.max(run[0], Math.min(run[1], wish));
+    for (; begun < row; begun++) at.push(wish);
+    run = rows.gap(row, wish);
   }
-  return way;
+  const end = Math.max(run[0], Math.min(run[1], begun === first && Math.abs(x1 - x0) > 60 ? (x0 + x1) / 2 : x1));
+  for (; begun <= last; begun++) at.push(end);
+  return at.flatMap((x, i) => [x, (first + i) * ROW - BOX / 2 + 4, x, (first + i) * ROW + BOX / 2 - 4]);
 }

@@ -1,6 +1,6 @@
 import "./graph.css";
 import { h } from "../../base/dom.ts";
-import { CanvasRenderer } from "../../draw/canvas.ts";
+import { CanvasRenderer, seen } from "../../draw/canvas.ts";
 import { Minimap } from "../../draw/minimap.ts";
 import { picture as pictureOf, type Camera, type Marks, type Picture } from "../../draw/renderer.ts";
 import { readTheme, type Theme } from "../../draw/theme.ts";
@@ -16,7 +16,7 @@ import { fitted, opening, zoomedAt } from "./camera.ts";
 import { fullText, short, spoken } from "./describe.ts";
 import { find } from "./find.ts";
 import { step, type Direction } from "./keyboard.ts";
-import { Notice } from "./notice.ts";
+import { Notice, Outside } from "./notice.ts";
 import { Overlay, type Tool } from "./overlay.ts";
 import { listen } from "./pointer.ts";
 
@@ -44,6 +44,7 @@ export class GraphView {
   private readonly minimap: Minimap;
   private readonly overlay: Overlay;
   private readonly notice: Notice;
+  private readonly outside: Outside;
   private readonly client = new LayoutClient();
   private readonly stop = new AbortController();
   private readonly watch: ResizeObserver;
@@ -71,6 +72,7 @@ export class GraphView {
     host.append(this.canvas, this.map);
     this.overlay = new Overlay(host);
     this.notice = new Notice(host, { expandChange: () => void this.expandChange(), expandAll: () => void this.expandAll() });
+    this.outside = new Outside(host, () => this.showChange());
     this.renderer = new CanvasRenderer(this.canvas);
     this.minimap = new Minimap(this.map);
     this.theme = readTheme(host);
@@ -135,7 +137,7 @@ export class GraphView {
     this.selected = identity;
     const box = identity === null ? -1 : this.boxOfKey(identity);
     this.marks = { ...this.marks, selected: box };
-    this.overlay.select(box, this.picture, box < 0 ? [] : this.toolsOf(box));
+    this.overlay.select(box, this.picture);
     if (box >= 0 && this.picture) this.overlay.say(spoken(this.picture.scene, box));
     this.redraw();
   }
@@ -161,6 +163,13 @@ export class GraphView {
     }
     this.redraw();
     return found.length;
+  }
+
+  /** Moves the view to what this match changed. */
+  showChange(): void {
+    if (this.picture === null) return;
+    const zoom = Math.max(this.view.zoom, 0.6);
+    this.camera = { ...opening(this.picture, -1, this.width, this.height), zoom };
   }
 
   /** Turns one of the switches; what is selected, or in the middle, stays put. */
@@ -308,6 +317,7 @@ export class GraphView {
     if (zooms[event.key] !== undefined) {
       this.camera = zoomedAt(this.view, zooms[event.key]!, this.width / 2, this.height / 2, this.width, this.height);
     } else if (event.key === "Enter" && this.marks.selected >= 0) this.open(this.marks.selected);
+    else if (event.key === "x" && this.marks.selected >= 0) this.toolsOf(this.marks.selected).find((tool) => tool.title.endsWith("sources"))?.act();
     else if (event.shiftKey && event.key.startsWith("Arrow")) {
       const from = this.marks.selected >= 0 ? this.marks.selected : this.boxOfKey(this.middleKey());
       const box = this.marks.selected < 0 ? from : step(this.picture, from, event.key.slice(5) as Direction);
@@ -329,13 +339,11 @@ export class GraphView {
 
   private choose(box: number): void {
     const key = box < 0 ? null : this.picture!.scene.key[box]!;
-    const plus = box >= 0 && this.picture!.scene.block[box]! >= 0 && this.marks.selected === box;
     this.canvas.focus({ preventScroll: true });
     this.select(key);
     // a block is no node of the graph: the page need not know of it
     this.options.onSelect(key !== null && key >= 0 ? key : null);
     if (key !== null && key < 0) this.select(key);
-    if (plus) this.overlay.hideTip();
   }
 
   private hover(box: number): void {
@@ -355,7 +363,7 @@ export class GraphView {
       const { zoom, x, y } = this.view;
       const top = this.height / 2 + (placement.y[box]! - BOX / 2 - y) * zoom;
       const left = this.width / 2 + (placement.x[box]! - scene.width[box]! / 2 - x) * zoom;
-      this.overlay.showTip(fullText(this.graph!, scene, box), left, top, top + BOX * zoom);
+      this.overlay.showTip(fullText(this.graph!, scene, box), this.toolsOf(box), left, top, top + BOX * zoom);
     }, HOVER_MS);
   }
 
@@ -452,7 +460,22 @@ export class GraphView {
     if (rough) this.refineTimer = window.setTimeout(() => (this.renderer.refine(this.view, this.marks), this.drawRest()), REFINE_MS);
   }
 
+  private changeOutside(): boolean {
+    const { scene, placement } = this.picture!;
+    const view = seen(this.view, this.width, this.height);
+    let changes = 0;
+    for (let box = 0; box < scene.count; box++) {
+      if (scene.state[box] === 0) continue;
+      changes++;
+      const x = placement.x[box]!;
+      const y = placement.y[box]!;
+      if (x > view.left && x < view.right && y > view.top && y < view.bottom) return false;
+    }
+    return changes > 0;
+  }
+
   private drawRest(): void {
+    this.outside.shown = this.changeOutside();
     this.map.hidden = !this.minimap.draw(this.view, this.width, this.height, this.theme, devicePixelRatio);
     this.overlay.place(this.view, this.picture, this.width, this.height);
   }

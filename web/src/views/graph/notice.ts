@@ -33,3 +33,17 @@ export class Notice {
     this.bar.hidden = true;
   }
 }
+
+/** A button that appears when a step changed nothing in view: the view itself never jumps. */
+export class Outside {
+  private readonly button: HTMLElement;
+
+  constructor(host: HTMLElement, act: () => void) {
+    this.button = h("button.btn.graph-outside", { type: "button", hidden: true, onclick: act }, "The change is outside the view · Show it");
+    host.append(this.button);
+  }
+
+  set shown(shown: boolean) {
+    this.button.hidden = !shown;
+  }
+}

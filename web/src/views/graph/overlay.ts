@@ -2,23 +2,22 @@ import { fill, h } from "../../base/dom.ts";
 import { BOX } from "../../layout/drawing.ts";
 import type { Camera, Picture } from "../../draw/renderer.ts";
 
-/** A button beside the selected box. */
+/** Something to do with a box, offered in its tooltip. */
 export interface Tool {
   title: string;
   act(): void;
 }
 
-/** What lies over the canvas as elements: tooltip, the selected box's text to select and copy, its buttons. */
+/** What lies over the canvas as elements: the tooltip with its buttons, the selected box's text to select and copy. */
 export class Overlay {
   private readonly tip = h("div.graph-tip", { hidden: true });
   private readonly text = h("div.graph-text", { hidden: true, "data-selected": "" });
-  private readonly tools = h("div.graph-tools", { hidden: true });
   private readonly live = h("div.graph-live", { "aria-live": "polite" });
   private selected = -1;
   private inside = false;
 
   constructor(private readonly host: HTMLElement) {
-    host.append(this.text, this.tools, this.tip, this.live);
+    host.append(this.text, this.tip, this.live);
     this.tip.addEventListener("pointerenter", () => (this.inside = true));
     this.tip.addEventListener("pointerleave", () => {
       this.inside = false;
@@ -32,9 +31,15 @@ export class Overlay {
   }
 
   /** Shows the full text of a box right under it, or above it where there is no room. */
-  showTip(text: string, left: number, top: number, bottom: number): void {
+  showTip(text: string, tools: readonly Tool[], left: number, top: number, bottom: number): void {
     const [first = "", ...rest] = text.split("\n");
-    fill(this.tip, h("b", first), rest.length > 0 ? `\n${rest.join("\n")}` : "");
+    const act = (tool: Tool): void => {
+      this.tip.hidden = true;
+      this.inside = false;
+      tool.act();
+    };
+    const buttons = tools.map((tool) => h("button.btn", { type: "button", onclick: () => act(tool) }, tool.title));
+    fill(this.tip, h("b", first), rest.length > 0 ? `\n${rest.join("\n")}` : "", tools.length > 0 && h("div.graph-tools", ...buttons));
     this.tip.hidden = false;
     const { clientWidth, clientHeight } = this.host;
     const { offsetWidth, offsetHeight } = this.tip;
@@ -48,14 +53,13 @@ export class Overlay {
   }
 
   /** Makes a box the selected one; -1 for none. */
-  select(box: number, picture: Picture | null, tools: readonly Tool[]): void {
+  select(box: number, picture: Picture | null): void {
     this.selected = box;
-    this.text.hidden = this.tools.hidden = box < 0 || picture === null;
+    this.text.hidden = box < 0 || picture === null;
     if (box < 0 || picture === null) return;
     const { name, arg, type } = picture.scene.labels[box]!;
     fill(this.text, h("b", name), arg, h("i", type));
     this.text.style.width = `${picture.scene.width[box]}px`;
-    fill(this.tools, ...tools.map((tool) => h("button", { type: "button", onclick: tool.act }, tool.title)));
   }
 
   /** Moves with the camera. */
@@ -66,9 +70,7 @@ export class Overlay {
     const left = width / 2 + (placement.x[this.selected]! - w / 2 - camera.x) * camera.zoom;
     const top = height / 2 + (placement.y[this.selected]! - BOX / 2 - camera.y) * camera.zoom;
     this.text.style.transform = `translate(${left}px, ${top}px) scale(${camera.zoom})`;
-    this.tools.style.transform = `translate(${left}px, ${top + BOX * camera.zoom + 6}px)`;
     this.text.hidden = camera.zoom < 0.4;
-    this.tools.hidden = camera.zoom < 0.4;
   }
 
   say(text: string): void {
