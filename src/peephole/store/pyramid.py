@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import struct
+import weakref
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -180,6 +181,8 @@ class Pyramid:
             self._fd = os.open(path, os.O_RDONLY)
         except OSError as error:
             raise CaptureError(f"{path} cannot be read: {error.strerror}.") from None
+        # a capture that nobody closes must not keep the file open for ever
+        self._close = weakref.finalize(self, os.close, self._fd)
         self.slices, self._directory = self._read_directory()
         lanes: dict[tuple[int, int], dict[int, tuple[int, int]]] = {}
         d = self._directory
@@ -241,9 +244,7 @@ class Pyramid:
 
     def close(self) -> None:
         """Lets go of the file."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._close()
 
 
 def _nothing() -> Entries:

@@ -76,7 +76,8 @@ def _seal(folder: Path, progress: Progress | None) -> None:
         manifest = first_manifest(folder)
         build_tables(folder, work, manifest, progress)
         for name in TABLES:
-            _sync(table_path(work, name))
+            if manifest.tables.get(name):  # an empty table is read from the manifest alone
+                _sync(table_path(work, name))
             table_path(work, name).replace(table_path(folder, name))
         shutil.rmtree(folder / INDEX, ignore_errors=True)
         (work / INDEX).rename(folder / INDEX)
