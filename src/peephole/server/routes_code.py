@@ -94,7 +94,18 @@ async def source(request: Request) -> Response:
     return reply(await ask(shelf_of(request), answer))
 
 
+async def origin(request: Request) -> Response:
+    """Where a kernel's operations came from: the user's lines and tensor operations, as far as they were recorded."""
+    number = path_number(request, "context")
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        return {"context": number, "schedule": -1, "scheduleName": "", "operations": [], "stack": []}
+
+    return reply(await ask(shelf_of(request), answer))
+
+
 ROUTES = [
+    Route("/captures/{capture}/contexts/{context}/origin", origin),
     Route("/captures/{capture}/code", list_code),
     Route("/captures/{capture}/artifacts/{row}", one_artifact),
     Route("/captures/{capture}/source", source),

@@ -18,6 +18,16 @@ export function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === "AbortError";
 }
 
+/** The answer of a shared request, or an abort of this one waiter: others may still want the answer. */
+export function abortable<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const stop = (): void => reject(new DOMException("stopped", "AbortError"));
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
+}
+
 /** GET /api/v1/… as JSON. */
 export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
   const response = await ask(path, signal);

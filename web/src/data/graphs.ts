@@ -10,7 +10,7 @@ export class Graphs {
   constructor(private readonly client: CaptureClient) {}
 
   /** The graph after a match; 0 is the graph that went in. */
-  get(step: number, match: number, signal?: AbortSignal): Promise<GraphWire> {
+  get(step: number, match: number): Promise<GraphWire> {
     const key = `${step}/${match}`;
     const known = this.kept.get(key);
     if (known) {
@@ -18,7 +18,7 @@ export class Graphs {
       this.kept.set(key, known);
       return known;
     }
-    const answer = this.client.get<GraphWire>(`steps/${step}/graph?match=${match}`, signal);
+    const answer = this.client.get<GraphWire>(`steps/${step}/graph?match=${match}`);
     this.kept.set(key, answer);
     answer.catch(() => this.kept.delete(key));
     for (const old of [...this.kept.keys()].slice(0, -KEPT)) this.kept.delete(old);

@@ -17,7 +17,8 @@ export class Navigator {
   constructor(private readonly window: Window) {
     this.current = parsePlace(window.location.hash);
     const moved = (): void => {
-      this.flush();
+      // the browser is elsewhere already: what was still to be written belongs to a place that was left
+      this.drop();
       const place = parsePlace(window.location.hash);
       if (formatPlace(place) !== formatPlace(this.current)) this.settle(place);
     };
@@ -71,10 +72,15 @@ export class Navigator {
     this.pending = this.window.setTimeout(() => this.flush(), wait);
   }
 
-  private flush(): void {
-    if (this.pending === null) return;
+  private drop(): boolean {
+    if (this.pending === null) return false;
     this.window.clearTimeout(this.pending);
     this.pending = null;
+    return true;
+  }
+
+  private flush(): void {
+    if (!this.drop()) return;
     this.written = performance.now();
     this.window.history.replaceState(null, "", formatPlace(this.current));
   }

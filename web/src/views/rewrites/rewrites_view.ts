@@ -1,6 +1,7 @@
 /** Rewrites: any pass of any context, the graph after any of its matches. */
 import { h } from "../../base/dom.ts";
 import { count } from "../../base/format.ts";
+import { abortable } from "../../data/client.ts";
 import { Graphs } from "../../data/graphs.ts";
 import { ContextTree } from "../../data/tree.ts";
 import { numberParam, type Params } from "../../state/place.ts";
@@ -44,7 +45,9 @@ class RewritesView implements View {
   private params: Params = {};
   private graph: GraphWire | null = null;
   private busy = false;
+  /** What is drawn, and what is on its way: "step/match". */
   private shown = "";
+  private wanted = "";
   private counts: [number, number, string] = [0, 0, ""];
   private lastMove = 0;
   private cameraTimer = 0;
@@ -202,6 +205,8 @@ class RewritesView implements View {
       this.showSelection();
       return;
     }
+    if (key === this.wanted) return;
+    this.wanted = key;
     this.stage.title(context, facts.name, match, null);
     this.loading.abort();
     this.loading = new AbortController();
@@ -210,10 +215,11 @@ class RewritesView implements View {
     const graph = await waitFor(
       this.stage.body,
       { title: `Replaying ${facts.name}`, note: match > 0 ? `to match ${count(match)} of ${count(facts.matches)}` : `${count(facts.matches)} matches` },
-      (stop) => this.graphs.get(facts.id, match, stop),
+      (stop) => abortable(this.graphs.get(facts.id, match), stop),
       signal,
     );
     if (signal.aborted) return;
+    this.wanted = "";
     if (!graph) {
       this.busy = false;
       return;
@@ -238,8 +244,11 @@ class RewritesView implements View {
     const graph = this.graph!;
     const wanted = numberParam(this.params, "id", -1);
     if (wanted >= 0) {
-      const at = graph.id.indexOf(wanted);
-      this.page.nav.set({ id: null, node: at >= 0 ? graph.identity[at]! : null }, "replace");
+      // what a rule returned may have been rewritten at once: then the node of that op which this match added
+      const op = graph.ops.indexOf(this.params["op"] ?? "");
+      const alike = [...graph.added, ...graph.id.keys()].find((node) => op >= 0 && graph.op[node] === op);
+      const at = graph.id.includes(wanted) ? graph.id.indexOf(wanted) : (alike ?? graph.added[0]);
+      this.page.nav.set({ id: null, op: null, node: at === undefined ? null : graph.identity[at]! }, "replace");
       return;
     }
     const identity = this.params["node"] === undefined ? null : numberParam(this.params, "node", -1);
@@ -262,7 +271,7 @@ class RewritesView implements View {
     this.loading.abort();
     this.busy = false;
     this.graph = null;
-    this.shown = "";
+    this.shown = this.wanted = "";
     this.treePane!.show("context", id);
     this.stage.clear();
     this.matches.clear();
@@ -298,15 +307,17 @@ class RewritesView implements View {
   private toggle(name: Toggle): void {
     const names = new Set(this.params["show"]?.split(",") ?? SHOWN_AT_FIRST);
     if (!names.delete(name)) names.add(name);
-    const text = [...names].filter((value) => value !== "").sort().join(",");
+    const text = [...names].filter((value) => value !== "" && value !== "none").sort().join(",");
     this.page.nav.set({ show: text === SHOWN_AT_FIRST.join(",") ? null : text === "" ? "none" : text }, "replace");
   }
 
   private rememberCamera(camera: Camera): void {
     this.stage.setZoom(camera.zoom);
     window.clearTimeout(this.cameraTimer);
+    const step = this.graph?.step;
     this.cameraTimer = window.setTimeout(() => {
-      if (this.params["step"] === undefined || this.leaving.signal.aborted) return;
+      // the camera of a graph that was left says nothing about the next one
+      if (step === undefined || this.params["step"] !== String(step) || this.leaving.signal.aborted) return;
       this.page.nav.set({ at: `${Math.round(camera.x)},${Math.round(camera.y)},${camera.zoom.toFixed(3)}` }, "replace");
     }, CAMERA_MS);
   }

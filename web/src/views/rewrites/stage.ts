@@ -166,6 +166,8 @@ export class Stage {
         onCounts: (shown, total, hidden) => this.actions.onCounts(shown, total, hidden),
         theme,
       });
+      // for tests and measurements: where the boxes are
+      Object.assign(this.graphHost, { graphView: this.view });
       for (const name of NAMES) if (this.shown.has(name) !== SHOWN_AT_FIRST.includes(name)) this.view.toggle(name);
     }
     this.drawn = graph;

@@ -250,7 +250,7 @@ export class App {
     if (hit.step >= 0) params["step"] = String(hit.step);
     else if (hit.context >= 0) params["context"] = String(hit.context);
     if (hit.match > 0) params["match"] = String(hit.match);
-    if (hit.node >= 0) params["id"] = String(hit.node);
+    if (hit.node >= 0) Object.assign(params, { id: String(hit.node), op: hit.text });
     if ((hit.step >= 0 || hit.context >= 0) && has("rewrites")) this.goTo("rewrites", params);
     else if (has("timeline")) this.goTo("timeline", { find: hit.text });
   }

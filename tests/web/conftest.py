@@ -1,0 +1,234 @@
+"""A real browser on a real server over real tinygrad captures, each made once a session."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import uvicorn
+
+from peephole.server.app import create_app
+from peephole.server.library import Library
+from peephole.store.writer import CaptureWriter
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+OUTPUT = ROOT / "test-output"
+
+PROGRAM = """
+from tinygrad import Tensor
+a = Tensor.rand(64, 32).realize()
+b = Tensor.rand(32, 16).realize()
+c = (a @ b).relu()
+(c.softmax(-1).sum() + (a.contiguous() * 2).sum()).realize()
+"""
+
+HOSTILE = '<img src=x onerror="window.hacked=1">\'"&amp;\u202egnp\u202c\u0007<script>window.hacked=1</script>'
+
+
+@dataclass
+class Served:
+    """A running server: its address and the port it has."""
+
+    address: str
+    port: int
+
+
+@pytest.fixture(scope="session")
+def static(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page, built from this tree."""
+    node = shutil.which("node")
+    if node is None or not (ROOT / "web" / "node_modules").is_dir():
+        pytest.skip("needs Node and web/node_modules; `make test` installs them")
+    out = tmp_path_factory.mktemp("static")
+    subprocess.run([node, "scripts/build.mjs", f"--out={out}"], cwd=ROOT / "web", check=True, timeout=120)
+    return out
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A capture of a small program on tinygrad's NULL device: the whole compiler, nothing executed."""
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "prog.py").write_text(PROGRAM)
+    env = {**os.environ, "DEV": "NULL", "PEEPHOLE_DIR": str(folder), "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "peephole", "run", "-o", str(folder / "small.peep"), "prog.py"]
+    subprocess.run(command, cwd=folder, env=env, check=True, timeout=120, capture_output=True)
+    return folder / "small.peep"
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A capture in which every name is an attack or far too long."""
+    path = tmp_path_factory.mktemp("hostile") / "hostile.peep"
+    long = "x" * 10_000
+    with CaptureWriter(path) as writer:
+        writer.describe(name=HOSTILE, source=HOSTILE, program=HOSTILE, frameworks={HOSTILE: HOSTILE})
+        writer.problem(HOSTILE, 3, HOSTILE)
+        kinds = {"id": [0, 1], "name": [HOSTILE, long], "kind": ["kernel", "schedule"], "parent": [-1, -1]}
+        writer.append("contexts", {**kinds, "keys": ["[]", "[]"], "stack": ["[]", "[]"], "function": [HOSTILE, ""]})
+        writer.append(
+            "nodes",
+            {
+                "id": [0, 1, 2],
+                "op": [HOSTILE, "ADD", "SINK"],
+                "dtype": [HOSTILE, "float", "void"],
+                "arg": [HOSTILE, long, None],
+                "src": [[], [0, 0], [1]],
+                "tag": [HOSTILE, None, None],
+                "shape": [HOSTILE, None, None],
+            },
+        )
+        writer.append(
+            "steps",
+            {
+                "id": [0],
+                "context": [0],
+                "ordinal": [0],
+                "name": [HOSTILE],
+                "file": [f"/{HOSTILE}.py"],
+                "line": [1],
+                "root": [2],
+                "matches": [1],
+                "dur": [5],
+                "error": [HOSTILE],
+            },
+        )
+        match = {"step": [0], "ordinal": [0], "before": [1], "after": [0], "dur": [5]}
+        writer.append("matches", {**match, "file": [f"javascript:{HOSTILE}"], "line": [1]})
+        text = f"{HOSTILE}\n{long}".encode()
+        source = {"context": [0], "step": [-1], "kind": ["source"], "language": ["c"], "name": [HOSTILE]}
+        writer.append("artifacts", {**source, "content": [text]})
+    return path
+
+
+def start(app: Any) -> Iterator[Served]:
+    """Runs an application in a thread until the test session is over."""
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        port = sock.getsockname()[1]
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield Served(f"http://127.0.0.1:{port}/", port)
+        server.should_exit = True
+        thread.join(5)
+
+
+@pytest.fixture(scope="session")
+def served(static: Path, recorded: Path, hostile: Path) -> Iterator[Served]:
+    yield from start(create_app(Library([recorded, hostile]), static=static))
+
+
+@pytest.fixture(scope="session")
+def empty_served(static: Path) -> Iterator[Served]:
+    yield from start(create_app(Library([]), static=static))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if executable is None:
+        pytest.skip("needs Chromium; `make test` installs Debian's")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A fresh page; the test fails when the page logs an error or breaks its content policy."""
+    context = browser.new_context(viewport={"width": 1600, "height": 900}, color_scheme="dark", reduced_motion="reduce")
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    trouble: list[str] = []
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
+    yield page
+    context.close()
+    assert trouble == []
+
+
+@pytest.fixture
+def view(page: Page, served: Served) -> Shown:
+    """The page, not opened yet."""
+    return Shown(page, served)
+
+
+@pytest.fixture
+def rewrites(view: Shown) -> Shown:
+    """The rewrites view on the first pass that changed something."""
+    view.open("")
+    return view
+
+
+@pytest.fixture(scope="session")
+def hostile_name() -> str:
+    return HOSTILE
+
+
+class Shown:
+    """What the tests do with the page. It waits for states, never for time."""
+
+    def __init__(self, page: Page, served: Served) -> None:
+        self.page = page
+        self.served = served
+
+    def open(self, place: str) -> None:
+        self.page.goto("about:blank")  # a page of its own, not a step within the one that is open
+        self.page.goto(self.served.address + place)
+        self.until("() => document.querySelector('section.view')?.dataset.shown")
+
+    def until(self, script: str, arg: object = None, seconds: float = 10) -> None:
+        """Waits until a function of the page is true. Playwright's own needs eval, which the page's policy forbids."""
+        end = time.monotonic() + seconds
+        while not self.page.evaluate(script, arg):
+            assert time.monotonic() < end, f"never true: {script} {arg}"
+            time.sleep(0.01)
+
+    @property
+    def shown(self) -> str:
+        return str(self.page.evaluate("document.querySelector('section.view').dataset.shown"))
+
+    def wait_shown(self, shown: str) -> None:
+        self.page.wait_for_selector(f'section.view[data-shown="{shown}"]')
+
+    def wait_other(self, than: str) -> str:
+        self.until("old => document.querySelector('section.view').dataset.shown !== old", than)
+        return self.shown
+
+    def param(self, name: str) -> str | None:
+        script = "name => new URLSearchParams(location.hash.split('?')[1] ?? '').get(name)"
+        value: str | None = self.page.evaluate(script, name)
+        return value
+
+    def wait_param(self, name: str, value: str | None) -> None:
+        script = "([n, v]) => new URLSearchParams(location.hash.split('?')[1] ?? '').get(n) === v"
+        self.until(script, [name, value])
+
+    def boxes(self) -> list[dict[str, Any]]:
+        """Boxes of the graph with the place of their middle on the screen."""
+        result: list[dict[str, Any]] = self.page.evaluate(
+            """() => {
+              const host = document.querySelector('.graph'), view = host.graphView, c = view.camera;
+              const r = host.getBoundingClientRect();
+              return view.boxes.map(b => ({...b, px: r.left + r.width / 2 + (b.x - c.x) * c.zoom,
+                                          py: r.top + r.height / 2 + (b.y - c.y) * c.zoom}));
+            }"""
+        )
+        return result
