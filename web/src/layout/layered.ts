@@ -16,7 +16,7 @@ export function layered(drawing: Drawing): Placement {
   const middle = drawing.count <= MIDDLE;
   const dag = simplify(drawing.count, drawing.from, drawing.to);
   const graph = layers(dag, ranks(dag, small ? 24 : 6));
-  const ordered = order(graph, { sweeps: small ? 40 : middle ? 16 : 6, transpose: small || (middle && graph.total < 20_000) });
+  const ordered = order(graph, { sweeps: small ? 40 : middle ? 16 : 6, transpose: small || (middle && graph.total < 8000) });
   const spacing = spacingOf(graph, drawing.width, drawing.right);
   const all = place(graph, ordered, spacing, small ? 24 : middle ? 12 : 8);
   straighten(graph, ordered, all, spacing, small ? 6 : 2);
