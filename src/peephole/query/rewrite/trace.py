@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
+from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -13,12 +15,13 @@ from numpy.typing import NDArray
 from peephole.errors import PeepholeError
 from peephole.query.rewrite.nodes import NodeTable
 from peephole.query.rewrite.places import Places
+from peephole.query.rewrite.pool import Pool
 from peephole.query.rewrite.replay import Pass, Replay
 from peephole.query.rewrite.shapes import Shapes
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
-    from peephole.store.frame import Frame
+    from peephole.store.frame import Frame, Texts
 
 KEPT: Final = 8
 """Replays that a capture keeps at hand."""
@@ -40,6 +43,8 @@ class Trace:
         self._table: NodeTable | None = None
         self._replays: OrderedDict[int, Replay] = OrderedDict()
         self._shapes: weakref.WeakKeyDictionary[Replay, tuple[int, Shapes]] = weakref.WeakKeyDictionary()
+        self.derived: dict[str, dict[int, Any]] = {}
+        """What other queries about the same rewrites keep, by their name."""
         # tinygrad derives dtypes anew since 0.14; before, a rebuilt node kept its own
         release = capture.manifest.frameworks.get("tinygrad", "")
         self.derive_dtypes = bool(release) and not release.startswith(("0.10", "0.11", "0.12", "0.13"))
@@ -51,6 +56,29 @@ class Trace:
             if self._table is None:
                 self._table = NodeTable(self._capture)
             return self._table
+
+    @cached_property
+    def context_names(self) -> dict[int, str]:
+        """Names of the contexts by id."""
+        frame = self._capture.read("contexts", ["id", "name"])
+        return {number: name or "" for number, name in zip(frame["id"].tolist(), frame.texts("name"), strict=True)}
+
+    @cached_property
+    def node_metadata(self) -> Texts:
+        """The tensor operations that nodes came from, by the nodes' rows."""
+        return self._capture.read("nodes", ["metadata"]).texts("metadata")
+
+    def steps_named(self, name: str) -> list[tuple[int, int]]:
+        """Context and row of every step of that name."""
+        names = self._steps.texts("name")
+        rows = np.flatnonzero(names.codes == names.code(name)).tolist()
+        return [(int(self._steps["context"][row]), row) for row in rows]
+
+    def shape_size(self, pool: Pool, node: int) -> int | None:
+        """How many elements a node has; None when that is not known."""
+        shape = Shapes(pool).shape(node)
+        numbers = [size for size in shape or () if isinstance(size, int)]
+        return prod(numbers) if shape is not None and len(numbers) == len(shape) else None
 
     @property
     def counts(self) -> dict[int, tuple[int, int]]:
