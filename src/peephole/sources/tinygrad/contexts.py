@@ -43,7 +43,9 @@ class Contexts:
         self.estimates: dict[int, Any] = {}
         """Context to tinygrad's estimates of its kernel."""
         self.by_key: dict[str | bytes, int] = {}
-        """Name, function name or program key to the context, the latest one winning as in VIZ."""
+        """Name, function name or program key to the context that first had it."""
+        self.all_by_key: dict[str | bytes, list[int]] = {}
+        """The same to all contexts that had it: a program may be compiled again."""
 
     def opened(self, index: int, key: Any) -> int:
         """The parent of a context, which must be given in the order in which they were opened."""
@@ -65,10 +67,10 @@ class Contexts:
         for one in tuple(key.keys)[:20]:
             if type(one) is str:
                 keys.append(plain(one))
-                self.by_key[plain(one)] = index
+                self._link(plain(one), index)
             elif type(one) is bytes:
                 keys.append(one.hex())
-                self.by_key[one] = index
+                self._link(one, index)
         self.by_key.setdefault(name, index)
         return {
             "id": index,
@@ -79,6 +81,12 @@ class Contexts:
             "keys": json.dumps(keys, separators=(",", ":")),
             "stack": stack_json(_frames(key)),
         }
+
+    def _link(self, key: str | bytes, index: int) -> None:
+        self.by_key.setdefault(key, index)
+        known = self.all_by_key.setdefault(key, [])
+        if index not in known[-1:]:
+            known.append(index)
 
 
 def stack_json(frames: tuple[Any, ...]) -> str | None:

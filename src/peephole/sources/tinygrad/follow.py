@@ -12,7 +12,8 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
 from time import perf_counter_ns
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
@@ -71,14 +72,13 @@ class Follower:
         self.ran: deque[Ran] = deque()
         self._recorder = recorder
         self._known = known
-        self._lock = threading.Lock()
-        self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._failed = False
         self._begin(0)
 
     def _begin(self, already: int) -> None:
         """Cursors at the beginning, or, in a forked child, behind what the parent has recorded."""
+        self._tasks: SimpleQueue[tuple[Callable[[], None], threading.Event] | None] = SimpleQueue()
         texts = Texts()
         texts.release = _release(self.followed)
         contexts = Contexts()
@@ -91,17 +91,13 @@ class Follower:
 
     def start(self) -> None:
         """Begins to follow."""
-        self._thread = threading.Thread(target=self._run, name="peephole-tinygrad", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(self._tasks,), name="peephole-tinygrad", daemon=True)
         self._thread.start()
 
     def finish_rewrites(self) -> None:
         """Takes what is left of the rewrites, where tinygrad would write its pickle."""
         self.followed.ops.TRACK_MATCH_STATS.value = 0
-        with self._lock:
-            self._take(last=False)
-            if self._rewriting:
-                self._rewriting = False
-                self._guard(self._rewrites.finish)
+        self._do(self._last_rewrites)
 
     def finish_profile(self) -> None:
         """Takes what is left of the run, where tinygrad would write its pickle: devices are still open here."""
@@ -115,39 +111,66 @@ class Follower:
         except Exception as error:  # a device may be in any state; what was recorded is kept
             self._recorder.problem(f"a device could not finish its profile: {type(error).__name__}: {error}")
         self.followed.helpers.PROFILE.value = 0
-        with self._lock:
-            self._take(last=True)
-            if self._profiling:
-                self._profiling = False
-                self._guard(self._timeline.finish)
+        self._do(self._last_events)
 
     def close(self) -> None:
         """Ends the following before the journal closes."""
-        self._wake.set()
-        with self._lock:
-            self._take(last=True)
-            if self._rewriting:
-                self._rewriting = False
-                self._guard(self._rewrites.finish)
-            if self._profiling:
-                self._profiling = False
-                self._guard(self._timeline.finish)
+        self._do(self._last_rewrites)
+        self._do(self._last_events)
+        self._tasks.put(None)
 
     def forked(self) -> None:
         """Goes on in a forked child, with what is new there."""
-        self._lock = threading.Lock()
-        self._wake = threading.Event()
         self.ran.clear()
         self._begin(1)
         self.start()
 
-    def _run(self) -> None:
-        self._describe()
-        while not self._wake.wait(_ROUND_S):
-            with self._lock:
-                if self._wake.is_set():
-                    return
-                self._take(last=False)
+    def _do(self, task: Callable[[], None]) -> None:
+        """Has the thread do something, and waits: rows that replace each other must come from one thread."""
+        thread = self._thread
+        if thread is None or not thread.is_alive() or thread is threading.current_thread():
+            task()
+            return
+        done = threading.Event()
+        self._tasks.put((task, done))
+        while not done.wait(0.5):
+            if not thread.is_alive():
+                task()
+                return
+
+    def _run(self, tasks: SimpleQueue[tuple[Callable[[], None], threading.Event] | None]) -> None:
+        self._guard(self._describe)
+        while True:
+            try:
+                asked = tasks.get(timeout=_ROUND_S)
+            except Empty:
+                self._take_rewrites(last=False)
+                self._take_events(last=False)
+                continue
+            if asked is None:
+                return
+            asked[0]()
+            asked[1].set()
+
+    def _last_rewrites(self) -> None:
+        self._take_rewrites(last=True)
+        self._rewriting = False
+
+    def _last_events(self) -> None:
+        # contexts first: a kernel's slice is linked to its context
+        self._take_rewrites(last=False)
+        self._take_events(last=True)
+        if self._profiling:
+            self._profiling = False
+            self._guard(self._timeline.finish)
+
+    def _take_rewrites(self, *, last: bool) -> None:
+        if self._rewriting:
+            self._guard(lambda: self._rewrites.take(last=last))
+
+    def _take_events(self, *, last: bool) -> None:
+        if self._profiling:
+            self._guard(lambda: self._read_events(last=last))
 
     def _describe(self) -> None:
         version = _version()
@@ -159,13 +182,7 @@ class Follower:
                 file=sys.stderr,
             )
 
-    def _take(self, *, last: bool) -> None:
-        if self._rewriting:
-            self._guard(lambda: self._rewrites.take(last=last))
-        if self._profiling:
-            self._guard(lambda: self._take_events(last=last))
-
-    def _guard(self, call: Any) -> None:
+    def _guard(self, call: Callable[[], object]) -> None:
         """A tinygrad unlike the ones we know must not bring the program down, nor say so in every round."""
         try:
             call()
@@ -178,7 +195,7 @@ class Follower:
         device = self.followed.device
         return self.followed.helpers.cpu_events, device.Compiled.profile_events, device.Buffer.profile_events
 
-    def _take_events(self, *, last: bool) -> None:
+    def _read_events(self, *, last: bool) -> None:
         lists = self._lists()
         ends = [len(events) for events in lists]  # the host's first: what these rely on is then in the others
         if not last:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import struct
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from peephole.model.journal import TABLE_KINDS, record_format
-from peephole.model.tables import TABLES
 from peephole.sources.tinygrad.contexts import Contexts, unnamed
+from peephole.sources.tinygrad.packing import MATCH, MATCH_LENGTH, MATCH_RECORD, NODE, Batch, node_length, node_record
 from peephole.sources.tinygrad.programs import program_of
 from peephole.sources.tinygrad.steps import error_of, metadata_text, place, step_row
 from peephole.sources.tinygrad.text import Texts, fields_of
@@ -21,15 +20,6 @@ from peephole.sources.tinygrad.text import Texts, fields_of
 if TYPE_CHECKING:
     from peephole.record.recorder import Recorder
     from peephole.record.writer import Writer
-
-_NODE: Final = TABLE_KINDS["nodes"]
-_MATCH: Final = TABLE_KINDS["matches"]
-_MATCH_ROW: Final = struct.Struct("<qiqqIiq")
-"""The columns of matches in their order: step, ordinal, before, after, file, line, dur."""
-_LEAF: Final = struct.Struct("<qIIIIIII")
-"""A node without sources: id, op, dtype, arg, tag, shape, metadata, and 0 for the length of its sources."""
-assert _MATCH_ROW.format == record_format(TABLES["matches"]).format
-assert _LEAF.format == record_format(TABLES["nodes"]).format + "I"
 
 
 class _Step:
@@ -79,10 +69,10 @@ class LiveRewrites:
         self._metadata_numbers: dict[int, int] = {}
         self._keep: list[Any] = []
         self._rules: dict[Any, tuple[int, int]] = {}
-        self._node_formats: dict[int, struct.Struct] = {}
+        self._formats: dict[int, tuple[struct.Struct, int]] = {}
 
     def take(self, *, last: bool) -> None:
-        """One round."""
+        """One round; the last one takes everything."""
         ops = self._ops
         keys, groups = ops.tracked_keys, ops.tracked_ctxs
         count = min(len(keys), len(groups))
@@ -104,17 +94,11 @@ class LiveRewrites:
             for step, end, ended in steps:
                 self._write_step(step, end, ended=ended)
             done = context.named and not context.waiting and context.index not in busy and context.index != count - 1
-            if not done and not last:
-                still.append(context)
-            else:
+            if done or last:
                 self._end_context(context, keys[context.index], groups[context.index])
-        if not last:
-            self._open = still
-
-    def finish(self) -> None:
-        """The last round."""
-        self.take(last=True)
-        self._open = []
+            else:
+                still.append(context)
+        self._open = still
 
     def _look(
         self, context: _Context, group: list[Any], active: set[int], *, last: bool
@@ -180,16 +164,20 @@ class LiveRewrites:
 
     def _take_matches(self, step: _Step, end: int) -> None:
         writer = self._own_writer()
-        number, rules, record, pack = step.number, self._rules, writer.record, _MATCH_ROW.pack
+        batch = Batch(writer)
+        number, rules, add, pack = step.number, self._rules, batch.add, MATCH_RECORD.pack
         ordinal = step.taken
         for match in step.tracked.matches[ordinal:end]:
             location = match[2]
             rule = rules.get(location)
             if rule is None:
                 file, line = place(location)
-                rule = rules[location] = (0 if file is None else writer.intern(file), line)
-            record(_MATCH, pack(number, ordinal, match[0], match[1], rule[0], rule[1], int(match[3] * 1e9)))
+                rule = rules[location] = (0 if file is None else max(0, writer.intern(file)), line)
+            before, after, took = match[0], match[1], int(match[3] * 1e9)
+            low, high = after & 0xFFFFFFFF, after >> 32
+            add(pack(MATCH_LENGTH, number, ordinal, before, low, high, 0, MATCH, 0, rule[0], rule[1], took))
             ordinal += 1
+        batch.write()
         step.taken = end
 
     def _take_nodes(self) -> None:
@@ -199,8 +187,9 @@ class LiveRewrites:
         if number == end:
             return
         writer = self._own_writer()
-        record, numbers, text = writer.record, self._numbers, self._text_number
-        op_numbers, formats = self._ops_numbers, self._node_formats
+        batch = Batch(writer)
+        add, numbers, text = batch.add, self._numbers, self._text_number
+        op_numbers, formats = self._ops_numbers, self._formats
         texts = self._texts
         while number < end:
             node = fields.get(number)
@@ -224,16 +213,28 @@ class LiveRewrites:
                 if tag_text is None:
                     tag_text = text(tag, texts.arg, numbers)
             meta_text = self._metadata(node[5]) if len(node) > 5 and node[5] is not None else 0
-            count = len(src)
-            if count:
-                form = formats.get(count)
-                if form is None:
-                    form = formats[count] = struct.Struct(f"<qIIIIIII{count}q")
-                payload = form.pack(number, op_text, dtype_text, arg_text, tag_text, 0, meta_text, count * 8, *src)
-            else:
-                payload = _LEAF.pack(number, op_text, dtype_text, arg_text, tag_text, 0, meta_text, 0)
-            record(_NODE, payload)
+            form = formats.get(len(src))
+            if form is None:
+                form = formats[len(src)] = (node_record(len(src)), node_length(len(src)))
+            add(
+                form[0].pack(
+                    form[1],
+                    number,
+                    op_text,
+                    dtype_text,
+                    arg_text,
+                    tag_text,
+                    0,
+                    0,
+                    NODE,
+                    0,
+                    meta_text,
+                    len(src) * 8,
+                    *src,
+                )
+            )
             number += 1
+        batch.write()
         self._next_node = number
 
     def _text_number(self, value: Any, text_of: Any, numbers: dict[int, int]) -> int:
@@ -250,7 +251,7 @@ class LiveRewrites:
         return number
 
     def _own_writer(self) -> Writer:
-        """This thread's writer; the exit runs in another thread, whose writer numbers its texts anew."""
+        """This thread's writer; another thread's numbers its texts anew."""
         writer = self._recorder.slot().writer
         if writer is not self._writer:
             self._writer = writer

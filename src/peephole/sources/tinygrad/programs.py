@@ -118,20 +118,22 @@ def _from_node(program: Program, root: int, fields: Fields, texts: Texts, listed
 def op_list(numbers: Sequence[int], fields: Fields, texts: Texts) -> str:
     """The linear program as text: place, op, dtype, sources by place (constants by value), argument."""
     places = {number: place for place, number in enumerate(numbers[:_LONGEST_LIST])}
+    ops: dict[int, str] = {}
     lines = []
     for place, number in enumerate(numbers[:_LONGEST_LIST]):
         node = fields.get(number)
         if type(node) is not tuple or len(node) < 5:
             continue
-        op = texts.op(node[0])
+        op = ops.get(id(node[0]))
+        if op is None:
+            op = ops[id(node[0])] = texts.op(node[0])
         sources = []
         for source in node[2] if type(node[2]) is tuple else ():
             other = fields.get(source)
-            if type(other) is tuple and len(other) > 3 and texts.op(other[0]) == "CONST":
+            if type(other) is tuple and len(other) > 3 and ops.get(id(other[0])) == "CONST":
                 sources.append(repr(texts.arg(other[3])) if other[3] is not None else "'None'")
             else:
                 sources.append(str(places.get(source, "--")))
-        arg = texts.arg(node[3])
         line = f"{place:4d} {op:<20}: {texts.dtype(node[1]):<32} [{', '.join(sources)}]"
-        lines.append(f"{line:<90} {arg}" if arg is not None else line)
+        lines.append(f"{line:<90} {texts.arg(node[3])}" if node[3] is not None else line)
     return "\n".join(lines) + "\n"

@@ -36,6 +36,7 @@ _OWN_FILE: Final = re.compile(
     r"[/\\\\]tinygrad[/\\\\](?:(?:uop|engine|codegen|schedule|nn|runtime|renderer|mixin|viz|llm|shape)[/\\\\].*"
     r"|(?:tensor|device|dtype|helpers|gradient|callify|function|frontend|__init__)\.py)\Z"
     r"|[/\\\\](?:contextlib|functools)\.py\Z"
+    r"|[/\\\\]peephole[/\\\\]sources[/\\\\]tinygrad[/\\\\]\w+\.py\Z"
 )
 """A file of tinygrad's package or a wrapper of the standard library; a user's own tree may be called tinygrad."""
 _ESTIMATES: Final = (("flops", "ops"), ("bytes_per_s", "mem"), ("lds_bytes_per_s", "lds"))
@@ -58,6 +59,7 @@ class Timeline:
         self._hardware = Hardware(out, self.offsets, contexts)
         self._ranges: dict[tuple[str, str], deque[Any]] = {}
         self._execs: dict[tuple[str, str], deque[Any]] = {}
+        self._turns: dict[str | bytes, int] = {}
         self._unaligned: list[Any] = []
         self._unknown: dict[str, int] = {}
         self._takes: dict[str, Callable[[Any], None]] = {
@@ -167,7 +169,7 @@ class Timeline:
             return title, context, self._speed(context, dur, executed)
         args: dict[str, Any] = {}
         title = plain(str(name.display_name))
-        context = next((links[k] for k in _link_keys(name.keys) if k in links), NONE)
+        context = self._context_of(name.keys)
         fields = fields_of(name)
         value = fields.get("ret")
         if type(value) is str:
@@ -180,6 +182,16 @@ class Timeline:
         if place is not None:
             args["location"] = place
         return title, context, args
+
+    def _context_of(self, keys: Any) -> int:
+        """The context whose range this is: of several with one key, the next one that had none."""
+        for key in _link_keys(keys):
+            found = self._contexts.all_by_key.get(key)
+            if found:
+                turn = self._turns.get(key, 0)
+                self._turns[key] = turn + 1
+                return found[min(turn, len(found) - 1)]
+        return NONE
 
     def _speed(self, context: int, dur: int, executed: Any) -> dict[str, Any]:
         estimates = self._contexts.estimates.get(context)

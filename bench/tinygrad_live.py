@@ -1,0 +1,73 @@
+"""Recording tinygrad live against VIZ=-1: wall time, peak memory, and the time from the last line to the end.
+
+    python bench/tinygrad_live.py [--rounds 3] [--steps 50] [--device NULL] [program]
+
+Prints one JSON object per measurement: medians of the rounds, which alternate between the two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DEFAULT = ROOT.parent / "shared" / "workloads" / "mnist.py"
+LAST_LINE = "\nimport time as _t, os as _o; open(_o.environ['LAST_LINE'], 'w').write(str(_t.time()))\n"
+
+
+def run(command: list[str], env: dict[str, str], folder: Path) -> tuple[float, float, float]:
+    """Seconds, megabytes of the largest process, seconds from the last line of the program to the end."""
+    mark = folder / "last"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    start = time.time()
+    process = subprocess.Popen(command, env={**env, "LAST_LINE": str(mark)}, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    end = time.time()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, command
+    del before
+    return end - start, usage.ru_maxrss / 1024, end - float(mark.read_text())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program", nargs="?", default=str(DEFAULT))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", default="50")
+    parser.add_argument("--device", default="NULL")
+    args = parser.parse_args()
+    ours, peer = [], []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        program = folder / "program.py"
+        program.write_text(Path(args.program).read_text() + LAST_LINE)
+        env = {**os.environ, "DEV": args.device, "STEPS": args.steps, "TMPDIR": temporary, "CACHELEVEL": "0"}
+        env["PYTHONPATH"] = str(ROOT / "src")
+        for name in ("VIZ", "PROFILE", "PEEPHOLE", "PEEPHOLE_CAPTURE"):
+            env.pop(name, None)
+        for number in range(args.rounds):
+            # The recorded process itself, without the sealing that follows in the one that started it.
+            capture = folder / f"r{number}.peep"
+            code = (
+                "import sys; from peephole.record import place; place.begin_capture(sys.argv[1], 'program', sys.argv[2:])"
+            )
+            subprocess.run([sys.executable, "-c", code, str(capture), str(program)], env=env, check=True)
+            live = {**env, "PEEPHOLE": "1", "PEEPHOLE_CAPTURE": str(capture)}
+            peer.append(run([sys.executable, str(program)], {**env, "VIZ": "-1"}, folder))
+            ours.append(run([sys.executable, str(program)], live, folder))
+    for index, (name, unit) in enumerate((("wall", "s"), ("peak memory", "MB"), ("last line to exit", "s"))):
+        a, b = (statistics.median(row[index] for row in rows) for rows in (ours, peer))
+        bench = {"bench": f"tinygrad live {name}", "ours": round(a, 3), "peer": round(b, 3), "ratio": round(a / b, 3)}
+        print(json.dumps({**bench, "unit": unit}))
+
+
+if __name__ == "__main__":
+    main()
