@@ -298,6 +298,26 @@ def test_a_capture_that_is_taken_away_does_not_stop_the_program(program: Any, tm
     assert not (tmp_path / "x.peep").exists()
 
 
+def test_threads_that_write_until_the_very_end(program: Any, tmp_path: Path) -> None:
+    source = """
+    import threading
+    def work():
+        while True:
+            with peephole.span("busy"): pass
+    peephole.record(sys.argv[1]).__enter__()
+    for _ in range(3):
+        threading.Thread(target=work, daemon=True).start()
+    time.sleep(0.05)
+    """
+    from peephole.store.capture import open_capture
+
+    for _ in range(3):
+        done = program(source, tmp_path / "x.peep")
+        assert (done.returncode, done.stderr) == (0, "")
+        capture = open_capture(tmp_path / "x.peep")
+        assert capture.count("slices") > 100 and capture.manifest.clean
+
+
 def test_events_of_a_signal_handler_get_in_between(program: Any, tmp_path: Path) -> None:
     source = """
     import signal

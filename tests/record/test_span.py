@@ -91,14 +91,16 @@ def test_a_span_that_began_before_the_recording_is_not_part_of_it(capture: Path,
 
 
 def test_spans_open_at_the_end_are_written_as_open(recorder: Any, finish: Any) -> None:
-    with peephole.span("outer"):
+    with peephole.span("outer", size=3):
         with peephole.span("inner"):
             journal = finish()
         with peephole.span("later"):
             pass
-    rows = by_name(journal)
+    assert journal.slices == []
+    rows = {row["name"]: row for row in journal.open_slices}
     assert set(rows) == {"outer", "inner"}
-    assert json.loads(rows["inner"]["args"]) == {"open": True}
+    assert (rows["outer"]["depth"], rows["inner"]["depth"]) == (0, 1)
+    assert json.loads(rows["outer"]["args"]) == {"size": 3}
     assert current.get() is None
 
 
@@ -398,5 +400,9 @@ def test_spans_opened_and_closed_in_any_order_never_overlap(
         left.__exit__(None, None, None)
     current.set(None)
     journal = read_journal(path)
-    assert len(journal.slices) == opened
-    assert_rows_never_overlap(journal.slices)
+    assert len(journal.slices) == opened - len(spans)
+    known = {(row["track"], row["depth"], row["start"]) for row in journal.slices}
+    last_open = {(row["track"], row["depth"], row["start"]): row for row in journal.open_slices}
+    open_rows = [row for key, row in last_open.items() if key not in known]
+    assert len(open_rows) == len(spans)
+    assert_rows_never_overlap(journal.slices + open_rows)

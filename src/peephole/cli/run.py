@@ -158,7 +158,12 @@ def _view(capture: str) -> None:
 
     command = find("serve")
     module = load(command)
-    module.run(parser_of(command, module).parse_args([capture]))
+    try:
+        module.run(parser_of(command, module).parse_args([capture]))
+    except PeepholeError as error:
+        _say(str(error))  # the exit code stays the program's
+    except KeyboardInterrupt:
+        pass
 
 
 def _die_by(number: int) -> None:

@@ -57,14 +57,14 @@ def stop() -> None:
 
 def _seal(path: str) -> None:
     """Seals a small capture in a process of its own, so that this one loads no heavy library. Opening would too."""
-    size = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
-    if size > _CHEAP_BYTES or process.is_being_written(path):
-        return
-    # no subprocess here: what it imports makes Python forget, at exit, that it should die by a KeyboardInterrupt
-    command = [sys.executable, "-c", _SEAL, path]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PEEPHOLE")}
-    quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
     with contextlib.suppress(OSError):
+        files = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
+        if sum(map(os.path.getsize, files)) > _CHEAP_BYTES or process.is_being_written(path) or not sys.executable:
+            return
+        # no subprocess here: what it imports makes Python forget, at exit, that it should die by a KeyboardInterrupt
+        command = [sys.executable, "-c", _SEAL, path]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PEEPHOLE")}
+        quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
         os.waitpid(os.posix_spawn(command[0], command, environment, file_actions=quiet), 0)
 
 
@@ -76,7 +76,8 @@ def _say(sentence: str) -> None:
 
 def _at_exit() -> None:
     # first among the functions that are registered at exit, so it runs after the program's own
-    stop()
+    with contextlib.suppress(Exception):  # the program has ended well or badly by itself; the journal is there
+        stop()
 
 
 def _before_fork() -> None:

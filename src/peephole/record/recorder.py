@@ -246,11 +246,14 @@ class Recorder:
                 self.problem(f"{getattr(callback, '__qualname__', 'a callback')} at exit: {error!r}")
         self._write_open_spans()
         own = self.local.slot.writer if hasattr(self.local, "slot") else None
-        self.closed = True
         with self._lock:
             for writer in self._writers:
-                # another thread may be in the middle of a record: its file must not get shorter under it
-                writer.close(cut=writer is own or writer in self._free_writers)
+                writer.end()
+            self.closed = True
+            for writer in self._writers:
+                # a segment that another thread is writing stays as it is: its reader stops where that one stopped
+                if writer is own or writer in self._free_writers:
+                    writer.close()
             self._finish_process()
         return sum(writer.dropped for writer in self._writers)
 
@@ -292,7 +295,12 @@ class Recorder:
 
     def _write_open_spans(self) -> None:
         now = perf_counter_ns()
-        for lane in list(self.lanes):
+        lanes: list[Any] = []
+        for _ in range(10):
+            with contextlib.suppress(RuntimeError):  # another thread has just begun its first span
+                lanes = list(self.lanes)
+                break
+        for lane in lanes:
             for span in list(lane.stack)[1:]:
                 span.write_open(now)
 

@@ -41,15 +41,15 @@ def create(path: str, size: int, process: int, thread: int, number: int) -> mmap
     return buffer
 
 
-def close(buffer: mmap.mmap, path: str, end: int, *, cut: bool) -> None:
-    """Writes used slots and CRC into the header; `cut` shortens the file, which nobody may be writing then.
+def close(buffer: mmap.mmap, path: str, end: int) -> None:
+    """Writes used slots and CRC into the header and cuts the file to that length; nobody may be writing it then.
 
     The mapping is left to the garbage collector, since a frame that a signal interrupted may still hold it.
     """
     with memoryview(buffer) as view:
         crc = zlib.crc32(view[SLOT:end])
     _USED_AND_CRC.pack_into(buffer, USED_OFFSET, end // SLOT - 1, crc)
-    if cut and end < len(buffer):
+    if end < len(buffer):
         with contextlib.suppress(OSError):  # it only saves room
             os.truncate(path, end)
 

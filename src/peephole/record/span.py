@@ -22,8 +22,10 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from peephole.model.journal import FLAG_OPEN, KIND_SLICE, SLICE, SLOT
+from peephole.model.tables import NONE
 from peephole.record import active
 from peephole.record.lanes import Lane, free_lane, main_lane
+from peephole.record.rows import json_text
 from peephole.record.writer import Writer, blank
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -160,23 +162,28 @@ class span:
 
     def tell(self, now: int) -> None:
         """Writes that the span is open, once."""
-        lane = self._lane
-        if lane is not None and not self._told:
+        if self._lane is not None and not self._told:
             self._told = True
+            self.write_open(now)
+
+    def write_open(self, now: int) -> None:
+        """Writes the span as far as it got; the row that it ends with counts instead, if there ever is one."""
+        lane = self._lane
+        start = getattr(self, "start", now)  # another thread may be about to set it
+        if lane is not None:
+            args = json_text(self._args) if self._args else None
             writer = lane.recorder.slot().writer
-            writer.slice(lane.track, self.start, now - self.start, self.name or "span", self._depth, 0, FLAG_OPEN)
+            where = (lane.track, start, max(now - start, 0), self.name or "span", self._depth, self._correlation)
+            if args is None:
+                writer.slice(*where, FLAG_OPEN)
+            else:
+                writer.slice_with_args(*where, NONE, args, FLAG_OPEN)
 
     def _tell_new(self, now: int, writer: Writer) -> None:
         # what has a name of its own may last long: it is there when the program is killed. A program that gives
         # every span a name of its own must not write twice as much for it.
         if len(writer.texts) < _OWN_NAMES:
             self.tell(now)
-
-    def write_open(self, now: int) -> None:
-        """Writes the span of a recording that stops while it is open."""
-        if self._lane is not None:
-            self._args = {**self._args, "open": True}
-            self._write(self._lane, now, None)
 
     def _write(self, lane: Lane, end: int, kind: type[BaseException] | None) -> None:
         args = self._args

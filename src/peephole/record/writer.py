@@ -42,8 +42,8 @@ class Writer:
 
     # fmt: off
     __slots__ = (
-        "_chars", "_grow", "_next_text", "_number", "_open", "_path", "_retry", "_rolling", "_size", "_unplaced",
-        "buf", "dropped", "limit", "on_resume", "pos", "texts", "thread",
+        "_chars", "_ended", "_grow", "_next_text", "_number", "_open", "_path", "_retry", "_rolling", "_size",
+        "_unplaced", "buf", "dropped", "limit", "on_resume", "pos", "texts", "thread",
     )
     # fmt: on
 
@@ -66,6 +66,7 @@ class Writer:
         self._chars = 0
         self._retry = 0
         self._rolling = False
+        self._ended = False
         self._unplaced = 0
 
     def record(self, kind: int, payload: bytes) -> bool:
@@ -134,13 +135,22 @@ class Writer:
         return True
 
     def slice_with_args(
-        self, track: int, start: int, dur: int, name: Any, depth: int, correlation: int, context: int, args: str | None
+        self,
+        track: int,
+        start: int,
+        dur: int,
+        name: Any,
+        depth: int,
+        correlation: int,
+        context: int,
+        args: str | None,
+        flags: int = 0,
     ) -> bool:
         """Appends a slice and what belongs to it in one reservation, so that nothing gets between them."""
         number = self.texts.get(name) or self.intern(name)
         if number < 0:
             return False
-        slot = SLICE.pack(start, dur, number, correlation, track, depth, 0, KIND_SLICE)
+        slot = SLICE.pack(start, dur, number, correlation, track, depth, flags, KIND_SLICE)
         payload = _CONTEXT.pack(context) + (b"" if args is None else text_bytes(args))
         first = slots_for(len(payload)) * SLOT
         need = first + SLOT
@@ -168,6 +178,8 @@ class Writer:
 
     def roll(self, need: int) -> bool:
         """Goes on in a new segment with room for that many bytes. False, and the event counted, when there is none."""
+        if self._ended:
+            return False
         if self._rolling and self.pos + need <= self._size:
             return True  # a signal handler's event, while the next segment is made: the reserve is for these
         if self._rolling or need > _LARGEST_RECORD or (not self.limit and perf_counter_ns() < self._retry):
@@ -189,15 +201,17 @@ class Writer:
                 return self.roll(need)
         return True
 
-    def close(self, *, cut: bool) -> None:
-        """Ends the series' open segment; the next record would begin another one."""
-        buf, end = self.buf, self.pos
+    def end(self) -> None:
+        """Takes no more segments. The thread that writes may be in the middle of a record: nothing else is touched."""
+        self._ended = True
         self.limit = 0
-        self._size = 0
+
+    def close(self) -> None:
+        """Ends the series and its open segment; for the thread that writes, or when there is none any more."""
+        self.end()
+        if self.buf is not None:
+            segment.close(self.buf, self._path, self.pos)
         self.buf = None
-        self.pos = 0
-        if buf is not None:
-            segment.close(buf, self._path, end, cut=cut)
 
     def _next_segment(self, need: int) -> None:
         least = -(-(need + SLOT + _RESERVE) // segment.FIRST_BYTES) * segment.FIRST_BYTES
@@ -222,7 +236,7 @@ class Writer:
         self._grow = grow
         if old is not None:
             self._unplaced = 0  # they are in that segment's header
-            segment.close(old, old_path, end, cut=True)
+            segment.close(old, old_path, end)
         elif unplaced:
             segment.count_dropped(new, unplaced)
 
