@@ -8,9 +8,11 @@ export interface KernelWire {
   context: number;
   /** Node of the call in the kernel graph. */
   node: number;
-  device: string;
-  /** Nodes of its AST. */
-  nodes: number;
+  /** kernel or copy */
+  kind: string;
+  /** Operations of the user's graph that it computes, and how many nodes they are. */
+  ops: string[];
+  members: number;
   /** Positions in `buffers`. */
   reads: number[];
   writes: number[];
@@ -19,8 +21,11 @@ export interface KernelWire {
 export interface BufferWire {
   name: string;
   dtype: string;
-  shape: string;
-  bytes: number;
+  /** null: not known before it runs. */
+  elements: number | null;
+  device: string;
+  /** One of the program's own, not an intermediate. */
+  own: boolean;
 }
 
 export interface ScheduleWire {
@@ -28,6 +33,8 @@ export interface ScheduleWire {
   name: string;
   kernels: KernelWire[];
   buffers: BufferWire[];
+  /** First kernel, second kernel, buffer, "read after write" or "write after read". */
+  edges: [number, number, number, string][];
   /** Why there is less to show than one would expect; empty when all is there. */
   note: string;
 }

@@ -30,19 +30,32 @@ export function kernelGraph(schedule: ScheduleWire): GraphWire {
     for (const writer of between[buffer]!.written) if (writer < firstReader) src.push(writer);
     srcStart.push(src.length);
   }
+  // everything hangs on one root, as in any graph; a SINK is not drawn unless it is asked for
+  const used = new Set(src);
+  for (let node = 0; node < count; node++) if (!used.has(node)) src.push(node);
+  srcStart.push(src.length);
   const texts = coder();
   const all = <T>(kernel: (at: number) => T, buffer: (at: number) => T): T[] => [...kernels.map((_, at) => kernel(at)), ...shown.map(buffer)];
-  const op = all((at) => texts("op", kernels[at]!.context >= 0 ? "KERNEL" : "COPY"), () => texts("op", "BUFFER"));
+  const op = all((at) => texts("op", kernels[at]!.kind === "copy" ? "COPY" : "KERNEL"), () => texts("op", "BUFFER"));
   const arg = all((at) => texts("arg", plain(kernels[at]!.name)), (at) => texts("arg", buffers[at]!.name));
-  const dtype = all((at) => texts("dtype", kernels[at]!.device), (at) => texts("dtype", buffers[at]!.dtype));
-  const shape = all(() => -1, (at) => (buffers[at]!.shape === "" ? -1 : texts("shape", buffers[at]!.shape)));
+  const dtype = all((at) => texts("dtype", opsOf(kernels[at]!.ops)), (at) => texts("dtype", buffers[at]!.dtype));
+  const shape = all(() => -1, (at) => (buffers[at]!.elements === null ? -1 : texts("shape", `(${buffers[at]!.elements})`)));
+  for (const [column, code] of [[op, texts("op", "SINK")], [arg, -1], [dtype, texts("dtype", "void")], [shape, -1]] as const) column.push(code);
   return {
-    step: -1 - schedule.context, match: 0, matches: 0, root: Math.max(0, kernels.length - 1),
-    id: Array.from({ length: count }, (_, at) => (at < kernels.length ? kernels[at]!.node : -1)),
-    identity: all((at) => at, (at) => kernels.length + at),
+    step: -1 - schedule.context, match: 0, matches: 0, root: count,
+    id: Array.from({ length: count + 1 }, (_, at) => (at < kernels.length ? kernels[at]!.node : -1)),
+    identity: [...all((at) => at, (at) => kernels.length + at), kernels.length + buffers.length],
     op, ops: texts.list("op"), arg, args: texts.list("arg"), dtype, dtypes: texts.list("dtype"), shape, shapes: texts.list("shape"),
-    tag: new Array<number>(count).fill(-1), tags: [], srcStart, src, added: [], changed: [], removed: [], error: null,
+    tag: new Array<number>(count + 1).fill(-1), tags: [], srcStart, src, added: [], changed: [], removed: [], error: null,
   };
+}
+
+/** "MUL, REDUCE ×2": enough to tell kernels apart. */
+function opsOf(ops: string[]): string {
+  const counts = new Map<string, number>();
+  for (const op of ops) counts.set(op, (counts.get(op) ?? 0) + 1);
+  const words = [...counts].map(([op, times]) => (times > 1 ? `${op} ×${times}` : op));
+  return words.length > 4 ? `${words.slice(0, 4).join(", ")}, …` : words.join(", ");
 }
 
 interface Coder {

@@ -168,7 +168,10 @@ class ScheduleView implements View {
     this.graph = kernelGraph(schedule);
     this.view ??= new GraphView(this.graphHost, {
       onSelect: (identity) => this.chooseNode(identity),
-      onOpenCall: () => undefined,
+      onOpenCall: (node) => {
+        const kernel = this.schedule?.kernels.find((one) => one.node === node);
+        if (kernel && kernel.context >= 0) window.location.hash = this.page.nav.address("rewrites", { context: String(kernel.context) });
+      },
       onCamera: (camera) => (this.zoom.textContent = `${Math.round(camera.zoom * 100)}%`),
       onCounts: () => undefined,
       theme,

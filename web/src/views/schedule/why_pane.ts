@@ -1,7 +1,7 @@
 /** The right pane of the schedule: one kernel, or why two kernels are two. */
 import { nameNodes, plain } from "../../base/ansi.ts";
 import { h } from "../../base/dom.ts";
-import { bytes, clip, count } from "../../base/format.ts";
+import { clip, count } from "../../base/format.ts";
 import { codeNodes } from "../../base/highlight.ts";
 import type { KernelWire, ReasonWire, ScheduleWire, WhyWire } from "../../wire/schedule.ts";
 import { locationLink } from "../common/location.ts";
@@ -19,7 +19,7 @@ export function kernelSections(schedule: ScheduleWire, kernel: KernelWire, link:
     h("div.sec", h("div.h", h("span.grow", title), h("span.chip", count(list.length))), ...list.map((at) => {
       const buffer = schedule.buffers[at]!;
       return h("div.buf",
-        h("div.ell", h("span.mono.name", clip(buffer.name, 80)), " ", h("span.dim", `${buffer.dtype} ${buffer.shape}`), buffer.bytes >= 0 && h("span.faint", ` · ${bytes(buffer.bytes)}`)),
+        h("div.ell", h("span.mono.name", clip(buffer.name, 80)), " ", h("span.dim", `${buffer.dtype}${buffer.elements === null ? "" : ` (${count(buffer.elements)})`}`), buffer.own && h("span.faint", " · the program's own")),
         ...others(pick, at).slice(0, 8).map((other) => h("div.link-row", h("span.faint", `${word} `), h("button.link.mono", { type: "button", onclick: () => go(other.at) }, clip(plain(other.name), 60)),
           h("button.btn.why", { type: "button", onclick: () => compare(other.at) }, "Why two?"))),
       );
@@ -27,7 +27,7 @@ export function kernelSections(schedule: ScheduleWire, kernel: KernelWire, link:
   return [
     h("div.sec",
       h("div.title.mono.name", ...nameNodes(kernel.name)),
-      h("dl.kv", h("dt", "Order"), h("dd", `${count(kernel.at + 1)} of ${count(schedule.kernels.length)}`), ...(kernel.device === "" ? [] : [h("dt", "Device"), h("dd.mono", kernel.device)]), ...(kernel.nodes > 0 ? [h("dt", "AST"), h("dd", `${count(kernel.nodes)} nodes`)] : [])),
+      h("dl.kv", h("dt", "Order"), h("dd", `${count(kernel.at + 1)} of ${count(schedule.kernels.length)}`), h("dt", "Computes"), h("dd.wrap", kernel.ops.length === 0 ? (kernel.kind === "copy" ? "a copy" : "unknown") : clip([...new Set(kernel.ops)].join(", "), 300), kernel.members > 0 && h("span.faint", ` · ${count(kernel.members)} nodes of the program's graph`))),
       h("div.buttons.below", code !== null && h("a.btn", { href: code }, "Code"), rewrites !== null && h("a.btn", { href: rewrites }, "Rewrites")),
     ),
     rows("Reads", kernel.reads, (one) => one.writes, "made by"),
