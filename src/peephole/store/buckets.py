@@ -42,7 +42,8 @@ class Entries:
 
     def part(self, first: int, last: int) -> Entries:
         """Some of them."""
-        return Entries(*(getattr(self, f.name)[first:last] for f in fields(self)))
+        s = slice(first, last)
+        return Entries(self.low[s], self.high[s], self.busy[s], self.count[s], self.row[s], self.dur[s], self.name[s])
 
 
 def join(parts: list[Entries]) -> Entries:

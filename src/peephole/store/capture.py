@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -68,6 +70,7 @@ class Capture:
         self._files: dict[str, pq.ParquetFile] = {}
         self._lanes: Lanes | None = None
         self._index: Index | None = None
+        self._lane_places: dict[tuple[int, int], tuple[int, list[int], list[int], int]] | None = None
         self._first_rows: dict[str, Ints] = {}
         self._series: dict[tuple[str, str | int], Series] = {}
         self._groups: Cache[int, tuple[Ints, Ints, NDArray[np.int32]]] = Cache(_GROUPS_BYTES)
@@ -118,6 +121,7 @@ class Capture:
         self._files = {}
         self._lanes = None
         self._index = None
+        self._lane_places = None
         self._first_rows = {}
         self._series = {}
         self._groups = Cache(_GROUPS_BYTES)
@@ -206,31 +210,41 @@ class Capture:
 
     def _raw(self, track: int, depth: int, t0: int, t1: int) -> tuple[Ints, Ints, NDArray[np.int32], int]:
         """Start, duration and name of the slices of a lane that overlap [t0, t1), and the first one's row."""
-        lanes = self.lanes()
-        lane = lanes.find(track, depth)
         nothing = np.zeros(0, np.int64)
-        if lane < 0:
+        found = self._places().get((track, depth))
+        if found is None:
             return nothing, nothing, np.zeros(0, np.int32), 0
-        seg = self._indexed().segments
-        begin, stop = np.searchsorted(seg["first"], [lanes.first[lane], lanes.first[lane] + lanes.count[lane]]).tolist()
-        low = begin + int(np.searchsorted(seg["end"][begin:stop], t0, "left"))
-        high = begin + int(np.searchsorted(seg["start"][begin:stop], t1, "left"))
-        parts = [self._segment(number) for number in range(low, high)]
+        begin, starts, ends, row = found
+        low, high = bisect_left(ends, t0), bisect_left(starts, t1)
+        parts = [self._segment(begin + number) for number in range(low, high)]
         if not parts:
-            return nothing, nothing, np.zeros(0, np.int32), int(lanes.first[lane])
-        first = int(seg["first"][low])
+            return nothing, nothing, np.zeros(0, np.int32), row
+        first = int(self._indexed().segments["first"][begin + low])
         if len(parts) == 1:
             start, dur, name = parts[0]
         else:
             start, dur = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
             name = np.concatenate([part[2] for part in parts])
-        last = int(np.searchsorted(start, t1, "left"))
+        last = int(start.searchsorted(t1, "left"))
         # ends are sorted like starts; the one slice that may reach into the window is the last that begins before it
-        skip = int(np.searchsorted(start, t0, "left"))
+        skip = int(start.searchsorted(t0, "left"))
         while skip > 0 and start[skip - 1] + dur[skip - 1] > t0:
             skip -= 1
         skip = min(skip, last)
         return start[skip:last], dur[skip:last], name[skip:last], first + skip
+
+    def _places(self) -> dict[tuple[int, int], tuple[int, list[int], list[int], int]]:
+        """Lane to its first segment, its segments' begins and ends, and its first row."""
+        if self._lane_places is None:
+            seg = self._indexed().segments
+            bounds = runs(seg["track"], seg["depth"]).tolist()
+            found = {}
+            track, depth, first = (seg[name].tolist() for name in ("track", "depth", "first"))
+            start, end = seg["start"].tolist(), seg["end"].tolist()
+            for a, b in pairwise(bounds):
+                found[track[a], depth[a]] = (a, start[a:b], end[a:b], first[a])
+            self._lane_places = found
+        return self._lane_places
 
     def _segment(self, number: int) -> tuple[Ints, Ints, NDArray[np.int32]]:
         """The rows of a lane within one row group."""

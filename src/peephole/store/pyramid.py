@@ -10,6 +10,7 @@ import itertools
 import os
 import struct
 import weakref
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -162,12 +163,13 @@ def unpack_entries(data: bytes, count: int, level: int, low: int, high: int, row
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
-    """What the pyramid has of one lane."""
+class Level:
+    """The chunks of one level of a lane."""
 
-    levels: tuple[int, ...]
-    first: dict[int, tuple[int, int]]
-    """Level to its stretch of the directory."""
+    first: int
+    """The first one's place in the directory."""
+    low: list[int]
+    high: list[int]
 
 
 class Pyramid:
@@ -184,15 +186,15 @@ class Pyramid:
         # a capture that nobody closes must not keep the file open for ever
         self._close = weakref.finalize(self, os.close, self._fd)
         self.slices, self._directory = self._read_directory()
-        lanes: dict[tuple[int, int], dict[int, tuple[int, int]]] = {}
+        self._lanes: dict[tuple[int, int], dict[int, Level]] = {}
         d = self._directory
         if len(d):
             change = (d["track"][1:] != d["track"][:-1]) | (d["depth"][1:] != d["depth"][:-1])
             change |= d["level"][1:] != d["level"][:-1]
             bounds = [0, *(np.flatnonzero(change) + 1).tolist(), len(d)]
             for a, b in itertools.pairwise(bounds):
-                lanes.setdefault((int(d["track"][a]), int(d["depth"][a])), {})[int(d["level"][a])] = (a, b)
-        self._lanes = {lane: Levels(tuple(sorted(found)), found) for lane, found in lanes.items()}
+                lane = self._lanes.setdefault((int(d["track"][a]), int(d["depth"][a])), {})
+                lane[int(d["level"][a])] = Level(a, d["low"][a:b].tolist(), d["high"][a:b].tolist())
 
     def _read_directory(self) -> tuple[int, NDArray[np.void]]:
         try:
@@ -209,23 +211,21 @@ class Pyramid:
 
     def levels(self, track: int, depth: int) -> tuple[int, ...]:
         """The levels that a lane has, finest first; none when it is small."""
-        found = self._lanes.get((track, depth))
-        return found.levels if found is not None else ()
+        return tuple(self._lanes.get((track, depth), ()))
 
     def window(self, track: int, depth: int, level: int, t0: int, t1: int) -> Entries:
         """The entries of a lane's level that touch [t0, t1); their `dur` is empty."""
-        a, b = self._lanes[track, depth].first[level]
-        chunks = self._directory[a:b]
+        chunks = self._lanes[track, depth][level]
         low, high = t0 >> level, ((t1 - 1) >> level) + 1
-        first = int(np.searchsorted(chunks["high"], low, "right"))
-        last = int(np.searchsorted(chunks["low"], high, "left"))
-        parts = [self._chunk(a + i) for i in range(first, max(first, last))]
+        first = bisect_right(chunks.high, low)
+        last = bisect_left(chunks.low, high)
+        parts = [self._chunk(chunks.first + i) for i in range(first, last)]
         if not parts:
             return _nothing()
         whole = parts[0] if len(parts) == 1 else _concatenate(parts)
-        i = int(np.searchsorted(whole.high, low, "right"))
-        j = int(np.searchsorted(whole.low, high, "left"))
-        return whole.part(i, max(i, j))
+        i = int(whole.high.searchsorted(low, "right"))
+        j = int(whole.low.searchsorted(high, "left"))
+        return whole if i == 0 and j == len(whole) else whole.part(i, max(i, j))
 
     def _chunk(self, number: int) -> Entries:
         found = self._cache.get(number)

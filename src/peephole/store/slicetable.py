@@ -22,8 +22,8 @@ from peephole.store.manifest import Manifest
 from peephole.store.schema import arrow_schema
 from peephole.store.spool import Records, SliceSpool, lane_keys, pick
 
-_WHOLE_DICTIONARY: Final = 20_000
-"""With more names than this a row group gets a dictionary of its own names alone."""
+_FEW: Final = 1 << 20
+"""Names up to which a table of all of them is quicker than sorting those of a row group."""
 COMPILE_FROM: Final = 1_500_000
 """Slices from which loading numba takes less time than it saves."""
 
@@ -40,6 +40,7 @@ class SliceTable:
         self._squeezed = 0
         self._queue: queue.Queue[pa.Table | None] = queue.Queue(maxsize=1)
         self._error: BaseException | None = None
+        self._schema = arrow_schema(SLICES)
         self._index = IndexWriter(folder, names)
         self._writer = open_writer(table_path(folder, "slices"), SLICES)
         self._thread = threading.Thread(target=self._encode, name="peephole-seal", daemon=True)
@@ -63,7 +64,8 @@ class SliceTable:
         while (data := self._queue.get()) is not None:
             if self._error is None:
                 try:
-                    self._writer.write_table(data, row_group_size=ROW_GROUP)
+                    for at in range(0, data.num_rows, ROW_GROUP):
+                        self._write_group(data.slice(at, ROW_GROUP))
                 except BaseException as error:  # handed to the thread that waits for it
                     self._error = error
 
@@ -147,6 +149,7 @@ class SliceTable:
             return
         track, depth = np.ascontiguousarray(records["track"]), np.ascontiguousarray(records["depth"])
         start, dur = np.ascontiguousarray(records["start"]), np.ascontiguousarray(records["dur"])
+        name = np.ascontiguousarray(records["name"])
         context, args = spool.extras.take(records["extra"])
         args = _with_open(args, records["open"])
         columns = {
@@ -154,25 +157,35 @@ class SliceTable:
             "depth": pa.array(depth),
             "start": pa.array(start),
             "dur": pa.array(dur),
-            "name": self._dictionary(np.ascontiguousarray(records["name"])),
+            "name": pa.array(name),
             "context": pa.array(context),
             "correlation": pa.array(np.ascontiguousarray(records["correlation"])),
             "args": pa.nulls(len(records), pa.large_string()) if args is None else pa.array(args, pa.large_string()),
         }
-        schema = arrow_schema(SLICES)
-        self._queue.put(pa.table([columns[field.name] for field in schema], schema=schema))
-        self._index.add(track, depth, start, dur, np.ascontiguousarray(records["name"]), ROW_GROUP)
+        self._queue.put(pa.table([columns[name] for name in self._schema.names], self._schema.names))
+        self._index.add(track, depth, start, dur, name, ROW_GROUP)
         self._rows += len(records)
 
-    def _dictionary(self, codes: NDArray[np.int32]) -> pa.Array:
-        names = self._names
+    def _write_group(self, data: pa.Table) -> None:
+        """Writes a row group whose dictionary holds its own names alone: they take fewer bits, and less to read."""
+        at = self._schema.get_field_index("name")
+        codes = data.column(at).combine_chunks().to_numpy()
         mask = codes < 0
-        if len(names) > _WHOLE_DICTIONARY:
-            used, inverse = np.unique(np.where(mask, 0, codes), return_inverse=True)
-            names, codes = names.take(pa.array(used)), inverse.astype(np.int32)
-        null = bool(mask.any())
-        indices = pa.array(codes.astype(np.int32), mask=mask) if null else pa.array(codes.astype(np.int32, copy=False))
-        return pa.DictionaryArray.from_arrays(indices, names)
+        safe = np.where(mask, 0, codes)
+        used = np.flatnonzero(np.bincount(safe)) if len(self._names) <= _FEW else np.unique(safe)
+        if len(used) and used[-1] < len(self._names):
+            names = self._names.take(pa.array(used))
+        else:  # no names at all
+            names = pa.array([], pa.string())
+        if len(used) and used[-1] + 1 <= _FEW:
+            place = np.zeros(int(used[-1]) + 1, np.int32)
+            place[used] = np.arange(len(used), dtype=np.int32)
+            indices = place[safe]
+        else:
+            indices = np.searchsorted(used, safe).astype(np.int32)
+        texts = pa.DictionaryArray.from_arrays(pa.array(indices, mask=mask), names)
+        columns = [texts if i == at else data.column(i) for i in range(data.num_columns)]
+        self._writer.write_table(pa.table(columns, schema=self._schema))
 
 
 def _with_open(args: list[str | None] | None, is_open: NDArray[np.int16]) -> list[str | None] | None:

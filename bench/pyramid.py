@@ -1,0 +1,73 @@
+"""Measures windows of a sealed capture at every zoom, a JSON object a line: `python bench/pyramid.py CAPTURE`.
+
+A window is all lanes of the capture at once, as a page that shows every track would ask for it. Times are given cold
+(nothing decoded yet) and as in use: the pointer stays, the zoom goes on, and the view pans by a fifth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+PIXELS = 1500
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("capture", type=Path)
+    parser.add_argument("--pixels", type=int, default=PIXELS)
+    args = parser.parse_args()
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+    from peephole.store.capture import open_capture
+
+    began = time.perf_counter()
+    capture = open_capture(args.capture)
+    lanes = capture.lanes()
+    a, b = capture.span()
+    opened = time.perf_counter() - began
+    places = list(zip(lanes.track.tolist(), lanes.depth.tolist(), strict=True))
+    rows = capture.count("slices")
+    print(
+        json.dumps(
+            {"bench": "open", "ours": round(opened * 1e3, 1), "unit": "ms", "slices": rows, "lanes": len(places)}
+        )
+    )
+    rng = np.random.default_rng(1)
+    everything: list[float] = []
+    for zoom in range(0, 27):
+        width = (b - a) >> zoom
+        if width < args.pixels:
+            break
+        one, whole, entries = [], [], []
+        for attempt in range(4):
+            t0 = a + int(rng.integers(0, max(1, b - a - width)))
+            for pan in range(3):
+                begin = t0 + pan * width // 5
+                total = time.perf_counter()
+                got = 0
+                for track, depth in places:
+                    own = time.perf_counter()
+                    got += len(capture.buckets(track, depth, begin, begin + width, args.pixels))
+                    one.append(time.perf_counter() - own)
+                whole.append(time.perf_counter() - total)
+                entries.append(got)
+            if attempt == 0:
+                cold = whole[0]
+        everything += whole
+        median = round(float(np.median(whole)) * 1e3, 2)
+        found = {"bench": f"window 2^-{zoom}", "ours": median, "peer": 20.0, "ratio": median / 20, "unit": "ms",
+                 "p95": round(float(np.percentile(whole, 95)) * 1e3, 2), "cold": round(cold * 1e3, 2),
+                 "one lane": round(float(np.median(one)) * 1e3, 3), "entries": int(np.median(entries))}  # fmt: skip
+        print(json.dumps(found))
+    for number, value in (("median", 50), ("p95", 95)):
+        figure = float(np.percentile(everything, value)) * 1e3
+        print(json.dumps({"bench": f"window {number}", "ours": round(figure, 2), "peer": 20.0, "unit": "ms"}))
+
+
+if __name__ == "__main__":
+    main()
