@@ -14,7 +14,7 @@ export function parsePlace(hash: string): Place {
   const cut = text.indexOf("?");
   const [capture = "", view = ""] = (cut < 0 ? text : text.slice(0, cut)).split("/").map(decode);
   const params: Record<string, string> = {};
-  if (cut >= 0) for (const [key, value] of new URLSearchParams(text.slice(cut + 1))) params[key] = value;
+  if (cut >= 0) for (const [key, value] of new URLSearchParams(text.slice(cut + 1))) if (value !== "") params[key] = value;
   return { capture, view, params };
 }
 
