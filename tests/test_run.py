@@ -176,42 +176,60 @@ def test_signals_are_handed_on(script: Any, tmp_path: Path, environment: dict[st
         assert it.wait(30) == 17
 
 
-def test_ctrl_c_in_a_terminal_reaches_the_program_once(script: Any, tmp_path: Path, capture_dir: Path) -> None:
-    source = """
-    import signal, time
-    got = []
-    signal.signal(signal.SIGINT, lambda *_: got.append(1))
-    print("ready", flush=True)
-    end = time.monotonic() + 20
-    while not got and time.monotonic() < end:
-        time.sleep(0.01)
-    time.sleep(0.3)
-    print("interrupted", len(got), flush=True)
-    """
-    path = script(source)
+def in_a_terminal(words: list[str]) -> tuple[bytes, int]:
+    """Runs a command in a terminal of its own, presses Ctrl-C when it says it is ready; its output and exit code."""
     pid, terminal = pty.fork()
     if pid == 0:  # pragma: no cover - the child becomes the command
-        words = [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(tmp_path / "x.peep"), str(path)]
-        os.execv(sys.executable, words)
+        os.execv(words[0], words)
     output = b""
     end = time.monotonic() + 60
-    sent = False
+    pressed = False
     while time.monotonic() < end:
         if not select.select([terminal], [], [], 0.1)[0]:
             continue
         try:
             part = os.read(terminal, 4096)
-        except OSError:
+        except OSError:  # nobody has it open any more
             break
         output += part
-        if b"ready" in output and not sent:
-            sent = True
+        if b"ready" in output and not pressed:
+            pressed = True
             os.write(terminal, b"\x03")
     _, status = os.waitpid(pid, 0)
     os.close(terminal)
-    assert b"interrupted 1" in output, output
-    assert os.waitstatus_to_exitcode(status) == 0
+    return output, os.waitstatus_to_exitcode(status)
+
+
+CATCHES = """
+import signal, time
+got = []
+signal.signal(signal.SIGINT, lambda *_: got.append(1))
+print("ready", flush=True)
+end = time.monotonic() + 20
+while not got and time.monotonic() < end:
+    time.sleep(0.01)
+time.sleep(0.3)
+print("interrupted", len(got), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "said", "code"),
+    [
+        (CATCHES, b"interrupted 1", 0),
+        ("import time\nprint('ready', flush=True)\ntime.sleep(20)", b"KeyboardInterrupt", -signal.SIGINT),
+    ],
+)
+def test_ctrl_c_in_a_terminal_reaches_the_program_once(
+    source: str, said: bytes, code: int, script: Any, tmp_path: Path, capture_dir: Path
+) -> None:
+    path = tmp_path / "x.peep"
+    words = [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(path), str(script(source))]
+    output, ended = in_a_terminal(words)
+    assert said in output, output
+    assert ended == code
     assert b"peephole: recorded" in output
+    assert json.loads((path / "manifest.json").read_text())["state"] == "sealed"
 
 
 def test_what_to_record_is_handed_to_the_sources(run: Run, script: Any) -> None:

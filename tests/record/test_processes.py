@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,37 @@ def test_a_killed_program_opens_with_the_store_too(program: Any, tmp_path: Path)
     assert open_names == {"outer", "last"}
     assert list(frame.texts("name")).count("step") == 5000
     assert not capture.manifest.clean
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.013, 0.05, 0.2, 0.41])
+def test_killed_at_any_moment_the_events_up_to_it_are_there(seconds: float, tmp_path: Path, read_journal: Any) -> None:
+    source = """
+import sys, threading, peephole
+def work(name):
+    number = 0
+    while True:
+        with peephole.span(name, number=number):
+            peephole.node(op=f"{name} {number}", src=range(number % 9))
+        number += 1
+peephole.record(sys.argv[1]).__enter__()
+threading.Thread(target=work, args=("other",), daemon=True).start()
+print("ready", flush=True)
+work("main")
+"""
+    command = [sys.executable, "-c", source, str(tmp_path / "x.peep")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as it:
+        assert it.stdout is not None
+        it.stdout.readline()
+        time.sleep(seconds)
+        it.kill()
+    journal = read_journal(tmp_path / "x.peep")
+    for name in ("main", "other"):
+        numbers = [json.loads(row["args"])["number"] for row in journal.slices if row["name"] == name]
+        nodes = [row["op"] for row in journal.rows["nodes"] if row["op"].startswith(name)]
+        assert numbers == list(range(len(numbers)))
+        assert nodes == [f"{name} {number}" for number in range(len(nodes))]
+        assert 0 <= len(nodes) - len(numbers) <= 1
+    assert seconds < 0.1 or len(journal.slices) > 100
 
 
 def test_spans_that_last_are_there_although_their_name_is_old(program: Any, tmp_path: Path, read_journal: Any) -> None:

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         raise PeepholeError(f"Cannot start {command[0]}: {(error.strerror or str(error)).lower()}.") from None
     _finish(capture)
     ended = os.waitstatus_to_exitcode(status)
-    terminal = sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
+    terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     if args.view or (terminal and not args.no_view and ended >= 0):
         _view(capture)
     if ended < 0:
@@ -95,7 +95,8 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
     Signals are taken one by one instead of in handlers. What a terminal sends goes to the whole group, so the child
     has it already; what somebody sends to us alone is handed on.
     """
-    taken = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
+    names = ("INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "ALRM")
+    taken = {signal.Signals[f"SIG{name}"] for name in names}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, taken | {signal.SIGCHLD})
     try:
         # Python ignores these two for itself, which a child would inherit
@@ -109,6 +110,8 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
             if sent and number != signal.SIGCHLD:
                 os.kill(child, number)
     finally:
+        for number in signal.sigpending() & taken:
+            signal.sigwait({number})  # meant for the program, which has ended by now
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
