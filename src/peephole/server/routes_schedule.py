@@ -8,11 +8,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from peephole.errors import PeepholeError
+from peephole.model.tables import NONE
 from peephole.server.library import ask
-from peephole.server.replies import path_number, reply
+from peephole.server.replies import path_number, query_number, reply
 from peephole.server.routes_captures import shelf_of
 
 if TYPE_CHECKING:
+    from peephole.query.fusion import Boundary
     from peephole.query.schedule import Buffer, Kernel, Schedule
     from peephole.store.capture import Capture
 
@@ -67,4 +70,67 @@ def _buffer(buffer: Buffer) -> dict[str, Any]:
     }
 
 
-ROUTES: list[Route] = [Route("/captures/{capture}/contexts/{context}/schedule", one_schedule)]
+async def why(request: Request) -> Response:
+    """Why kernels `a` and `b` of a schedule, by their place in it, are two."""
+    number = path_number(request, "context")
+    a, b = query_number(request, "a", 0), query_number(request, "b", 0)
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        from peephole.query.fusion import why_kernels
+
+        found = why_kernels(capture, number, a, number, b)
+        return {
+            "a": found.first.name,
+            "b": found.second.name,
+            "relation": found.relation,
+            "sentence": found.text,
+            "reasons": [_reason(boundary) for boundary in found.boundaries],
+            "between": [kernel.index for kernel in found.between],
+            "common": [kernel.index for kernel in found.common],
+        }
+
+    return reply(await ask(shelf_of(request), answer))
+
+
+def _reason(boundary: Boundary) -> dict[str, Any]:
+    forced, evidence = boundary.forced, boundary.evidence
+    return {
+        "buffer": _buffer(boundary.buffer)["name"],
+        "kind": boundary.kind,
+        "reason": boundary.reason,
+        "text": boundary.text,
+        "kept": boundary.kept or "",
+        "node": " ".join(filter(None, (forced.op, forced.dtype, forced.shape))) if forced else "",
+        "tensors": forced.tensors if forced else [],
+        "step": evidence.step if evidence else -1,
+        "stepName": evidence.step_name if evidence else "",
+        "match": evidence.match if evidence else -1,
+        "file": (evidence.file or "") if evidence else "",
+        "line": evidence.line if evidence else -1,
+        "source": (evidence.source or "") if evidence else "",
+        "userLine": boundary.user_line or "",
+    }
+
+
+async def call(request: Request) -> Response:
+    """The compilation of the kernel that a CALL of a step's graph became, -1 when there is none."""
+    step, node = path_number(request, "step"), query_number(request, "node", 0)
+
+    def answer(capture: Capture) -> dict[str, int]:
+        from peephole.query.rewrites import step as step_info
+        from peephole.query.schedule import schedule
+
+        try:
+            kernels = schedule(capture, step_info(capture, step).context).kernels
+        except PeepholeError:
+            return {"context": NONE}  # not a schedule, or one without its kernel graph
+        return {"context": next((kernel.context for kernel in kernels if kernel.node == node), NONE)}
+
+    return reply(await ask(shelf_of(request), answer))
+
+
+ROUTES: list[Route] = [
+    Route("/captures/{capture}/contexts/{context}/schedule", one_schedule),
+    Route("/captures/{capture}/contexts/{context}/why", why),
+    Route("/captures/{capture}/steps/{step}/call", call),
+]

@@ -41,29 +41,34 @@ export interface ScheduleWire {
 
 export interface ReasonWire {
   buffer: string;
-  /** What was stored, and why. */
+  /** "read after write" or "write after read" */
+  kind: string;
+  /** The reason in two or three words, and in a sentence. */
   reason: string;
+  text: string;
   /** Why it was not taken out again. */
   kept: string;
+  /** What was stored, and the tensor operations that it came from. */
   node: string;
+  tensors: string[];
   step: number;
   stepName: string;
   match: number;
   file: string;
   line: number;
   source: string;
-  userFile: string;
-  userLine: number;
-  userSource: string;
+  /** The user's line: "prog.py:4", empty when unknown. */
+  userLine: string;
 }
 
 export interface WhyWire {
   a: string;
   b: string;
-  /** dependent, between, independent, other */
+  /** dependent, between, independent, other schedule */
   relation: string;
   sentence: string;
   reasons: ReasonWire[];
-  /** Kernels that stand between the two. */
-  between: string[];
+  /** Kernels that stand between the two; kernels that both read from. By place. */
+  between: number[];
+  common: number[];
 }

@@ -243,7 +243,7 @@ class ScheduleView implements View {
     if (a && b) {
       fill(this.details, h("div.sec", h("p.dim", `Reading why ${plain(a.name)} and ${plain(b.name)} are two kernels.`)));
       this.page.client.once<WhyWire>(`contexts/${schedule.context}/why?a=${a.at}&b=${b.at}`).then(
-        (why) => this.asked === key && fill(this.details, ...whySections(why, this.page)),
+        (why) => this.asked === key && fill(this.details, ...whySections(why, schedule, this.page, (at) => this.page.nav.set({ a: at, b: null }))),
         (error: unknown) => this.asked === key && fill(this.details, h("div.sec", { role: "alert" }, h("p", error instanceof Error ? error.message : String(error)))),
       );
     } else if (a) fill(this.details, ...kernelSections(schedule, a, link, (at) => this.page.nav.set({ a: at, b: null }), (at) => this.page.nav.set({ b: at })));

@@ -35,14 +35,25 @@ export function kernelSections(schedule: ScheduleWire, kernel: KernelWire, link:
   ];
 }
 
+const RELATIONS: Record<string, string> = {
+  dependent: "One needs the other",
+  between: "A third kernel stands between",
+  independent: "Independent",
+  "other schedule": "Of different schedules",
+};
+
 /** The answer to "why are they two?". */
-export function whySections(why: WhyWire, page: Page): HTMLElement[] {
+export function whySections(why: WhyWire, schedule: ScheduleWire, page: Page, go: Go): HTMLElement[] {
+  const links = (title: string, kernels: number[]): HTMLElement | false =>
+    kernels.length > 0 && h("div.below", h("div.h", h("span.grow", title)), ...kernels.map((at) =>
+      h("button.near", { type: "button", onclick: () => go(at) }, h("span.ell.mono.name", plain(schedule.kernels[at]?.name ?? "")), h("span.faint", count(at + 1)))));
   return [
     h("div.sec",
-      h("div.h", h("span.grow", "Why two kernels")),
+      h("div.h", h("span.grow", "Why two kernels"), h("span.chip", RELATIONS[why.relation] ?? why.relation)),
       h("div.pairname", h("span.mono.name", ...nameNodes(why.a)), h("span.faint", " and "), h("span.mono.name", ...nameNodes(why.b))),
-      h("p.answer", why.sentence),
-      why.between.length > 0 && h("p.dim", `Between them: ${why.between.map((name) => plain(name)).join(", ")}`),
+      h("p.answer", sentence(clip(why.sentence, 1200))),
+      links("Between them", why.between),
+      links("Both read from", why.common),
     ),
     ...why.reasons.map((reason) => reasonSection(reason, page)),
   ];
@@ -50,16 +61,21 @@ export function whySections(why: WhyWire, page: Page): HTMLElement[] {
 
 function reasonSection(reason: ReasonWire, page: Page): HTMLElement {
   const match = reason.step >= 0 && page.has("rewrites") ? page.nav.address("rewrites", { step: String(reason.step), ...(reason.match > 0 ? { match: String(reason.match) } : {}) }) : null;
+  const program = [reason.userLine, ...reason.tensors].filter((text) => text !== "");
   return h(
     "div.sec",
-    h("div.h", h("span.grow", "Buffer between them"), h("span.mono", clip(reason.buffer, 60))),
+    h("div.h", h("span.grow", "Buffer between them"), h("span.mono", clip(reason.buffer, 60)), h("span.faint", reason.kind)),
     h("div.chain",
-      reason.userFile !== "" && h("div", h("b", "Your program"), h("div.dim.ell", locationLink(reason.userFile, reason.userLine)), reason.userSource !== "" && h("div.src", ...codeNodes(clip(reason.userSource.trim(), 300), "python"))),
+      program.length > 0 && h("div", h("b", "Your program"), ...program.slice(0, 8).map((text) => h("div.dim.mono.ell.name", clip(text, 120)))),
       reason.node !== "" && h("div", h("b", "What is stored"), h("div.dim.mono.wrap.name", clip(reason.node, 400))),
-      h("div.on", h("b", "Why"), h("div.dim.wrap", reason.reason)),
-      reason.kept !== "" && h("div", h("b", "Why it stayed"), h("div.dim.wrap", reason.kept)),
-      reason.stepName !== "" && h("div", h("b", "Where"), h("div.dim", match === null ? reason.stepName : h("a.name", { href: match }, reason.stepName), reason.match > 0 && ` › match ${count(reason.match)}`)),
+      h("div.on", h("b", sentence(reason.reason)), h("div.dim.wrap", sentence(reason.text))),
+      reason.kept !== "" && h("div", h("b", "Why it stayed"), h("div.dim.wrap", sentence(reason.kept))),
+      reason.stepName !== "" && h("div", h("b", "Pass"), h("div.dim", match === null ? reason.stepName : h("a.name", { href: match }, reason.stepName), reason.match > 0 && ` › match ${count(reason.match)}`)),
       reason.file !== "" && h("div", h("b", "Rule"), h("div.dim.ell", locationLink(reason.file, reason.line)), reason.source !== "" && h("div.src", ...codeNodes(clip(reason.source.trim(), 300), "python"))),
     ),
   );
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
