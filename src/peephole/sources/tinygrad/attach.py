@@ -38,8 +38,6 @@ def prepare() -> None:
     _set(VIZ=f"-{level}" if level.isdigit() and int(level) > 1 else "-1", PARALLEL="0")
     if only == "rewrites":
         _set(PROFILE="0")
-    if "TRACEMETA" not in os.environ:
-        _set(TRACEMETA="2")
 
 
 def attach(recorder: Recorder) -> None:
@@ -59,8 +57,9 @@ def attach(recorder: Recorder) -> None:
     tensor = sys.modules.get("tinygrad.tensor")
     if tensor is not None and _loaded(tensor, "_METADATA", "_METADATA") and "tensor" not in _done:
         _done.add("tensor")
-        if _follower.followed.rewrites:
-            lines.add_lines(tensor)
+        helpers = _follower.followed.helpers
+        if _follower.followed.rewrites and "TRACEMETA" not in os.environ and lines.add_lines(tensor):
+            helpers.TRACEMETA.value = 2  # only with it do the nodes' fields have the metadata
     if _follower.followed.profile:
         kernels.time_kernels(_follower.ran)
 
@@ -82,6 +81,8 @@ def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
         helpers.PROFILE.value = 1
         atexit.register(_finish_profile)
     for name, value in _before.items():
+        helpers.getenv(name)  # 0.12 asks again while it runs, and then remembers the answer
+        helpers.getenv(name, 0)
         if value is None:
             os.environ.pop(name, None)
         else:

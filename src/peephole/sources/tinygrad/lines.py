@@ -12,14 +12,14 @@ from typing import Any
 from peephole.sources.tinygrad.timeline import is_own_file
 
 
-def add_lines(tensor: ModuleType) -> None:
-    """Makes `tinygrad.tensor` remember the caller's file and line with every operation.
+def add_lines(tensor: ModuleType) -> bool:
+    """Makes `tinygrad.tensor` remember the caller's file and line with every operation; False when it cannot.
 
-    0.12 and 0.13 have a field for it, which they fill with a module's name: it is left as it is.
+    0.12 and 0.13 have a field for it, which is part of their graphs: there it is left as it is.
     """
     plain = tensor.Metadata
     if "caller" in {field.name for field in dataclasses.fields(plain)}:
-        return
+        return False
 
     @dataclasses.dataclass(frozen=True)
     class Metadata(plain):  # type: ignore[misc,valid-type]
@@ -44,3 +44,4 @@ def add_lines(tensor: ModuleType) -> None:
         return plain(name, backward)
 
     tensor.Metadata = located  # type: ignore[attr-defined]
+    return True
