@@ -324,7 +324,7 @@ def _kernel(
     if index in ends:
         for node in region(lineage, ends[index]):
             for origin in lineage.origins.get(node, ()):
-                if pool.op(origin) == pool.op(node) and pool.op(origin) not in _DULL:
+                if pool.op(node) not in _DULL and pool.op(origin) not in _DULL:
                     members[pool.ids[origin]] = pool.op(origin)
     ops = list(members.values())
     kind = "copy" if copy else "kernel"

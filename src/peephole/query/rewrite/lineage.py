@@ -6,6 +6,7 @@ be realized; `Schedule` takes what Callify made and splits it into kernels. The 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -42,6 +43,10 @@ AST: Final = "View Base AST"
 WRAPPED: Final = 5
 """Levels below a replacement in which the node that it replaced is looked for, and nodes of a level."""
 WIDE: Final = 64
+INSIDE: Final = 3
+"""Levels below a replaced node in which what replaces it is looked for."""
+MOST_PAIRS: Final = 2000
+"""Nodes of one match that are walked on both sides."""
 
 
 class Stage:
@@ -80,32 +85,90 @@ class Stage:
         return value
 
     @cached_property
-    def became(self) -> dict[int, int]:
-        """Like `value`, but a node that was wrapped up in others is followed inside: ADD stays the ADD that is stored."""
+    def copies(self) -> dict[int, list[int]]:
+        """Nodes below a match that its rule made anew: wrapped into others, or with other ranges in them.
+
+        tinygrad's own substitutions inside a rule leave no matches, so both sides are walked in step as far as the ops
+        agree.
+        """
+        found: dict[int, list[int]] = {}
+        for before, after in zip(self.before, self.after, strict=True):
+            for pair in self._starts(before, after):
+                self._pair(pair, found)
+        return found
+
+    def _starts(self, before: int, after: int) -> list[tuple[int, int]]:
+        """Where the two sides of a match begin to agree."""
+        pool = self._pool
+        if pool.op(before) == pool.op(after):
+            return [(before, after)]
+        inner = [node for node in self._levels(after, WRAPPED) if self._alike(before, node)][:2]
+        outer = [node for node in self._levels(before, INSIDE) if self._alike(node, after)][:1]
+        return [(before, node) for node in inner] + [(node, after) for node in outer]
+
+    def _alike(self, old: int, new: int) -> bool:
+        pool = self._pool
+        return (
+            old != new
+            and pool.op(old) == pool.op(new)
+            and (pool.texts(old)[2] == pool.texts(new)[2] or pool.op(old) == "REDUCE")
+            and len(pool.src[old]) == len(pool.src[new])
+        )
+
+    def _levels(self, node: int, depth: int) -> list[int]:
+        """The nodes of the first few levels below one."""
+        found: list[int] = []
+        layer = [node]
+        for _ in range(depth):
+            layer = [s for n in layer for s in self._pool.src[n]][:WIDE]
+            found.extend(layer)
+        return found
+
+    def _pair(self, start: tuple[int, int], found: dict[int, list[int]]) -> None:
+        pool = self._pool
+        stack, done = [start], {start}
+        while stack and len(done) < MOST_PAIRS:
+            old, new = stack.pop()
+            if pool.op(new) == "INDEX" and pool.op(old) != "INDEX" and pool.op(pool.src[new][0]) == "STAGE":
+                # stored and read back, the value itself is still the same
+                new = pool.src[pool.src[new][0]][0]
+            if old == new or pool.op(old) != pool.op(new):
+                continue
+            copies = found.setdefault(old, [])
+            if new not in copies:
+                copies.append(new)
+            for pair in zip(pool.src[old], pool.src[new], strict=False):
+                if pair not in done:
+                    done.add(pair)
+                    stack.append(pair)
+
+    @cached_property
+    def _wrapped(self) -> dict[tuple[int, str], list[int]]:
+        """By what a matched node became in the end, and its op: the copies of it inside that."""
         pool, value = self._pool, self.value
-        inside: dict[tuple[int, str], int] = {}
+        found: dict[tuple[int, str], list[int]] = {}
         for before, after in zip(self.before, self.after, strict=True):
             op = pool.op(before)
-            if pool.op(after) != op and (found := self._wrapped(before, after)) is not None:
-                inside.setdefault((value.get(before, after), op), value.get(found, found))
-        if not inside:
-            return value
-        return {
-            node: new if pool.op(new) == pool.op(node) else inside.get((new, pool.op(node)), new)
-            for node, new in value.items()
-        }
+            if pool.op(after) != op:
+                key = (value.get(before, after), op)
+                found.setdefault(key, []).extend(n for old, n in self._starts(before, after) if old == before)
+        return found
 
-    def _wrapped(self, before: int, after: int) -> int | None:
-        """The node a few sources below `after` that is `before` but for its tag."""
-        pool = self._pool
-        op, _, arg, _ = pool.texts(before)
-        layer = [after]
-        for _ in range(WRAPPED):
-            layer = [s for node in layer for s in pool.src[node]][:WIDE]
-            for node in layer:
-                if pool.op(node) == op and pool.texts(node)[2] == arg and len(pool.src[node]) == len(pool.src[before]):
-                    return node
-        return None
+    def images(self, nodes: Iterable[int]) -> set[int]:
+        """What the pass made of these nodes, copies included."""
+        value, copies, wrapped, pool = self.value, self.copies, self._wrapped, self._pool
+        found: set[int] = set()
+        stack = list(nodes)
+        while stack:
+            node = stack.pop()
+            last = value.get(node, node)
+            inside = wrapped.get((last, pool.op(node)), ()) if pool.op(last) != pool.op(node) else ()
+            for new in (last, *copies.get(node, ()), *copies.get(last, ()), *inside):
+                if new not in found:
+                    found.add(new)
+                    if new != node:
+                        stack.append(new)
+        return found
 
     @cached_property
     def first_match(self) -> dict[int, int]:
@@ -135,6 +198,7 @@ class Lineage:
                 name = trace.text("name", row) or ""
                 self._steps.setdefault(name, trace.number("id", row))
         self._stages: dict[str, Stage | None] = {}
+        self._origins: dict[tuple[str, ...], dict[int, list[int]]] = {}
 
     def __contains__(self, name: str) -> bool:
         return name in self._steps
@@ -151,32 +215,32 @@ class Lineage:
         stage = self.stage(name)
         return None if stage is None else stage.root
 
-    def became(self, node: int, passes: tuple[str, ...]) -> int:
+    def images(self, node: int, passes: tuple[str, ...]) -> set[int]:
         """What these passes, one after the other, made of a node."""
+        nodes = {node}
         for name in passes:
             stage = self.stage(name)
             if stage is not None:
-                node = stage.became.get(node, node)
-        return node
+                nodes = stage.images(nodes)
+        return nodes
 
-    @cached_property
+    def origins_of(self, passes: tuple[str, ...]) -> dict[int, list[int]]:
+        """For what these passes made: the nodes of the user's graph that became it."""
+        if passes not in self._origins:
+            root = self.root(TENSORS)
+            found: dict[int, list[int]] = {}
+            for node in self.pool.walk(root) if root is not None else ():
+                for made in self.images(node, passes):
+                    found.setdefault(made, []).append(node)
+            self._origins[passes] = found
+        return self._origins[passes]
+
+    @property
     def origins(self) -> dict[int, list[int]]:
-        """For a node of the graph before kernels are split: the nodes of the user's graph that became it."""
-        root = self.root(TENSORS)
-        found: dict[int, list[int]] = {}
-        if root is not None:
-            for node in self.pool.walk(root):
-                made = self.became(node, CALLIFY_PASSES + SCHEDULE_PASSES)
-                found.setdefault(made, []).append(node)
-        return found
+        """Nodes of the user's graph by what they are before kernels are split."""
+        return self.origins_of(CALLIFY_PASSES + SCHEDULE_PASSES)
 
-    @cached_property
+    @property
     def tensor_origins(self) -> dict[int, list[int]]:
-        """For a node of the graph before ranges are put in: the nodes of the user's graph that became it."""
-        root = self.root(TENSORS)
-        found: dict[int, list[int]] = {}
-        if root is not None:
-            for node in self.pool.walk(root):
-                made = self.became(node, (*CALLIFY_PASSES, MULTI, EARLIEST, COPY))
-                found.setdefault(made, []).append(node)
-        return found
+        """Nodes of the user's graph by what they are before ranges are put in."""
+        return self.origins_of((*CALLIFY_PASSES, MULTI, EARLIEST, COPY))

@@ -80,6 +80,16 @@ class Trace:
         numbers = [size for size in shape or () if isinstance(size, int)]
         return prod(numbers) if shape is not None and len(numbers) == len(shape) else None
 
+    def shape_text(self, pool: Pool, node: int) -> str | None:
+        """The shape of a node; None when it has none or it is not known."""
+        return Shapes(pool).of((node,))[0]
+
+    @cached_property
+    def stacks(self) -> dict[int, str]:
+        """Where contexts were opened, as JSON, by id."""
+        frame = self._capture.read("contexts", ["id", "stack"])
+        return {number: text for number, text in zip(frame["id"].tolist(), frame.texts("stack"), strict=True) if text}
+
     @property
     def counts(self) -> dict[int, tuple[int, int]]:
         """Steps and matches by context."""
