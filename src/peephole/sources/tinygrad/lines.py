@@ -28,6 +28,10 @@ def add_lines(tensor: ModuleType) -> bool:
         def __hash__(self) -> int:
             return hash(self.name)
 
+        def __reduce__(self) -> tuple[Any, ...]:
+            # the PYTHON device pickles its graphs: what leaves this process is tinygrad's own
+            return plain, (self.name, self.backward)
+
     here = f"{Path.cwd()}{os.sep}"
     own: dict[str, bool] = {}
 
