@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from peephole.store.kernels import compiled, fold_count, fold_into, numba_loaded
+from peephole.store.kernels import compiled, fold_count, fold_into, has_numba, numba_loaded
 
 Ints = NDArray[np.int64]
 _COMPILE_FROM: Final = 400_000
@@ -67,7 +67,7 @@ def fold(items: Entries, shift: int, unit: int) -> Entries:
     """Entries of buckets that are 2**shift as wide as those of the items, which are `unit` ns wide."""
     if len(items) == 0:
         return items
-    if len(items) >= _COMPILE_FROM or (numba_loaded() and len(items) > 256):
+    if (len(items) >= _COMPILE_FROM and has_numba()) or (numba_loaded() and len(items) > 256):
         return _compiled_fold(items, shift, unit)
     return _numpy_fold(items, shift, unit)
 

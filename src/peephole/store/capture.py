@@ -26,9 +26,10 @@ from peephole.store.index import Index, open_index
 from peephole.store.lanes import Ints, Lanes, runs
 from peephole.store.live import LiveJournal
 from peephole.store.manifest import Manifest, read_manifest
-from peephole.store.opening import check_folder, is_live, sealed_folder
+from peephole.store.opening import check_folder, sealed_folder
 from peephole.store.pack import unpack
 from peephole.store.schema import arrow_schema
+from peephole.store.seal import is_live
 from peephole.store.series import Series, counter_series, memory_series
 from peephole.store.windows import Buckets, lane_window
 

@@ -74,7 +74,7 @@ class JournalReader:
     def describe(self) -> None:
         """Puts what is known about the processes into the manifest."""
         manifest = self.builder.manifest
-        manifest.processes = [info.facts for _, info in sorted(self.processes.items())]
+        manifest.processes = [info.facts | {"ordinal": number} for number, info in sorted(self.processes.items())]
         first = self.processes.get(min(self.processes)) if self.processes else None
         manifest.clean = first is not None and first.clean
         if first is not None:

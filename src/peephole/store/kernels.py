@@ -95,6 +95,8 @@ def fold_into(
 
 def warm() -> None:
     """Loads or compiles what folding needs, so that small windows are quick as well."""
+    if not has_numba():
+        return
     import numpy as np
 
     one, name = np.zeros(1, np.int64), np.zeros(1, np.int32)
@@ -108,11 +110,20 @@ def numba_loaded() -> bool:
 
 
 @cache
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as machine code; as it is when numba is missing or broken."""
+def has_numba() -> bool:
+    """Whether numba can be loaded, which takes a second."""
     try:
         import numba
+    except Exception:  # missing, or at odds with this numpy: numpy alone does as well, slower
+        return False
+    return bool(numba.__version__)
 
-        return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
-    except Exception:  # an incompatible numpy, a read-only cache: slower is better than not at all
+
+@cache
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as machine code; as it is where numba is missing."""
+    if not has_numba():
         return function
+    import numba
+
+    return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from peephole.errors import CaptureError, PeepholeError
 from peephole.store.build import Progress
-from peephole.store.manifest import FILE, Manifest, read_manifest
-from peephole.store.processes import read_process
+from peephole.store.manifest import FILE, read_manifest
 from peephole.store.seal import build_tables, clean_up, first_manifest, has_journal, is_sealed, seal
 
 
@@ -30,22 +29,10 @@ def check_folder(folder: Path) -> None:
         raise CaptureError(f"{folder} was never sealed and its journal is gone: there is nothing to show.")
 
 
-def is_live(folder: Path) -> bool:
-    """Whether a process that writes into this capture still runs."""
-    if is_sealed(folder) or not has_journal(folder):
-        return False
-    scratch = Manifest()
-    with contextlib.suppress(OSError):
-        for path in (folder / "journal").iterdir():
-            if path.is_dir() and read_process(path, 0, scratch).alive():
-                return True
-    return False
-
-
 def sealed_folder(folder: Path, progress: Progress | None = None) -> Path:
     """The folder that holds the capture's tables: itself, or a copy in the cache where it cannot be written."""
     if is_sealed(folder):
-        if has_journal(folder):
+        if has_journal(folder) and os.access(folder, os.W_OK | os.X_OK):
             clean_up(folder)
         return folder
     if os.access(folder, os.W_OK | os.X_OK):

@@ -20,6 +20,7 @@ from peephole.store.build import Builder, Progress
 from peephole.store.files import INDEX, table_path
 from peephole.store.journal import JournalReader
 from peephole.store.manifest import FILE, Manifest, read_manifest
+from peephole.store.processes import read_process
 
 WORK: Final = ".sealing"
 LOCK: Final = ".lock"
@@ -35,8 +36,20 @@ def has_journal(folder: Path) -> bool:
     return (folder / "journal").is_dir()
 
 
+def is_live(folder: Path) -> bool:
+    """Whether a process that writes into this capture still runs."""
+    if is_sealed(folder) or not has_journal(folder):
+        return False
+    scratch = Manifest()
+    with contextlib.suppress(OSError):
+        for path in (folder / "journal").iterdir():
+            if path.is_dir() and read_process(path, 0, scratch).alive():
+                return True
+    return False
+
+
 def seal(path: str | os.PathLike[str], progress: Progress | None = None) -> Path:
-    """Seals the capture at that path and gives the path; one that is sealed stays as it is.
+    """Seals the capture at that path and gives the path; one that is sealed, or still written, stays as it is.
 
     `progress` is called with (done, total). CaptureError when there is nothing to seal, PeepholeError when the folder
     cannot be written: the journal is then as it was.
@@ -48,6 +61,8 @@ def seal(path: str | os.PathLike[str], progress: Progress | None = None) -> Path
         raise CaptureError(f"{folder} is no capture: it has neither tables nor a journal.")
     try:
         with _locked(folder):
+            if is_live(folder):
+                return folder
             if not is_sealed(folder):
                 _seal(folder, progress)
             clean_up(folder)
@@ -102,8 +117,13 @@ def build_tables(folder: Path, work: Path, manifest: Manifest, progress: Progres
 
 
 def clean_up(folder: Path) -> None:
-    """Removes what a sealed capture does not need."""
-    shutil.rmtree(folder / "journal", ignore_errors=True)
+    """Removes what a sealed capture does not need: the journals that are in its tables, and no other."""
+    known = {f"p{p['ordinal']:05}" for p in read_manifest(folder).processes if isinstance(p.get("ordinal"), int)}
+    with contextlib.suppress(OSError):
+        for path in (folder / "journal").iterdir():
+            if path.name in known:
+                shutil.rmtree(path, ignore_errors=True)
+        (folder / "journal").rmdir()
     shutil.rmtree(folder / WORK, ignore_errors=True)
 
 

@@ -63,7 +63,11 @@ class Split:
 def list_segments(folder: Path) -> dict[int, list[tuple[int, Path]]]:
     """The segments of a process by thread, each thread's in order."""
     found: dict[int, list[tuple[int, Path]]] = {}
-    for path in folder.iterdir():
+    try:
+        paths = list(folder.iterdir())
+    except OSError:  # it was sealed and removed meanwhile
+        return found
+    for path in paths:
         match = _FILE.fullmatch(path.name)
         if match:
             found.setdefault(int(match[1]), []).append((int(match[2]), path))
