@@ -91,7 +91,14 @@ def workers(tape: Tape, printer: Printer, most: int = 10) -> None:
         _title(printer, "bytes per pair")
         printer.table(
             [Column("from → to", flexible=True), Column("messages", right=True), Column("bytes", right=True)],
-            [(f"{p.source} → {p.target}", count(p.messages), size(p.bytes)) for p in pairs],
+            [
+                (
+                    f"{p.source} → {p.target}",
+                    count(p.messages),
+                    "not told" if p.unknown == p.messages else size(p.bytes),
+                )
+                for p in pairs
+            ],
         )
     if waits:
         _title(printer, "longest waits")

@@ -25,6 +25,8 @@ COLOURS: Final = {
     "SliceOp": "#a3458f",
     "GetStats": "#7787a0",
     "RegisterWorker": "#0f172a",
+    "connect": "#0f172a",
+    "disconnect": "#0f172a",
 }
 """Red, blue, green, dark gray, purple, teal, dark orange, dark red, light gray: as GT's users know them."""
 
@@ -46,6 +48,7 @@ SHAPES: Final = {
     "CONNECT": "^",
     "DISCONNECT": "v",
     "ERROR": "X",
+    "DISPATCH": ">",
     "COMPUTE": "|",
     "TRANSFER": "d",
     "RELEASE": "_",

@@ -6,6 +6,7 @@ recorded. Picture, page and terminal all start here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -144,10 +145,11 @@ def tape(capture: Capture, session: int | None = None) -> Tape:
         )
     facts: dict[str, Any] = capture.manifest.extra.get("tape") or {}
     told = facts.get("sessions") or [{}]
-    rows = event_rows(capture)
+    rows = event_rows(capture, _plain(tracks, facts))
     counts = [int(np.isin(rows.track, tracks_of).sum()) for _, tracks_of in groups]
+    begin = 0 if "sessions" in facts else _begin(capture, rows)
     sessions = tuple(
-        Session(name, int((told[i] if i < len(told) else {}).get("offset", 0)), counts[i])
+        Session(name, int((told[i] if i < len(told) else {}).get("offset", begin)), counts[i])
         for i, (name, _) in enumerate(groups)
     )
     if session is not None and not 1 <= session <= len(groups):
@@ -155,6 +157,21 @@ def tape(capture: Capture, session: int | None = None) -> Tape:
     chosen = session - 1 if session is not None else int(np.argmax(counts))
     lanes = _lanes(tracks, groups[chosen][1])
     return _build(capture, facts, sessions, chosen, lanes, rows)
+
+
+def _plain(tracks: Any, facts: dict[str, Any]) -> dict[int, str]:
+    """Which event a slice without facts is, by its track, when the recording says so."""
+    told = facts.get("plain")
+    if not isinstance(told, dict):
+        return {}
+    kinds = zip(tracks["id"].tolist(), tracks.texts("kind"), strict=True)
+    return {track: str(told[kind]) for track, kind in kinds if kind in told}
+
+
+def _begin(capture: Capture, rows: EventRows) -> int:
+    """When a recorded cluster's tape begins: its first event or signal."""
+    moments = capture.read("markers", ["time"])["time"]
+    return min((int(times.min()) for times in (rows.start, moments) if len(times)), default=0)
 
 
 def _groups(tracks: Any) -> list[tuple[str, list[int]]]:
@@ -173,6 +190,12 @@ def _groups(tracks: Any) -> list[tuple[str, list[int]]]:
     return [("", sorted(of_tape))] if of_tape else []
 
 
+def natural(text: str) -> tuple[tuple[int, int | str], ...]:
+    """A sorting key by which worker_10 stands after worker_9."""
+    parts = re.split(r"(\d+)", text)
+    return tuple((0, int(part)) if part.isdecimal() and len(part) < 19 else (1, part) for part in parts if part)
+
+
 def _lanes(tracks: Any, chosen: Sequence[int]) -> tuple[Lane, ...]:
     """One lane per kind and name: the processes of a cluster may each have written to the same one."""
     wanted = set(chosen)
@@ -183,7 +206,10 @@ def _lanes(tracks: Any, chosen: Sequence[int]) -> tuple[Lane, ...]:
             ids, least = merged.setdefault((KINDS.index(kind), name or ""), ([], order))
             ids.append(track)
             merged[KINDS.index(kind), name or ""] = (ids, min(least, order))
-    ordered = sorted(merged.items(), key=lambda item: (item[0][0], item[1][1]))
+    ordered = sorted(
+        merged.items(),
+        key=lambda item: (item[0][0], (natural(item[0][1]), 0) if KINDS[item[0][0]] == "worker" else ((), item[1][1])),
+    )
     return tuple(Lane(name, KINDS[kind], tuple(ids)) for (kind, name), (ids, _) in ordered)
 
 
@@ -208,6 +234,13 @@ def _build(
     carrier = np.where((of >= 0) & (op[np.maximum(of, 0)] == op), command[np.maximum(of, 0)], command)
     ops, commands = rows.names["op"].values, rows.names["command"].values
     family_code, families = _families(op, ops, carrier, commands)
+    arrows = _arrows(capture, rows, keep, lane_of, offset)
+    dispatcher = next((i for i, lane in enumerate(lanes) if lane.kind == "dispatcher"), -1)
+    if facts.get("engine") == "dask" and dispatcher >= 0:
+        ends = rows.start[keep] + rows.dur[keep] - offset
+        event, report = rows.event[keep], rows.numbers[keep, 4]
+        there = lane_of[rows.track[keep]]
+        arrows = _with_answers(arrows, event, rows.names["event"].values, there, ends, report, dispatcher)
     return Tape(
         name=capture.name.removesuffix(".peep"),
         engine=str(facts.get("engine") or capture.manifest.source or "tape"),
@@ -234,7 +267,7 @@ def _build(
         failed=rows.failed[keep],
         row=rows.row[keep],
         details=[rows.details[i] for i in keep.tolist()],
-        arrows=_arrows(capture, rows, keep, lane_of, offset),
+        arrows=arrows,
         signals=signals(capture, lanes, offset, len(sessions) > 1),
         problems=tuple(
             (str(p.get("reason")), int(p.get("count", 0)), str(p.get("example", ""))) for p in capture.manifest.problems
@@ -281,6 +314,24 @@ def _arrows(capture: Capture, rows: EventRows, keep_events: Ints, lane_of: Ints,
     event_at[rows.row[keep_events]] = np.arange(len(keep_events))
     event = np.where(event_at[a] >= 0, event_at[a], event_at[b])
     return Arrows(lane[a], lane[b], start[a], start[b], flows["bytes"][keep].astype(np.int64), event)
+
+
+def _with_answers(arrows: Arrows, tape_events: Ints, events: tuple[str, ...], lane: Ints, time: Ints, report: Ints,
+                  dispatcher: int) -> Arrows:  # fmt: skip
+    """The messages that a recorder leaves implicit: a worker's report of what it did, the word to the client."""
+    names = np.array([{"COMPUTE": 1, "ERROR": 1, "SEND": 2}.get(name, 0) for name in events], np.int64)
+    kind = names[tape_events] if len(tape_events) else tape_events
+    reports = np.flatnonzero(kind == 1)
+    told = np.flatnonzero(kind == 2)
+    there = np.full(len(reports), dispatcher), np.full(len(told), dispatcher)
+    return Arrows(
+        np.concatenate((arrows.source, lane[reports], there[1])),
+        np.concatenate((arrows.target, there[0], lane[told])),
+        np.concatenate((arrows.start, time[reports], time[told])),
+        np.concatenate((arrows.end, time[reports] + np.maximum(report[reports], 0), time[told])),
+        np.concatenate((arrows.bytes, np.full(len(reports) + len(told), -1))),
+        np.concatenate((arrows.event, reports, told)),
+    )
 
 
 def _lookup(known: Ints, order: Ints, wanted: Ints) -> tuple[Ints, Flags]:

@@ -102,9 +102,16 @@ def _failures(tape: Tape) -> list[Diagnosis]:
         found.append(Diagnosis("errors", "error", words, int(tape.seq[errors[0]])))
     lost = np.flatnonzero(tape.is_event("DISCONNECT"))
     lost = lost[[tape.lanes[i].kind == "worker" for i in tape.lane[lost].tolist()]] if len(lost) else lost
+    busy = np.flatnonzero(~tape.is_event("DISCONNECT", "RELEASE"))
+    # at the end of a run every worker leaves: only one that left before the work was done was lost
+    lost = lost[lost < busy[-1]] if len(busy) else lost
     if len(lost):
         names = ", ".join(dict.fromkeys(tape.lanes[i].name for i in tape.lane[lost].tolist()))
-        found.append(Diagnosis("worker-lost", "warning", f"Workers left: {names}.", int(tape.seq[lost[0]])))
+        found.append(
+            Diagnosis(
+                "worker-lost", "warning", f"Workers left before the work was done: {names}.", int(tape.seq[lost[0]])
+            )
+        )
     if tape.engine == "gt":
         found += _unanswered(tape)
     return found

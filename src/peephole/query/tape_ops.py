@@ -8,6 +8,7 @@ _BY_OP: Final = {
     "matmul": "MatMul",
     "dot": "MatMul",
     "tensordot": "MatMul",
+    "randn": "UnaryOp",
     "relu": "ReLU",
     "maximum": "ReLU",
     "sum": "Sum",

@@ -15,6 +15,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _CHUNK: Final = 1 << 16
+_NUMBERS: Final = ("seq", "size", "pair", "of", "report")
 
 
 @dataclass(slots=True)
@@ -26,7 +27,7 @@ class EventRows:
     start: Ints
     dur: Ints
     numbers: NDArray[np.int64]
-    """Columns seq, size, pair, of; -1 for none."""
+    """Columns seq, size, pair, of, report; -1 for none."""
     event: Ints
     op: Ints
     command: Ints
@@ -57,8 +58,11 @@ class Names:
         return np.fromiter(map(self._codes.__getitem__, texts), np.int64, len(texts))
 
 
-def event_rows(capture: Capture) -> EventRows:
-    """Reads the slices chunk by chunk, so that their args never stand in memory all at once."""
+def event_rows(capture: Capture, plain: dict[int, str]) -> EventRows:
+    """Reads the slices chunk by chunk, so that their args never stand in memory all at once.
+
+    `plain` says which event a slice without args is, by its track.
+    """
     names = {"event": Names(), "op": Names(), "command": Names()}
     parts: list[tuple[NDArray[Any], ...]] = []
     places: list[tuple[NDArray[Any], ...]] = []
@@ -68,6 +72,12 @@ def event_rows(capture: Capture) -> EventRows:
         frame = capture.read("slices", columns, slice(at, at + _CHUNK))
         places.append((frame["track"], frame["start"], frame["correlation"]))
         every = _parsed(frame.texts("args"))
+        if plain:
+            tracks = frame["track"].tolist()
+            every = [
+                {"event": plain[track]} if args is None and track in plain else args
+                for args, track in zip(every, tracks, strict=True)
+            ]
         own = np.array([i for i, args in enumerate(every) if type(args) is dict and "event" in args], np.int64)
         some = [every[i] for i in own.tolist()]
         texts = frame.texts("name")
@@ -86,12 +96,12 @@ def event_rows(capture: Capture) -> EventRows:
         reply = np.array([args.get("order") == "reply first" for args in some], np.bool_)
         failed = np.array(["success=False" in text for text in more], np.bool_)
         failed |= np.array([args.get("success") is False for args in some], np.bool_)
-        numbers = np.stack([_ints([args.get(name, -1) for args in some]) for name in ("seq", "size", "pair", "of")], 1)
+        numbers = np.stack([_ints([args.get(name, -1) for args in some]) for name in _NUMBERS], 1)
         head = (own + at, frame["track"][own], frame["start"][own], frame["dur"][own])
         parts.append((*head, numbers, *codes, reply, failed))
     if not parts:
         none, empty = np.zeros(0, np.int64), np.zeros(0, np.bool_)
-        nothing = (none, none, none, none, none.reshape(0, 4), none, none, none, empty, empty)
+        nothing = (none, none, none, none, none.reshape(0, 5), none, none, none, empty, empty)
         return EventRows(*nothing, [], names, none, none, none)
     row, track, start, dur, numbers, event, op, command, reply, failed = (
         np.concatenate(part) for part in zip(*parts, strict=True)

@@ -1,0 +1,1 @@
+"""Dask distributed: a running cluster recorded through its own plugin interfaces."""

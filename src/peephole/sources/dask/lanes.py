@@ -1,0 +1,104 @@
+"""The tracks of a cluster, and how its slices are written: the rows that a tape consists of. Standard library only."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns, time_ns
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from peephole.record.recorder import Recorder
+
+PLAIN: Final = {"client": "SEND", "dispatcher": "DISPATCH", "worker": "RELEASE"}
+"""What a slice without facts is, by the kind of its track: the most frequent events are written in the short form."""
+
+_RESYNC: Final = 1_000_000_000
+
+
+class Lane:
+    """A worker's track with rows for its threads, what it freed, and its transfers."""
+
+    __slots__ = ("_ends", "_threads", "_width", "name", "track")
+
+    def __init__(self, track: int, name: str, threads: int) -> None:
+        self.track = track
+        self.name = name
+        self._width = max(1, threads)
+        self._threads: dict[Any, int] = {}
+        self._ends: list[int] = []
+
+    def thread_row(self, thread: Any) -> int:
+        """The row of one of its threads."""
+        row = self._threads.get(thread)
+        if row is None:
+            row = self._threads[thread] = min(len(self._threads), self._width - 1)
+        return row
+
+    @property
+    def release_row(self) -> int:
+        """The row of what it freed."""
+        return self._width
+
+    def transfer_row(self, start: int, end: int) -> int:
+        """A row in which nothing else is at that time."""
+        for i, busy in enumerate(self._ends):
+            if busy <= start:
+                self._ends[i] = end
+                return self._width + 1 + i
+        self._ends.append(end)
+        return self._width + len(self._ends)
+
+
+class Cluster:
+    """The lanes of a cluster by the addresses that Dask uses."""
+
+    def __init__(self, recorder: Recorder, version: str) -> None:
+        self.recorder = recorder
+        self.dispatcher = recorder.track("Dispatcher", "dispatcher", order=100)
+        self._clients: dict[str, int] = {}
+        self._workers: dict[str, Lane] = {}
+        self._offset = perf_counter_ns() - time_ns()
+        self._synced = perf_counter_ns()
+        recorder.facts(
+            frameworks={"distributed": version},
+            tape={"engine": "dask", "resolution": 1000, "plain": PLAIN},
+        )
+
+    def client(self, identity: str) -> int:
+        """The track of a client."""
+        track = self._clients.get(identity)
+        if track is None:
+            name = "Client" if not self._clients else f"Client {identity.removeprefix('Client-')[:8]}"
+            track = self._clients[identity] = self.recorder.track(name, "client", order=len(self._clients))
+        return track
+
+    def worker(self, address: str, name: Any = None, threads: int = 1) -> Lane:
+        """The lane of a worker; its name is kept, a bare number is called a worker."""
+        lane = self._workers.get(address)
+        if lane is None:
+            text = address if name is None else f"worker-{name}" if isinstance(name, int) else str(name)
+            track = self.recorder.track(text, "worker", order=200 + len(self._workers))
+            lane = self._workers[address] = Lane(track, text, threads)
+        return lane
+
+    def clock(self, seconds: float) -> int:
+        """A moment of Dask's wall clock on the capture's clock."""
+        now = perf_counter_ns()
+        if now - self._synced > _RESYNC:
+            # the wall clock is slewed by the system now and then
+            self._offset, self._synced = now - time_ns(), now
+        return round(seconds * 1e9) + self._offset
+
+    def transfer(self, entry: dict[str, Any], source: Lane, target: Lane) -> None:
+        """Data that a worker fetched from another: a slice on its lane and an arrow from the other's."""
+        recorder = self.recorder
+        start, end = self.clock(entry["start"]), self.clock(entry["stop"])
+        size = int(entry.get("total") or 0)
+        keys = list(entry.get("keys") or ())
+        op = entry.get("op") or "transfer"
+        sent, got = recorder.new_correlation(), recorder.new_correlation()
+        facts = {"event": "TRANSFER", "command": "get_data", "op": op, "size": size, "source": source.name,
+                 "worker": target.name, "details": ", ".join(map(str, keys[:8]))}  # fmt: skip
+        row = target.transfer_row(start, max(end, start))
+        recorder.slice(target.track, start, max(0, end - start), op, row, correlation=got, args=facts)
+        recorder.slice(source.track, start, 0, op, source.release_row, correlation=sent, args={"message": "get_data"})
+        recorder.row("flows", **{"from": sent, "to": got}, bytes=size, kind="transfer")

@@ -1,0 +1,45 @@
+"""What the workers' plugin tells the scheduler: the data it fetched from other workers. Standard library only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from peephole.sources.dask.scheduler import TOPIC
+
+
+class WorkerTape:
+    """A mixin for Dask's WorkerPlugin: hands over the worker's own log of transfers, as an event of Dask's own."""
+
+    def __init__(self, worker: Any) -> None:
+        self._worker = worker
+        self._last: Any = None
+
+    def transition(self, _key: Any, start: str, finish: str, **_more: Any) -> None:
+        """A task changed its state: what came from elsewhere is in memory now."""
+        if start == "flight" and finish == "memory":
+            self._tell()
+
+    def _tell(self) -> None:
+        new = []
+        for entry in reversed(self._worker.transfer_incoming_log):
+            if entry is self._last:
+                break
+            new.append(entry)
+        if not new:
+            return
+        self._last = new[0]
+        transfers = [
+            {
+                "start": entry["start"],
+                "stop": entry["stop"],
+                "who": entry["who"],
+                "total": entry["total"],
+                "keys": list(entry["keys"])[:64],
+            }
+            for entry in reversed(new)
+        ]
+        self._worker.log_event(TOPIC, {"worker": self._worker.address, "transfers": transfers})
+
+    async def end(self) -> None:
+        """Hands over the rest when the worker closes."""
+        self._tell()
