@@ -44,6 +44,7 @@ class Contexts:
         """Context to tinygrad's estimates of its kernel."""
         self.by_key: dict[str | bytes, int] = {}
         """Name, function name or program key to the context that first had it."""
+        self._names: dict[int, str] = {}
         self.all_by_key: dict[str | bytes, list[int]] = {}
         """The same to all contexts that had it: a program may be compiled again."""
 
@@ -62,7 +63,7 @@ class Contexts:
 
     def row(self, index: int, key: Any, parent: int) -> dict[str, Any]:
         """The row of a context whose name is final."""
-        name = plain(str(key.display_name))
+        name = self._names[index] = plain(str(key.display_name))
         keys: list[str] = []
         for one in tuple(key.keys)[:20]:
             if type(one) is str:
@@ -81,6 +82,11 @@ class Contexts:
             "keys": json.dumps(keys, separators=(",", ":")),
             "stack": stack_json(_frames(key)),
         }
+
+    def is_own_range(self, title: str, index: int) -> bool:
+        """Whether a range of that title is the whole of a context, not a part of it (`compile r_16`)."""
+        name = self._names.get(index, "")
+        return title == name or (title.endswith(f" for {name}") and title.count(" ") == 2)
 
     def _link(self, key: str | bytes, index: int) -> None:
         self.by_key.setdefault(key, index)

@@ -10,9 +10,9 @@ from peephole.errors import CaptureError
 from peephole.model.sink import Sink
 from peephole.sources.base import Progress
 from peephole.sources.tinygrad import pickles, release
-from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.pickles import Loaded
-from peephole.sources.tinygrad.rewrites import Trace, read_rewrites
+from peephole.sources.tinygrad.profile import read_profile
+from peephole.sources.tinygrad.rewrites import Rewrites, Trace
 from peephole.sources.tinygrad.text import Texts
 
 
@@ -34,11 +34,11 @@ def read(paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
     progress(len(paths), len(paths) + 1)
     sink.describe(frameworks={"tinygrad": _version(trace, profile)})
     texts = Texts(_version(trace, profile))
-    contexts = read_rewrites(trace, sink, texts) if trace is not None else Contexts()
+    rewrites = Rewrites(trace, sink, texts) if trace is not None else None
     if profile is not None:
-        from peephole.sources.tinygrad.profile import read_profile
-
-        read_profile(profile.value, sink, texts, contexts)
+        read_profile(profile.value, sink, texts, rewrites)
+    if rewrites is not None:
+        rewrites.finish()
     progress(len(paths) + 1, len(paths) + 1)
 
 

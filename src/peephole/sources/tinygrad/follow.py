@@ -83,7 +83,8 @@ class Follower:
         texts.release = _release(self.followed)
         contexts = Contexts()
         self._rewrites = LiveRewrites(self._recorder, self.followed.ops, contexts, texts, skip=bool(already))
-        self._timeline = Timeline(LiveOut(self._recorder), texts, contexts, self._recorder.free)
+        closed = self._rewrites.closed if self.followed.rewrites else None
+        self._timeline = Timeline(LiveOut(self._recorder), texts, contexts, self._recorder.free, closed)
         lists = self._lists()
         self._at = [len(events) if already else 0 for events in lists]
         self._seen = list(self._at)
@@ -153,6 +154,7 @@ class Follower:
             asked[1].set()
 
     def _last_rewrites(self) -> None:
+        self._take_events(last=False)
         self._take_rewrites(last=True)
         self._rewriting = False
 

@@ -11,10 +11,11 @@ import struct
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from peephole.model.tables import NONE
 from peephole.sources.tinygrad.contexts import Contexts, unnamed
 from peephole.sources.tinygrad.packing import MATCH, MATCH_LENGTH, MATCH_RECORD, NODE, Batch, node_length, node_record
 from peephole.sources.tinygrad.programs import program_of
-from peephole.sources.tinygrad.steps import error_of, metadata_text, place, step_row
+from peephole.sources.tinygrad.steps import Range, error_of, metadata_text, place, step_row, step_times
 from peephole.sources.tinygrad.text import Texts, fields_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class _Step:
     """A step that has not ended, or has not been written yet."""
 
-    __slots__ = ("context", "number", "ordinal", "taken", "tracked", "written")
+    __slots__ = ("context", "ended", "number", "ordinal", "taken", "tracked", "written")
 
     def __init__(self, number: int, context: int, ordinal: int, tracked: Any) -> None:
         self.number = number
@@ -34,6 +35,7 @@ class _Step:
         self.tracked = tracked
         self.taken = 0
         self.written = False
+        self.ended = False
 
 
 class _Context:
@@ -69,6 +71,10 @@ class LiveRewrites:
         self._metadata_numbers: dict[int, int] = {}
         self._keep: list[Any] = []
         self._rules: dict[Any, tuple[int, int]] = {}
+        self._parents: dict[int, int] = {}
+        self._steps_of: dict[int, list[_Step]] = {}
+        """The steps of each context until its own range says when they were."""
+        self._times: dict[int, tuple[int, int]] = {}
         self._formats: dict[int, tuple[struct.Struct, int]] = {}
 
     def take(self, *, last: bool) -> None:
@@ -78,7 +84,8 @@ class LiveRewrites:
         count = min(len(keys), len(groups))
         for index in range(self._next_context, count):
             key = keys[index]
-            self._open.append(_Context(index, key, self._contexts.opened(index, key)))
+            parent = self._parents[index] = self._contexts.opened(index, key)
+            self._open.append(_Context(index, key, parent))
         self._next_context = count
         if not self._open:
             return
@@ -114,6 +121,7 @@ class LiveRewrites:
         for ordinal in range(context.steps, len(group)):
             step = _Step(self._next_step, context.index, ordinal, group[ordinal])
             self._next_step += 1
+            self._steps_of.setdefault(context.index, []).append(step)
             if last:
                 found.append((step, len(step.tracked.matches), True))
             else:
@@ -136,6 +144,18 @@ class LiveRewrites:
             if context.named:
                 self._estimate(context, key)
 
+    def closed(self, context: int, start: int, dur: int, ranges: list[Range]) -> None:
+        """Learns when a context and its steps were, and writes them again with that."""
+        steps = self._steps_of.pop(context, [])
+        key = self._ops.tracked_keys[context]
+        row = self._contexts.row(context, key, self._parents.pop(context, NONE))
+        self._recorder.row("contexts", **row, start=start, dur=dur)
+        for step, time in zip(steps, step_times([step.tracked for step in steps], ranges), strict=True):
+            if time is not None:
+                self._times[step.number] = time
+                if step.ended:
+                    self._write_step(step, len(step.tracked.matches), ended=True)
+
     def _estimate(self, context: _Context, key: Any) -> None:
         """Learns a kernel's estimates as soon as it is compiled: it may run before its context is done with."""
         program = program_of(
@@ -155,8 +175,11 @@ class LiveRewrites:
         if ended or not step.written:
             error = error_of(tracked.matches, self._ops.uop_fields, self._texts) if end else None
             row = step_row(step.number, step.context, step.ordinal, fields_of(tracked), end, error)
+            if time := self._times.pop(step.number, None):
+                row["start"], row["dur"] = time
             self._recorder.row("steps", **row)
             step.written = True
+            step.ended = ended
         if end > step.taken:
             self._take_matches(step, end)
 

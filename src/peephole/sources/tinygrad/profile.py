@@ -7,14 +7,18 @@ from typing import Any
 from peephole.model.sink import Sink
 from peephole.sources.tinygrad.columns import Columns
 from peephole.sources.tinygrad.contexts import Contexts
+from peephole.sources.tinygrad.rewrites import Rewrites
 from peephole.sources.tinygrad.text import Texts
 from peephole.sources.tinygrad.timeline import Timeline
 
 
-def read_profile(events: list[Any], sink: Sink, texts: Texts, contexts: Contexts) -> None:
-    """Writes all rows of a run."""
+def read_profile(events: list[Any], sink: Sink, texts: Texts, rewrites: Rewrites | None) -> None:
+    """Writes all rows of a run; the rewrites learn when they were."""
     out = Columns(sink)
-    timeline = Timeline(out, texts, contexts, None)
+    if rewrites is None:
+        timeline = Timeline(out, texts, Contexts())
+    else:
+        timeline = Timeline(out, texts, rewrites.contexts, closed=rewrites.closed)
     # Offsets and allocations come last in the file, and the rest relies on them.
     for event in sorted(events, key=_turn):
         timeline.event(event)

@@ -15,8 +15,8 @@ from peephole.sources.tinygrad import release
 from peephole.sources.tinygrad.columns import Columns
 from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.pickles import Loaded
-from peephole.sources.tinygrad.programs import program_of
-from peephole.sources.tinygrad.steps import error_of, metadata_text, place, step_row
+from peephole.sources.tinygrad.programs import Program, program_of
+from peephole.sources.tinygrad.steps import Range, error_of, metadata_text, place, step_row, step_times
 from peephole.sources.tinygrad.text import Texts, fields_of
 
 _CHUNK = 100_000
@@ -43,43 +43,58 @@ class Trace:
         self.release = release.of_rewrites(self.rewrites, loaded.classes)
 
 
-def read_rewrites(trace: Trace, sink: Sink, texts: Texts) -> Contexts:
-    """Writes all rows of a trace; gives the contexts, to which the profile's slices are linked."""
-    contexts = Contexts()
-    rows = Columns(sink)
-    steps: dict[str, list[Any]] = {name: [] for name in _STEP}
-    matches = Matches()
-    number = 0
-    for index, (key, group) in enumerate(zip(trace.keys, trace.rewrites, strict=True)):
-        parent = contexts.opened(index, key)
-        rows.row("contexts", **contexts.row(index, key, parent))
-        for ordinal, step in enumerate(group):
-            fields = fields_of(step)
-            found = fields.get("matches")
-            count = matches.add(number, found if _is_list(found) else ())
-            error = error_of(found, trace.fields, texts) if count else None
-            for name, value in step_row(number, index, ordinal, fields, count, error).items():
-                steps[name].append(value)
-            number += 1
-        program = program_of(key, group, trace.fields, texts)
+class Rewrites:
+    """Writes a trace's rows; contexts and steps last, since the profile says when they were."""
+
+    def __init__(self, trace: Trace, sink: Sink, texts: Texts) -> None:
+        self.contexts = Contexts()
+        self._trace = trace
+        self._sink = sink
+        self._rows = Columns(sink)
+        self._contexts: list[dict[str, Any]] = []
+        self._steps: list[list[dict[str, Any]]] = []
+        matches = Matches()
+        number = 0
+        for index, (key, group) in enumerate(zip(trace.keys, trace.rewrites, strict=True)):
+            self._contexts.append(self.contexts.row(index, key, self.contexts.opened(index, key)))
+            steps: list[dict[str, Any]] = []
+            for ordinal, step in enumerate(group):
+                fields = fields_of(step)
+                found = fields.get("matches")
+                count = matches.add(number, found if _is_list(found) else ())
+                error = error_of(found, trace.fields, texts) if count else None
+                steps.append(step_row(number, index, ordinal, fields, count, error))
+                number += 1
+            self._steps.append(steps)
+            self._program(index, program_of(key, group, trace.fields, texts))
+        sink.append("matches", matches.columns())
+        if matches.broken:
+            sink.problem("a match is not made of two nodes and a place", matches.broken)
+        for chunk in _chunks(trace.fields):
+            sink.append("nodes", _nodes(chunk, texts, sink))
+
+    def closed(self, context: int, start: int, dur: int, ranges: list[Range]) -> None:
+        """Learns when a context and its steps were."""
+        self._contexts[context].update(start=start, dur=dur)
+        times = step_times(self._trace.rewrites[context], ranges)
+        for row, time in zip(self._steps[context], times, strict=True):
+            if time is not None:
+                row.update(start=time[0], dur=time[1])
+
+    def finish(self) -> None:
+        """Writes contexts and steps."""
+        for row in self._contexts:
+            self._rows.row("contexts", **row)
+        for steps in self._steps:
+            for row in steps:
+                self._rows.row("steps", **row)
+        self._rows.flush()
+
+    def _program(self, context: int, program: Program | None) -> None:
         if program is not None:
-            for artifact in program.artifacts(index):
-                rows.row("artifacts", **artifact)
-            contexts.estimates[index] = program.estimates
-    sink.append("steps", steps)
-    sink.append("matches", matches.columns())
-    if matches.broken:
-        sink.problem("a match is not made of two nodes and a place", matches.broken)
-    for chunk in _chunks(trace.fields):
-        sink.append("nodes", _nodes(chunk, texts, sink))
-    rows.flush()
-    return contexts
-
-
-_STEP = (
-    "id", "context", "ordinal", "depth", "name", "file", "line", "root", "matches", "bottom_up", "walk", "enter_calls",
-    "error",
-)  # fmt: skip
+            self.contexts.estimates[context] = program.estimates
+            for artifact in program.artifacts(context):
+                self._rows.row("artifacts", **artifact)
 
 
 class Matches:

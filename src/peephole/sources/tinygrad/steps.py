@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from peephole.model.tables import NONE
-from peephole.sources.tinygrad.text import Texts, fields_of
+from peephole.sources.tinygrad.text import Texts, fields_of, plain
 
 
 def step_row(
@@ -60,3 +61,36 @@ def metadata_text(value: Any) -> str | None:
         text = name + (" bw" if fields.get("backward") else "")
         parts.append(f"{text}@{caller}" if type(caller) is str and caller else text)
     return ", ".join(parts) or None
+
+
+Range = tuple[str, int, int]
+"""Name, begin and length in ns of a range that tinygrad took around a step."""
+
+
+def step_times(steps: Sequence[Any], ranges: Sequence[Range]) -> list[tuple[int, int] | None]:
+    """When each step of a context began and how long it took, from the ranges of the context in the order they ended.
+
+    A step's range is appended when it ends, and the steps are listed as they began: the depths say which ended first.
+    """
+    fields = [fields_of(step) for step in steps]
+    depths = [depth if isinstance(depth := own.get("depth"), int) else 0 for own in fields]
+    ended: list[int] = []
+    open_: list[int] = []
+    for at, depth in enumerate(depths):
+        while open_ and depths[open_[-1]] >= depth:
+            ended.append(open_.pop())
+        open_.append(at)
+    ended.extend(reversed(open_))
+    places: dict[str, deque[int]] = {}
+    for place_, (name, _, _) in enumerate(ranges):
+        places.setdefault(name, deque()).append(place_)
+    times: list[tuple[int, int] | None] = [None] * len(steps)
+    reached = -1
+    for at in ended:
+        waiting = places.get(plain(str(fields[at].get("name"))), deque())
+        while waiting and waiting[0] <= reached:
+            waiting.popleft()
+        if waiting:
+            reached = waiting.popleft()
+            times[at] = ranges[reached][1:]
+    return times

@@ -22,6 +22,7 @@ from peephole.sources.tinygrad.clock import Offsets, ns
 from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.enums import REFERENCE
 from peephole.sources.tinygrad.hardware import Hardware
+from peephole.sources.tinygrad.steps import Range
 from peephole.sources.tinygrad.symbolic import evaluate
 from peephole.sources.tinygrad.text import Texts, fields_of, plain
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
@@ -42,6 +43,10 @@ _OWN_FILE: Final = re.compile(
 _ESTIMATES: Final = (("flops", "ops"), ("bytes_per_s", "mem"), ("lds_bytes_per_s", "lds"))
 
 
+Closed = Callable[[int, int, int, list[Range]], None]
+"""Told when a context's own range has come: context, begin, length, and the ranges within it."""
+
+
 def function_name(name: str) -> str:
     """The name that a kernel's function has in the generated code."""
     return _WORD.sub(lambda found: f"{ord(found[0]):02X}", plain(name))
@@ -50,8 +55,17 @@ def function_name(name: str) -> str:
 class Timeline:
     """Takes events in the order in which tinygrad appended them; `finish` writes what still waited."""
 
-    def __init__(self, out: Out, texts: Texts, contexts: Contexts, free: Callable[[int, int], None] | None) -> None:
+    def __init__(
+        self,
+        out: Out,
+        texts: Texts,
+        contexts: Contexts,
+        free: Callable[[int, int], None] | None = None,
+        closed: Closed | None = None,
+    ) -> None:
         self.offsets = Offsets()
+        self._closed = closed
+        self._inner: list[Range] = []
         self._out = out
         self._texts = texts
         self._contexts = contexts
@@ -156,7 +170,21 @@ class Timeline:
         title, context, args = self._describe(name, fields.get("profile_key"), dur, executed)
         if end is None:
             args["open"] = True
+        elif device == "TINY" and self._closed is not None:
+            self._within(name, title, context, start, dur)
         self._slice(device, start + offset, dur, title, context, args, executed)
+
+    def _within(self, name: Any, title: str, context: int, start: int, dur: int) -> None:
+        """Keeps the ranges of steps until that of their context comes, which ends after all of them."""
+        inner = self._inner
+        if type(name) is str:
+            inner.append((title, start, dur))
+        elif context != NONE and self._closed is not None:
+            first = len(inner)
+            while first and inner[first - 1][1] >= start:
+                first -= 1
+            self._closed(context, start, dur, inner[first:])
+            del inner[first:]
 
     def _describe(self, name: Any, key: Any, dur: int, executed: Any) -> tuple[str, int, dict[str, Any]]:
         """Title, context and args of a slice from an event's name, as VIZ links them."""
@@ -169,7 +197,7 @@ class Timeline:
             return title, context, self._speed(context, dur, executed)
         args: dict[str, Any] = {}
         title = plain(str(name.display_name))
-        context = self._context_of(name.keys)
+        context = self._context_of(title, name.keys)
         fields = fields_of(name)
         value = fields.get("ret")
         if type(value) is str:
@@ -183,11 +211,13 @@ class Timeline:
             args["location"] = place
         return title, context, args
 
-    def _context_of(self, keys: Any) -> int:
-        """The context whose range this is: of several with one key, the next one that had none."""
+    def _context_of(self, title: str, keys: Any) -> int:
+        """The context that a range belongs to; for its own range, of several with one key, the next in turn."""
         for key in _link_keys(keys):
             found = self._contexts.all_by_key.get(key)
             if found:
+                if not self._contexts.is_own_range(title, found[0]):
+                    return found[-1]
                 turn = self._turns.get(key, 0)
                 self._turns[key] = turn + 1
                 return found[min(turn, len(found) - 1)]
