@@ -3,7 +3,7 @@ import "../src/styles/tokens.css";
 import "./graph.css";
 import { GraphView } from "../src/views/graph/graph_view.ts";
 import type { GraphWire } from "../src/wire/graph.ts";
-import { kernel, rewrite, schedule } from "./samples.ts";
+import { call, hostile, kernel, rewrite, schedule } from "./samples.ts";
 
 const theme = new URLSearchParams(location.search).get("theme") ?? "dark";
 document.documentElement.dataset["theme"] = theme;
@@ -39,4 +39,4 @@ async function frames(count: number, act: (i: number) => void): Promise<number[]
   return times;
 }
 
-Object.assign(window, { view, show, frames, events, kernel, schedule, rewrite });
+Object.assign(window, { view, show, frames, events, kernel, schedule, rewrite, call, hostile });

@@ -99,6 +99,23 @@ export function schedule(size: number): GraphWire {
   return m.graph(m.add("SINK", stored.slice(-4), "", "void"));
 }
 
+/** A call of a kernel with two buffers. */
+export function call(): GraphWire {
+  const m = new Maker();
+  const body = m.add("PROGRAM", [m.add("SINK", [m.add("SQRT", [m.add("PARAM", [], "ParamArg(0, dtypes.float)")])], "", "void")], "ProgramInfo(name='E_4')", "void");
+  const buffers = [0, 1].map((i) => m.add("BUFFER", [m.constant(4)], `ParamArg(${i}, dtypes.float, device='NULL')`, "float", "(4)"));
+  return m.graph(m.add("SINK", [m.add("CALL", [body, ...buffers], "CallInfo(None, None, False, False)", "void")], "", "void"));
+}
+
+/** A graph in which every text is an attack or far too long. */
+export function hostile(): GraphWire {
+  const m = new Maker();
+  const bad = `<img src=x onerror="window.hacked=1">'"&amp;\u202egnp\u202c<script>window.hacked=1</script>`;
+  const long = "x".repeat(10_000);
+  const leaf = m.add(bad, [], bad, bad, bad, bad);
+  return m.graph(m.add("SINK", [m.add("ADD", [leaf, m.add(long, [leaf], long, long, long, long)])], bad, "void"));
+}
+
 /** The graph after one more match: a few nodes are replaced by new ones, everything else keeps its identity. */
 export function rewrite(graph: GraphWire, seed: number): GraphWire {
   const next = random(seed);

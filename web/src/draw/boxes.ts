@@ -30,7 +30,6 @@ export function drawBoxes(ctx: CanvasRenderingContext2D, picture: Picture, theme
   const { scene } = picture;
   const byState: [number[], number[], number[], number[]] = [[], [], [], []];
   for (const box of boxes) byState[scene.state[box] as 0 | 1 | 2 | 3].push(box);
-  if (zoom >= ROUND) stacks(ctx, picture, theme, boxes);
   const far = zoom < ROUND;
   outline(ctx, picture, byState[PLAIN], far ? theme.bg4 : theme.bg2, far ? "" : theme.line2, 1, zoom);
   outline(ctx, picture, byState[CHANGED], theme.changedBg, theme.changed, 1.5, zoom);
@@ -70,8 +69,9 @@ function outline(
   }
 }
 
-/** Edges of further sheets behind a box that stands for several nodes. */
-function stacks(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, boxes: readonly number[]): void {
+/** Further sheets behind boxes that stand for several nodes; drawn before the edges, which end at the front sheet. */
+export function drawStacks(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, boxes: readonly number[], zoom: number): void {
+  if (zoom < ROUND) return;
   const { scene, placement } = picture;
   ctx.fillStyle = theme.bg1;
   ctx.strokeStyle = theme.line2;

@@ -1,4 +1,4 @@
-import { boxesIn, drawBoxes } from "./boxes.ts";
+import { boxesIn, drawBoxes, drawStacks } from "./boxes.ts";
 import { drawEdges, drawPorts } from "./edges.ts";
 import { drawMarks } from "./marks.ts";
 import type { Bounds, Camera, Marks, Picture, Renderer } from "./renderer.ts";
@@ -107,6 +107,7 @@ export class CanvasRenderer implements Renderer {
     const view = seen(camera, width, height);
     const picture = this.picture!;
     const boxes = boxesIn(picture, view);
+    drawStacks(ctx, picture, this.theme!, boxes, zoom);
     drawEdges(ctx, picture, this.theme!, view, zoom);
     drawBoxes(ctx, picture, this.theme!, boxes, zoom);
     if (zoom >= PORTS) drawPorts(ctx, picture, this.theme!, portsIn(picture, boxes), this.theme!.fg3);

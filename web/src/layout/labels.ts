@@ -92,6 +92,9 @@ function argument(text: NodeText, constants: readonly (string | null)[]): string
       const space = addressSpace(text);
       return space === "REG" ? `REG ${paramName(arg, "acc")}` : space === "LOCAL" ? `LOCAL ${paramName(arg, "")}` : paramName(arg, "");
     }
+    case "STAGE":
+    case "BUFFERIZE":
+      return [addressSpace(text), /device='([^']*)'/.exec(arg)?.[1] ?? ""].filter((part) => part !== "").join(" ") || clean(arg);
     case "REDUCE":
     case "ALLREDUCE":
     case "REDUCE_AXIS":

@@ -35,8 +35,11 @@ export function straighten(graph: Layers, ordered: Order, x: Float64Array, spaci
       x[v] = Math.max(low(v), Math.min(high(v), wish));
     }
   }
-  /** The median of the neighbours' x; v's own where that is as good. */
+  /** The median of the neighbours' x; where a range is as good, the box above in a chain, else v's own. */
   function median(v: number): number {
+    const upper = graph.up.start[v + 1]! - graph.up.start[v]! === 1 ? graph.up.node[graph.up.start[v]!]! : -1;
+    const chained = upper >= 0 && upper < graph.count && graph.down.start[upper + 1]! - graph.down.start[upper]! === 1;
+    if (chained && graph.down.start[v + 1]! - graph.down.start[v]! <= 1) return x[upper]!;
     const near: number[] = [];
     for (let i = graph.up.start[v]!; i < graph.up.start[v + 1]!; i++) near.push(x[graph.up.node[i]!]!);
     for (let i = graph.down.start[v]!; i < graph.down.start[v + 1]!; i++) near.push(x[graph.down.node[i]!]!);

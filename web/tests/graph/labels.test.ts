@@ -11,6 +11,7 @@ test.each([
   [text("PARAM", "ParamArg(1, dtypes.float, device='NULL')"), ["256"], "data1"],
   [text("BUFFER", "ParamArg(0, dtypes.float, addrspace=AddrSpace.REG)"), ["1"], "REG acc0"],
   [text("DEFINE_GLOBAL", "2"), [], "data2"],
+  [text("STAGE", "BufferizeOpts(device='NULL', addrspace=AddrSpace.GLOBAL, removable=True)"), [null], "GLOBAL NULL"],
   [text("REDUCE", "(Ops.ADD, 1)"), [null], "ADD"],
   [text("RESHAPE", ""), [null, "{2,2}"], "→ (4)"],
   [text("STORE"), [null, "0.0"], "← 0.0"],

@@ -58,7 +58,7 @@ export class Overlay {
     this.text.hidden = box < 0 || picture === null;
     if (box < 0 || picture === null) return;
     const { name, arg, type } = picture.scene.labels[box]!;
-    fill(this.text, h("b", name), arg, h("i", type));
+    fill(this.text, h("b", name), arg === "" ? "" : ` ${arg}`, h("i", type));
     this.text.style.width = `${picture.scene.width[box]}px`;
   }
 
