@@ -184,7 +184,7 @@ def _apart(capture: Capture, trace: Trace, schedule_a: int, a: int, schedule_b: 
     if schedule_b < schedule_a:
         schedule_a, a, schedule_b, b = schedule_b, b, schedule_a, a
     one, other = split(capture, schedule_a).schedule, split(capture, schedule_b).schedule
-    lines = [_user_line(trace, schedule) for schedule in (one.context, other.context)]
+    lines = [user_line(trace, schedule) for schedule in (one.context, other.context)]
     places = " and ".join(line for line in lines if line)
     text = f"they were realized separately, in {one.name} and {other.name}" + (f" ({places})" if places else "")
     return Why("other schedule", one.kernels[a], other.kernels[b], one, other, [], [], [], text)
@@ -201,7 +201,7 @@ def _boundary(capture: Capture, trace: Trace, found: Split, edge: Edge) -> Bound
         reason, text = "write after read", f"it overwrites what the other still reads ({force.reason})"
     forced = _forced(trace, found, force)
     lines = [text.partition("@")[2] for text in (forced.tensors if forced else []) if "@" in text]
-    line = lines[0] if lines else _user_line(trace, found.schedule.context)
+    line = lines[0] if lines else user_line(trace, found.schedule.context)
     return Boundary(buffer, edge.kind, reason, text, force.kept, forced, _evidence(trace, force), line)
 
 
@@ -233,7 +233,7 @@ def _evidence(trace: Trace, force: Force) -> Evidence | None:
     return Evidence(step, name, force.match, file, line, trace.places.line(file, line))
 
 
-def _user_line(trace: Trace, context: int) -> str | None:
+def user_line(trace: Trace, context: int) -> str | None:
     """The line of the program that a context was opened from: the innermost frame outside tinygrad."""
     try:
         frames = json.loads(trace.stacks.get(context) or "[]")

@@ -43,8 +43,6 @@ AST: Final = "View Base AST"
 WRAPPED: Final = 5
 """Levels below a replacement in which the node that it replaced is looked for, and nodes of a level."""
 WIDE: Final = 64
-INSIDE: Final = 3
-"""Levels below a replaced node in which what replaces it is looked for."""
 MOST_PAIRS: Final = 2000
 """Nodes of one match that are walked on both sides."""
 
@@ -102,18 +100,16 @@ class Stage:
         pool = self._pool
         if pool.op(before) == pool.op(after):
             return [(before, after)]
-        inner = [node for node in self._levels(after, WRAPPED) if self._alike(before, node)][:2]
-        outer = [node for node in self._levels(before, INSIDE) if self._alike(node, after)][:1]
-        return [(before, node) for node in inner] + [(node, after) for node in outer]
-
-    def _alike(self, old: int, new: int) -> bool:
-        pool = self._pool
-        return (
-            old != new
-            and pool.op(old) == pool.op(new)
-            and (pool.texts(old)[2] == pool.texts(new)[2] or pool.op(old) == "REDUCE")
-            and len(pool.src[old]) == len(pool.src[new])
-        )
+        src = pool.src[before]
+        if pool.op(before) == "INDEX" and pool.op(src[0]) == "STAGE":
+            # fused: what was stored is computed where it was read
+            return [(pool.src[src[0]][0], after)]
+        reduce = pool.op(before) == "REDUCE"
+        return [
+            (before, node)
+            for node in self._levels(after, WRAPPED)
+            if pool.op(node) == pool.op(before) and (reduce or pool.src[node] == src)
+        ][:2]
 
     def _levels(self, node: int, depth: int) -> list[int]:
         """The nodes of the first few levels below one."""

@@ -1,0 +1,93 @@
+"""From a kernel to the user's program and back: the tensor operations and lines that its code came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from peephole.errors import PeepholeError
+from peephole.query.fusion import tensor_text, user_line
+from peephole.query.rewrite.trace import Trace, trace_of
+from peephole.query.schedule import Kernel, schedule_contexts, split
+
+if TYPE_CHECKING:
+    from peephole.store.capture import Capture
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A tensor operation of the program, and the nodes of the user's graph that it made."""
+
+    name: str
+    line: str | None
+    """`file:line` where it was called; None when the recording does not know it."""
+    source: str | None
+    nodes: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where one kernel of a schedule came from. `context` is its compilation, -1 for none."""
+
+    context: int
+    name: str
+    schedule: int
+    index: int
+    operations: list[Operation]
+    realized_at: str | None
+    """`file:line` that had the schedule made."""
+    realized_source: str | None
+
+
+def origins(capture: Capture, context: int) -> list[Origin]:
+    """Where the kernel of a context came from: one answer for each place in a schedule at which it runs."""
+    return [origin for origin in all_origins(capture) if origin.context == context]
+
+
+def all_origins(capture: Capture) -> list[Origin]:
+    """The origins of all kernels, schedule by schedule."""
+    trace = trace_of(capture)
+    with trace.lock:
+        kept = trace.derived.setdefault("origins", {})
+        if 0 not in kept:
+            found: list[Origin] = []
+            for schedule, _ in schedule_contexts(capture):
+                try:
+                    made = split(capture, schedule)
+                except PeepholeError:
+                    continue
+                line = user_line(trace, schedule)
+                for kernel in made.schedule.kernels:
+                    operations = _operations(trace, kernel)
+                    source = _source(trace, line)
+                    found.append(Origin(kernel.context, kernel.name, schedule, kernel.index, operations, line, source))
+            kept[0] = found
+        result: list[Origin] = kept[0]
+        return result
+
+
+def kernels_of(capture: Capture, line: str) -> list[Origin]:
+    """The kernels that compute something of a line, given as `file:line` or the end of it (`prog.py:4`)."""
+    return [
+        origin
+        for origin in all_origins(capture)
+        if any(_is(operation.line, line) for operation in origin.operations) or _is(origin.realized_at, line)
+    ]
+
+
+def _operations(trace: Trace, kernel: Kernel) -> list[Operation]:
+    found: dict[tuple[str, str | None], list[int]] = {}
+    for node, op in zip(kernel.members, kernel.ops, strict=True):
+        for part in tensor_text(trace, node, op).split(", "):
+            name, at, line = part.partition("@")
+            found.setdefault((name, line if at else None), []).append(node)
+    return [Operation(name, line, _source(trace, line), nodes) for (name, line), nodes in found.items()]
+
+
+def _source(trace: Trace, line: str | None) -> str | None:
+    file, _, number = (line or "").rpartition(":")
+    return trace.places.line(file, int(number)) if number.isdecimal() else None
+
+
+def _is(line: str | None, wanted: str) -> bool:
+    return line is not None and (line == wanted or line.endswith("/" + wanted))
