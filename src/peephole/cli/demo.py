@@ -25,16 +25,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Records the program as `peephole run` does and prints the summary."""
     from peephole.cli import info, show
+    from peephole.query.names import tracks
+    from peephole.store.capture import open_capture
 
     if importlib.util.find_spec("tinygrad") is None:
         raise PeepholeError("The demo trains a model with tinygrad, which is not installed: pip install tinygrad")
     out = Path(args.output) if args.output else free_name(captures_folder() / f"demo{SUFFIX}")
     program = Path(__file__).parent.parent / "demo" / "train.py"
-    device = "CPU" if shutil.which("clang") else "PYTHON"
+    device = os.environ.get("DEV") or ("CPU" if shutil.which("clang") else "PYTHON")
     print(f"recording {program.name} on {device}", flush=True)
     code = subprocess.run(
         [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(program)],
-        env={"DEV": device, **os.environ},
+        env={**os.environ, "DEV": device},
         check=False,
     ).returncode
     if code:
@@ -43,8 +45,10 @@ def run(args: argparse.Namespace) -> int:
     info.run(_parsed(info, [str(out)]))
     print()
     show.run(_parsed(show, [str(out), "-t", "5"]))
-    print(f"\nThe kernels that ran on {device}:")
-    show.run(_parsed(show, [str(out), "-s", device, "-t", "10"]))
+    devices = [track for track in tracks(open_capture(out)) if track.kind == "device" and track.slices]
+    for track in sorted(devices, key=lambda track: -track.slices)[:1]:
+        print(f"\nThe kernels that ran on {track.name}:")
+        show.run(_parsed(show, [str(out), "-s", track.name, "-t", "10"]))
     print(f"\npeephole show {out}     every event\npeephole serve {out}    the same in the browser")
     return 0
 
