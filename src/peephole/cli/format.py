@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import sys
@@ -39,10 +40,11 @@ def cells(text: str) -> int:
 
 def fit(text: str, width: int) -> str:
     """A text cut to a width, with an ellipsis where something is missing."""
-    if cells(text) <= width:
+    if len(text) <= width and cells(text) <= width:
         return text
+    text = text[: max(width - 1, 0)]
     while cells(text) > max(width - 1, 0):
-        text = text[:-1] if not text.isascii() else text[: max(width - 1, 0)]
+        text = text[:-1]
     return text + "…" if width > 0 else ""
 
 
@@ -129,7 +131,11 @@ class Printer:
         if self._csv_columns is not None:
             self._csv(facts)
             return
-        self.stream.write(json.dumps(facts, ensure_ascii=True, separators=(",", ":"), allow_nan=False) + "\n")
+        try:
+            line = json.dumps(facts, separators=(",", ":"), allow_nan=False)
+        except ValueError:  # JSON has no NaN and no infinities: they become texts
+            line = json.dumps(_finite(facts), separators=(",", ":"), allow_nan=False)
+        self.stream.write(line + "\n")
 
     def _csv(self, facts: dict[str, Any]) -> None:
         import csv
@@ -159,6 +165,14 @@ class Printer:
             texts = [pad(cell, width, c.right) for cell, width, c in zip(row, widths, columns, strict=True)]
             painted = [self._paint(text, c.style) if c.style else text for text, c in zip(texts, columns, strict=True)]
             self.stream.write("  ".join(painted).rstrip() + "\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _row(row: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:

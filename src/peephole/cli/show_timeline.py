@@ -21,6 +21,8 @@ _LONG = 10_000_000
 """ns from which a duration is worth a colour."""
 
 
+_DEEPEST = 500
+"""Brackets in a slice's args that are followed."""
 _RATES = {"flops": ("FLOPS", ""), "bytes_per_s": ("B/s", "mem"), "lds_bytes_per_s": ("B/s", "lds")}
 """Unit and kind of the rates in a slice's args."""
 
@@ -180,12 +182,14 @@ def _moment(ns: int) -> str:
 
 
 def parse_args(text: str | None) -> dict[str, Any]:
-    """The further facts of an event; those that are no object are kept as `text`."""
+    """The further facts of an event; those that are no object, or nested too deeply, are kept as `text`."""
     if not text:
         return {}
+    if text.count("[") + text.count("{") > _DEEPEST:
+        return {"text": text}
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = json.loads(text, parse_constant=str)
+    except ValueError:
         return {"text": text}
     return found if isinstance(found, dict) else {"text": text}
 
@@ -196,6 +200,8 @@ def describe_args(facts: dict[str, Any]) -> str:
     for key, value in facts.items():
         if isinstance(value, bool) or value is None or isinstance(value, (dict, list)):
             continue
+        if isinstance(value, int):
+            value = max(min(value, 10**300), -(10**300))  # more than a float holds
         if key == "location":
             parts.append(str(value).replace("\\", "/").rpartition("/")[2])
         elif not isinstance(value, (int, float)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -55,8 +56,9 @@ def rates(
 def _rates_in(text: str) -> dict[str, float]:
     try:
         facts = json.loads(text)
-    except (ValueError, RecursionError):
+        if not isinstance(facts, dict):
+            return {}
+        found = {key: float(facts[key]) for key in KEYS if type(facts.get(key)) in (int, float)}
+    except (ValueError, RecursionError, OverflowError):
         return {}
-    if not isinstance(facts, dict):
-        return {}
-    return {key: float(facts[key]) for key in KEYS if type(facts.get(key)) in (int, float)}
+    return {key: value for key, value in found.items() if math.isfinite(value)}
