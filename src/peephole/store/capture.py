@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -31,10 +31,11 @@ from peephole.store.pack import unpack
 from peephole.store.schema import arrow_schema
 from peephole.store.seal import is_live
 from peephole.store.series import Series, counter_series, memory_series
-from peephole.store.windows import Buckets, lane_window
+from peephole.store.windows import Buckets, lane_window, stored_level
 
 _GROUPS_BYTES: Final = 192 << 20
 """Decoded row groups of slices that stay in memory for the next window."""
+_GROUPS_AT_ONCE: Final = 64
 
 
 def open_capture(path: str | os.PathLike[str], progress: Progress | None = None) -> Capture:
@@ -195,6 +196,21 @@ class Capture:
             t1 = t0 + 1
         return lane_window(self._indexed().pyramid, self._raw, track, depth, t0, t1, pixels)
 
+    def windows(self, lanes: Iterable[tuple[int, int]], t0: int, t1: int, pixels: int) -> list[Buckets]:
+        """`buckets` of many lanes (track, depth); what must be decoded for them is decoded at once."""
+        t1 = max(t1, t0 + 1)
+        wanted = list(lanes)
+        pyramid = self._indexed().pyramid
+        places = self._places()
+        groups: set[int] = set()
+        for lane in wanted:
+            place = places.get(lane)
+            if place is not None and stored_level(pyramid, *lane, t0, t1, pixels) is None:
+                begin, starts, ends, _ = place
+                groups.update(self._group_of(begin + i) for i in range(bisect_left(ends, t0), bisect_left(starts, t1)))
+        self._load_groups(sorted(groups))
+        return [lane_window(pyramid, self._raw, track, depth, t0, t1, pixels) for track, depth in wanted]
+
     def counter(self, track: int) -> Series:
         """The values of a counter over time."""
         return self._a_series(("counter", track), lambda: counter_series(self, track))
@@ -247,20 +263,38 @@ class Capture:
             self._lane_places = found
         return self._lane_places
 
+    def _group_of(self, segment: int) -> int:
+        """The row group in which a segment lies."""
+        return int(self._bounds("slices").searchsorted(self._indexed().segments["first"][segment], "right")) - 1
+
     def _segment(self, number: int) -> tuple[Ints, Ints, NDArray[np.int32]]:
         """The rows of a lane within one row group."""
         seg = self._indexed().segments
-        first, count = int(seg["first"][number]), int(seg["count"][number])
+        group = self._group_of(number)
+        found = self._groups.get(group)
+        if found is None:
+            found = self._load_groups([group])[group]
+        a = int(seg["first"][number]) - int(self._bounds("slices")[group])
+        rows = slice(a, a + int(seg["count"][number]))
+        return found[0][rows], found[1][rows], found[2][rows]
+
+    def _load_groups(self, groups: list[int]) -> dict[int, tuple[Ints, Ints, NDArray[np.int32]]]:
+        """Decodes row groups of slices that are not in memory."""
+        loaded: dict[int, tuple[Ints, Ints, NDArray[np.int32]]] = {}
+        missing = [group for group in groups if self._groups.get(group) is None]
         with self._lock:
             bounds = self._bounds("slices")
-            group = int(np.searchsorted(bounds, first, "right")) - 1
-            found = self._groups.get(group)
-            if found is None:
-                frame = self.read("slices", ["start", "dur", "name"], slice(int(bounds[group]), int(bounds[group + 1])))
-                found = frame["start"], frame["dur"], self._numbered(frame.texts("name"))
-                self._groups.put(group, found, 20 * len(frame))
-            a = first - int(bounds[group])
-        return found[0][a : a + count], found[1][a : a + count], found[2][a : a + count]
+            for at in range(0, len(missing), _GROUPS_AT_ONCE):
+                some = missing[at : at + _GROUPS_AT_ONCE]
+                data = self._decode("slices", some, ["start", "dur", "name"])
+                row = 0
+                for group in some:
+                    rows = int(bounds[group + 1] - bounds[group])
+                    frame = to_frame(TABLES["slices"], data.slice(row, rows))
+                    row += rows
+                    loaded[group] = frame["start"], frame["dur"], self._numbered(frame.texts("name"))
+                    self._groups.put(group, loaded[group], 20 * rows)
+        return loaded
 
     def _numbered(self, texts: Texts) -> NDArray[np.int32]:
         names = self.names()
@@ -300,15 +334,17 @@ class Capture:
         if first >= last:
             return self._empty(table, names)
         with self._lock:
-            file = self._file(table)
             bounds = self._bounds(table)
             low = int(np.searchsorted(bounds, first, "right")) - 1
             high = int(np.searchsorted(bounds, last, "left"))
-            try:
-                data = file.read_row_groups(list(range(low, high)), columns=names, use_threads=high - low > 1)
-            except (pa.ArrowException, OSError) as error:
-                raise CaptureError(f"{self.file(table)} is damaged and cannot be read ({error}).") from None
+            data = self._decode(table, list(range(low, high)), names)
         return data.select(names).slice(first - int(bounds[low]), last - first)
+
+    def _decode(self, table: str, groups: list[int], names: list[str]) -> pa.Table:
+        try:
+            return self._file(table).read_row_groups(groups, columns=names, use_threads=len(groups) > 1)
+        except (pa.ArrowException, OSError) as error:
+            raise CaptureError(f"{self.file(table)} is damaged and cannot be read ({error}).") from None
 
     def _indexed(self) -> Index:
         with self._lock:

@@ -45,19 +45,26 @@ class Buckets:
         return len(self.start)
 
 
-def lane_window(pyramid: Pyramid, raw: RawSlices, track: int, depth: int, t0: int, t1: int, pixels: int) -> Buckets:
-    """The window [t0, t1) of a lane for that many pixels: about as many entries as pixels, at most four times."""
-    pixel = max(1, (t1 - t0) // max(1, pixels))
-    levels = pyramid.levels(track, depth)
-    # buckets are between half a pixel and two pixels wide
-    finest = pixel.bit_length()
+def stored_level(pyramid: Pyramid, track: int, depth: int, t0: int, t1: int, pixels: int) -> int | None:
+    """The level of the pyramid whose buckets are between half a pixel and two pixels wide; None: read the slices."""
+    finest = _pixel(t0, t1, pixels).bit_length()
     chosen = None
-    for level in levels:
+    for level in pyramid.levels(track, depth):
         if level <= finest:
             chosen = level
+    return chosen
+
+
+def _pixel(t0: int, t1: int, pixels: int) -> int:
+    return max(1, (t1 - t0) // max(1, pixels))
+
+
+def lane_window(pyramid: Pyramid, raw: RawSlices, track: int, depth: int, t0: int, t1: int, pixels: int) -> Buckets:
+    """The window [t0, t1) of a lane for that many pixels: about as many entries as pixels, at most four times."""
+    chosen = stored_level(pyramid, track, depth, t0, t1, pixels)
     if chosen is not None:
         return _given(pyramid.window(track, depth, chosen, t0, t1), chosen)
-    level = finest - 1
+    level = _pixel(t0, t1, pixels).bit_length() - 1
     low, high = t0 >> level, ((t1 - 1) >> level) + 1
     # whole buckets, so that those at the edges are as truthful as the others
     start, dur, name, first = raw(track, depth, low << level, high << level)
