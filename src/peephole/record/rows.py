@@ -97,7 +97,20 @@ def _content_bytes(content: Any) -> bytes:
     return text_bytes(content) if isinstance(content, str) else bytes(content)
 
 
-_encode: Final = json.JSONEncoder(default=_text, allow_nan=False, separators=(",", ":")).encode
+def _make_encode() -> Callable[[Any], str]:
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return json.JSONEncoder(default=_text, allow_nan=False, separators=(",", ":")).encode
+    # JSONEncoder makes one of these for every text; it is most of what a small one costs
+    chunks = make(None, _text, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, False)
+
+    def encode(value: Any) -> str:
+        return "".join(chunks(value, 0))
+
+    return encode
+
+
+_encode: Final = _make_encode()
 _SWAP: Final = array("h", [1]).tobytes() != b"\x01\x00"
 FORMATS: Final = {name: (TABLE_KINDS[name], _compile(table)) for name, table in TABLES.items()}
 """The kind and the encoder of every table's records."""

@@ -112,8 +112,8 @@ class span:
         recorder = lane.recorder
         if recorder.closed or lane.generation != recorder.generation:
             return  # written when the recording stopped, or the parent's to write
-        start = self.start
         if kind is None and not self._args:
+            start = self.start
             try:
                 writer = recorder.local.slot.writer
             except AttributeError:

@@ -21,7 +21,6 @@ from peephole.model.journal import (
     PREFIX,
     SLICE,
     SLOT,
-    slots_for,
 )
 from peephole.record import segment
 from peephole.record.rows import FORMATS, text_bytes
@@ -33,8 +32,10 @@ _LARGEST_RECORD: Final = 1 << 30
 _RETRY_NS: Final = 200_000_000
 _CONTEXT: Final = struct.Struct("<q")
 _pack_slice: Final = SLICE.pack_into
-_pack_first: Final = struct.Struct(PREFIX.format + f"{INLINE}s").pack_into
-"""A record's first slot but for flags and kind; takes what fits of the payload."""
+_pack_first: Final = struct.Struct(f"{PREFIX.format}{INLINE}sxx").pack
+"""A record's first slot, with as much of the payload as fits and without flags and kind."""
+LAST: Final = SLOT - 1
+"""Where in its first slot a record's kind is."""
 
 
 class Writer:
@@ -71,7 +72,8 @@ class Writer:
 
     def record(self, kind: int, payload: bytes) -> bool:
         """Appends a record of any kind but a slice; False when it was dropped."""
-        need = slots_for(len(payload)) * SLOT
+        block = _block(payload)
+        need = len(block)
         pos = self.pos
         end = pos + need
         if end > self.limit:
@@ -81,7 +83,8 @@ class Writer:
             end = pos + need
         self.pos = end
         buf = self.buf
-        _fill(buf, pos, kind, payload)
+        buf[pos:end] = block
+        buf[pos + LAST] = kind
         return True
 
     def intern(self, text: Any) -> int:
@@ -92,7 +95,8 @@ class Writer:
         if number is not None:
             return number
         payload = text_bytes(text)
-        need = slots_for(len(payload)) * SLOT
+        block = _block(payload)
+        need = len(block)
         pos = self.pos
         end = pos + need
         if end > self.limit:
@@ -104,7 +108,8 @@ class Writer:
         buf = self.buf
         number = self._next_text  # belongs to the record just reserved: the reader counts them
         self._next_text = number + 1
-        _fill(buf, pos, KIND_STRING, payload)
+        buf[pos:end] = block
+        buf[pos + LAST] = KIND_STRING
         if len(text) < _CACHED_CHARS // 16:
             self._chars += len(text)
             if len(self.texts) >= _CACHED_TEXTS or self._chars > _CACHED_CHARS:
@@ -151,9 +156,8 @@ class Writer:
         if number < 0:
             return False
         slot = SLICE.pack(start, dur, number, correlation, track, depth, flags, KIND_SLICE)
-        payload = _CONTEXT.pack(context) + (b"" if args is None else text_bytes(args))
-        first = slots_for(len(payload)) * SLOT
-        need = first + SLOT
+        block = _block(_CONTEXT.pack(context) + (b"" if args is None else text_bytes(args))) + slot
+        need = len(block)
         pos = self.pos
         end = pos + need
         if end > self.limit:
@@ -163,9 +167,8 @@ class Writer:
             end = pos + need
         self.pos = end
         buf = self.buf
-        _fill(buf, pos, KIND_ARGS, payload)
-        buf[pos + first : end - 1] = slot[:-1]
-        buf[end - 1] = KIND_SLICE
+        buf[pos:end] = block
+        buf[pos + LAST] = KIND_ARGS
         return True
 
     def row(self, table: str, columns: Mapping[str, Any]) -> bool:
@@ -249,12 +252,14 @@ class Writer:
 
 def blank(buf: mmap.mmap, pos: int) -> None:
     """Makes a reserved slot that cannot be filled say nothing; a hole would end the segment for its reader."""
-    _fill(buf, pos, KIND_FACTS, b"{}")
+    buf[pos : pos + SLOT] = _block(b"{}")
+    buf[pos + LAST] = KIND_FACTS
 
 
-def _fill(buf: mmap.mmap, pos: int, kind: int, payload: bytes) -> None:
-    if len(payload) > INLINE:
-        buf[pos + SLOT : pos + SLOT + len(payload) - INLINE] = payload[INLINE:]
-    # the kind stays 0 until all the rest is there
-    _pack_first(buf, pos, len(payload), payload)
-    buf[pos + SLOT - 1] = kind
+def _block(payload: bytes) -> bytes:
+    """The slots of a record but for its kind, which stays 0 until all the rest is there."""
+    length = len(payload)
+    if length <= INLINE:
+        return _pack_first(length, payload)
+    rest = payload[INLINE:]
+    return _pack_first(length, payload) + rest + bytes(-len(rest) % SLOT)
