@@ -68,3 +68,8 @@ export function editorLink(file: string | null, line: number): string | null {
 export function clip(text: string, length = 240): string {
   return text.length <= length ? text : `${text.slice(0, length)}…`;
 }
+
+/** True for a file of the user's: not of Python itself, not of an installed package, not of the compiler. */
+export function isOwnFile(path: string): boolean {
+  return !/[\\/](site-packages|tinygrad|lib[\\/]python\d)[\\/.]/.test(path) && !path.startsWith("<");
+}

@@ -13,6 +13,8 @@ interface Kernel {
   name: string;
   lines: number;
   failed: boolean;
+  /** "n2" for the second kernel of a name. */
+  serial: string;
 }
 
 export class KernelList {
@@ -25,8 +27,14 @@ export class KernelList {
   constructor(host: HTMLElement, contexts: ContextsWire, code: CodeWire, private readonly onChoose: (context: number) => void) {
     const at = new Map(contexts.id.map((id, index) => [id, index]));
     this.kernels = code.context
-      .map((context, index) => ({ context, name: contexts.name[at.get(context) ?? -1] ?? `context ${context}`, lines: code.lines[index]!, failed: code.error[index] === 1 }))
+      .map((context, index) => ({ context, name: contexts.name[at.get(context) ?? -1] ?? `context ${context}`, lines: code.lines[index]!, failed: code.error[index] === 1, serial: "" }))
       .sort((a, b) => a.context - b.context);
+    const seen = new Map<string, number>();
+    for (const kernel of this.kernels) {
+      const times = (seen.get(kernel.name) ?? 0) + 1;
+      seen.set(kernel.name, times);
+      if (times > 1) kernel.serial = `n${times}`;
+    }
     this.rows = this.kernels;
     this.box = filterBox("Filter kernels", (text) => this.filter(text), () => this.list.focus());
     host.append(this.box.element, h("div.bar.chips", h("span.dim", "Kernel"), h("span.grow"), h("span.faint.small", "lines")), this.none);
@@ -70,7 +78,7 @@ export class KernelList {
 
   private render(kernel: Kernel): HTMLElement {
     return tip(
-      h("div.row", h("span.ell.mono.name", ...nameNodes(kernel.name)), kernel.failed && h("span.bad", "!"), h("span.n", kernel.lines > 0 ? count(kernel.lines) : "")),
+      h("div.row", h("span.ell.mono.name", ...nameNodes(kernel.name)), kernel.serial !== "" && h("span.faint", kernel.serial), kernel.failed && h("span.bad", "!"), h("span.n", kernel.lines > 0 ? count(kernel.lines) : "")),
       () => plain(kernel.name) + (kernel.failed ? "\nits compilation failed" : ""),
     );
   }

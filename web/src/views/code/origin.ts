@@ -1,6 +1,6 @@
 /** The chain from the user's program to a kernel: stack, tensor operations, schedule. */
 import { fill, h } from "../../base/dom.ts";
-import { clip, counted } from "../../base/format.ts";
+import { clip, counted, isOwnFile } from "../../base/format.ts";
 import type { ContextWire } from "../../wire/capture.ts";
 import type { OriginWire } from "../../wire/code.ts";
 import type { Page } from "../registry.ts";
@@ -18,7 +18,7 @@ export function originSections(page: Page, context: ContextWire): HTMLElement {
 
 function chain(page: Page, context: ContextWire, origin: OriginWire | null): HTMLElement {
   const stack = origin && origin.stack.length > 0 ? origin.stack : context.stack;
-  const own = stack.find((frame) => !/[\\/](tinygrad|site-packages)[\\/]/.test(frame.file)) ?? stack[0];
+  const own = stack.find((frame) => isOwnFile(frame.file)) ?? stack.at(-1);
   const links: HTMLElement[] = [];
   if (own) {
     links.push(h("div", h("b", "Your program"), h("div.dim.ell", locationLink(own.file, own.line), " in ", h("span.mono", clip(own.function, 80))), own.source !== "" && h("div.src", clip(own.source.trim(), 300))));

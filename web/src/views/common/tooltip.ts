@@ -54,9 +54,20 @@ function show(element: Element): void {
   }
   fill(box, typeof content === "string" && content.length > LONGEST ? `${content.slice(0, LONGEST)}…` : content);
   box.hidden = false;
+  place(box, element);
+}
+
+/** Beside a row of a list, so that it never covers the next row; below anything else. */
+function place(tooltip: HTMLElement, element: Element): void {
   const at = element.getBoundingClientRect();
-  const { offsetWidth: width, offsetHeight: height } = box;
-  const below = at.bottom + 4 + height <= window.innerHeight;
-  box.style.left = `${Math.max(4, Math.min(at.left, window.innerWidth - width - 4))}px`;
-  box.style.top = `${Math.max(4, below ? at.bottom + 4 : at.top - height - 4)}px`;
+  const { offsetWidth: width, offsetHeight: height } = tooltip;
+  const { innerWidth, innerHeight } = window;
+  let left = at.left;
+  let top = at.bottom + 4 + height <= innerHeight ? at.bottom + 4 : at.top - height - 4;
+  if (element.closest(".vlist")) {
+    left = at.right + 6 + width <= innerWidth ? at.right + 6 : at.left - width - 6;
+    top = at.top;
+  }
+  tooltip.style.left = `${Math.max(4, Math.min(left, innerWidth - width - 4))}px`;
+  tooltip.style.top = `${Math.max(4, Math.min(top, innerHeight - height - 4))}px`;
 }

@@ -78,13 +78,15 @@ export class MatchPane {
     else this.timer = window.setTimeout(() => void this.ask(step, match), SETTLE_MS);
   }
 
-  /** Nothing is selected: the pane keeps its size. */
-  clear(): void {
+  /** No step is selected: the pane keeps its size and shows what it is given. */
+  clear(content: HTMLElement | null = null): void {
+    window.clearTimeout(this.timer);
+    this.asked.abort();
     this.step = null;
     this.chip.textContent = "0";
     this.box.hidden = true;
     this.nodeSection.hidden = true;
-    fill(this.details);
+    fill(this.details, content);
   }
 
   dispose(): void {

@@ -275,15 +275,11 @@ class RewritesView implements View {
     this.treePane!.show("context", id);
     this.stage.clear();
     this.matches.clear();
-    this.stage.title(tree.contexts.name[at]!, "all passes", 0, null);
+    this.stage.title(tree.contexts.name[at]!, null, 0, null);
     const link = (params: Record<string, string>, view = "rewrites"): string => this.page.nav.address(view, params);
     showLayer(this.stage.body, contextPage(tree, at, link, (view) => this.page.has(view)));
-    const section = this.matches.nodeSection;
-    section.hidden = true;
     this.page.client.once<ContextWire>(`contexts/${id}`).then((wire) => {
-      if (numberParam(this.params, "context", -1) !== id || this.params["step"] !== undefined) return;
-      section.hidden = false;
-      section.replaceChildren(stackSection(wire));
+      if (numberParam(this.params, "context", -1) === id && this.params["step"] === undefined) this.matches.clear(stackSection(wire));
     }, () => undefined);
     this.page.middle.dataset["shown"] = `context/${id}`;
     this.drawStatus();

@@ -82,7 +82,11 @@ export class Stage {
   }
 
   /** Names what is shown. */
-  title(context: string, step: string, match: number, graph: GraphWire | null): void {
+  title(context: string, step: string | null, match: number, graph: GraphWire | null): void {
+    if (step === null) {
+      fill(this.crumbs, h("b.name", ...nameNodes(context, 120)));
+      return;
+    }
     fill(
       this.crumbs,
       h("button.crumb.dim", { type: "button", onclick: () => this.actions.onContext() }, ...nameNodes(context, 120)),

@@ -1,7 +1,7 @@
 /** The right pane of the schedule: one kernel, or why two kernels are two. */
 import { nameNodes, plain } from "../../base/ansi.ts";
 import { h } from "../../base/dom.ts";
-import { clip, count } from "../../base/format.ts";
+import { clip, count, isOwnFile } from "../../base/format.ts";
 import { codeNodes } from "../../base/highlight.ts";
 import type { KernelWire, ReasonWire, ScheduleWire, WhyWire } from "../../wire/schedule.ts";
 import { locationLink } from "../common/location.ts";
@@ -61,12 +61,13 @@ export function whySections(why: WhyWire, schedule: ScheduleWire, page: Page, go
 
 function reasonSection(reason: ReasonWire, page: Page): HTMLElement {
   const match = reason.step >= 0 && page.has("rewrites") ? page.nav.address("rewrites", { step: String(reason.step), ...(reason.match > 0 ? { match: String(reason.match) } : {}) }) : null;
-  const program = [reason.userLine, ...reason.tensors].filter((text) => text !== "");
+  const [, file = "", line = "-1"] = /^(.*):(\d+)$/.exec(reason.userLine) ?? [];
+  const program = [file !== "" && isOwnFile(file) && locationLink(file, Number(line)), ...reason.tensors.map((text) => clip(text, 120))].filter((part) => part !== false);
   return h(
     "div.sec",
     h("div.h", h("span.grow", "Buffer between them"), h("span.mono", clip(reason.buffer, 60)), h("span.faint", reason.kind)),
     h("div.chain",
-      program.length > 0 && h("div", h("b", "Your program"), ...program.slice(0, 8).map((text) => h("div.dim.mono.ell.name", clip(text, 120)))),
+      program.length > 0 && h("div", h("b", "Your program"), ...program.slice(0, 8).map((part) => h("div.dim.mono.ell.name", part))),
       reason.node !== "" && h("div", h("b", "What is stored"), h("div.dim.mono.wrap.name", clip(reason.node, 400))),
       h("div.on", h("b", sentence(reason.reason)), h("div.dim.wrap", sentence(reason.text))),
       reason.kept !== "" && h("div", h("b", "Why it stayed"), h("div.dim.wrap", sentence(reason.kept))),
@@ -77,5 +78,6 @@ function reasonSection(reason: ReasonWire, page: Page): HTMLElement {
 }
 
 function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  // a kernel's name keeps its letters
+  return /^[a-z]+ /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
