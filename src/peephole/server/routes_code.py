@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from starlette.requests import Request
@@ -13,6 +13,9 @@ from peephole.server.library import ask, ask_once
 from peephole.server.replies import Refusal, path_number, query_number, reply
 from peephole.server.routes_captures import shelf_of
 from peephole.store.capture import Capture
+
+if TYPE_CHECKING:
+    from peephole.query.origin import Origin
 
 LONGEST = 8 << 20
 """Bytes of one artifact that are sent as text; the reply says when there is more."""
@@ -99,9 +102,27 @@ async def origin(request: Request) -> Response:
     number = path_number(request, "context")
 
     def answer(capture: Capture) -> dict[str, Any]:
-        return {"context": number, "schedule": -1, "scheduleName": "", "operations": [], "stack": []}
+        from peephole.query.origin import origins
+        from peephole.query.schedule import schedule_contexts
+
+        names = dict(schedule_contexts(capture))
+        return {"context": number, "origins": [_origin(one, names) for one in origins(capture, number)]}
 
     return reply(await ask(shelf_of(request), answer))
+
+
+def _origin(one: Origin, names: dict[int, str]) -> dict[str, Any]:
+    return {
+        "schedule": one.schedule,
+        "scheduleName": names.get(one.schedule, ""),
+        "kernel": one.index,
+        "realizedAt": one.realized_at,
+        "realizedSource": one.realized_source,
+        "operations": [
+            {"name": made.name, "line": made.line, "source": made.source, "nodes": len(made.nodes)}
+            for made in one.operations
+        ],
+    }
 
 
 ROUTES = [

@@ -19,12 +19,19 @@ export interface ArtifactWire {
   text: string;
 }
 
-/** Where a kernel's operations came from. */
+/** Where a kernel came from: one answer for each place in a schedule at which it runs. */
 export interface OriginWire {
-  kernel: string;
+  context: number;
+  origins: PlaceOfOrigin[];
+}
+
+export interface PlaceOfOrigin {
   schedule: number;
   scheduleName: string;
-  /** Tensor operations with the user's lines, as far as they were recorded. */
-  operations: { name: string; file: string; line: number; nodes: number }[];
-  stack: { file: string; line: number; function: string; source: string }[];
+  /** Place of the kernel in the schedule. */
+  kernel: number;
+  /** "file:line" that had the schedule made, and its source. */
+  realizedAt: string | null;
+  realizedSource: string | null;
+  operations: { name: string; line: string | null; source: string | null; nodes: number }[];
 }

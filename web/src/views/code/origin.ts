@@ -1,36 +1,67 @@
-/** The chain from the user's program to a kernel: stack, tensor operations, schedule. */
+/** The chain from the user's program to a kernel: the line, the tensor operations, the schedule. */
 import { fill, h } from "../../base/dom.ts";
-import { clip, counted, isOwnFile } from "../../base/format.ts";
+import { clip, count, counted, isOwnFile } from "../../base/format.ts";
+import { codeNodes } from "../../base/highlight.ts";
 import type { ContextWire } from "../../wire/capture.ts";
-import type { OriginWire } from "../../wire/code.ts";
-import type { Page } from "../registry.ts";
+import type { OriginWire, PlaceOfOrigin } from "../../wire/code.ts";
 import { locationLink } from "../common/location.ts";
+import type { Page } from "../registry.ts";
+
+const MOST_OPERATIONS = 40;
+const MOST_PLACES = 12;
 
 /** Fills itself when the server has answered. */
 export function originSections(page: Page, context: ContextWire): HTMLElement {
-  const host = h("div");
+  const host = h("div", chain(page, context, null));
   page.client.once<OriginWire>(`contexts/${context.id}/origin`).then(
-    (origin) => fill(host, chain(page, context, origin)),
-    () => fill(host, chain(page, context, null)),
+    ({ origins }) => {
+      if (origins.length === 0) return;
+      fill(host, ...origins.slice(0, MOST_PLACES).map((origin) => chain(page, context, origin)),
+        origins.length > MOST_PLACES && h("p.none", `${count(origins.length - MOST_PLACES)} more places run this kernel.`));
+    },
+    () => undefined,
   );
   return host;
 }
 
-function chain(page: Page, context: ContextWire, origin: OriginWire | null): HTMLElement {
-  const stack = origin && origin.stack.length > 0 ? origin.stack : context.stack;
-  const own = stack.find((frame) => isOwnFile(frame.file)) ?? stack.at(-1);
-  const links: HTMLElement[] = [];
-  if (own) {
-    links.push(h("div", h("b", "Your program"), h("div.dim.ell", locationLink(own.file, own.line), " in ", h("span.mono", clip(own.function, 80))), own.source !== "" && h("div.src", clip(own.source.trim(), 300))));
+function chain(page: Page, context: ContextWire, origin: PlaceOfOrigin | null): HTMLElement {
+  return h("div.sec", h("div.chain", program(context, origin), operations(origin), schedule(page, origin), h("div.on", h("b", "This kernel"), h("div.dim.mono.ell.name", clip(context.function, 80) || context.kind))));
+}
+
+function program(context: ContextWire, origin: PlaceOfOrigin | null): HTMLElement | null {
+  const [file, line] = split(origin?.realizedAt ?? null);
+  const frame = context.stack.find((one) => isOwnFile(one.file));
+  if (file !== "" && isOwnFile(file)) {
+    return h("div", h("b", "Your program"), h("div.dim.ell", locationLink(file, line)), source(origin?.realizedSource ?? null));
   }
-  if (origin && origin.operations.length > 0) {
-    links.push(h("div", h("b", "Tensor operations"), ...origin.operations.slice(0, 40).map((operation) =>
-      h("div.dim.ell", h("span.mono", clip(operation.name, 80)), " ", operation.file !== "" && locationLink(operation.file, operation.line), operation.nodes > 1 && h("span.faint", ` ${counted(operation.nodes, "node")}`)),
-    )));
-  }
-  if (origin && origin.schedule >= 0) {
-    links.push(h("div", h("b", "Schedule"), h("div.dim", "in ", h("a.name", { href: page.nav.address(page.has("schedule") ? "schedule" : "rewrites", { context: String(origin.schedule) }) }, clip(origin.scheduleName, 120)))));
-  }
-  links.push(h("div.on", h("b", "This kernel"), h("div.dim.mono.ell.name", clip(context.function, 80) || context.kind)));
-  return h("div.sec", h("div.chain", ...links));
+  if (!frame) return null;
+  return h("div", h("b", "Your program"), h("div.dim.ell", locationLink(frame.file, frame.line), " in ", h("span.mono", clip(frame.function, 80))), source(frame.source));
+}
+
+function operations(origin: PlaceOfOrigin | null): HTMLElement | null {
+  if (!origin || origin.operations.length === 0) return null;
+  return h(
+    "div", h("b", "Tensor operations"),
+    ...origin.operations.slice(0, MOST_OPERATIONS).map((made) => {
+      const [file, line] = split(made.line);
+      return h("div", h("div.dim.ell", h("span.mono.name", clip(made.name, 80)), " ", file !== "" && locationLink(file, line), made.nodes > 1 && h("span.faint", ` ${counted(made.nodes, "node")}`)), source(made.source));
+    }),
+    origin.operations.length > MOST_OPERATIONS && h("div.faint", `and ${count(origin.operations.length - MOST_OPERATIONS)} more`),
+  );
+}
+
+function schedule(page: Page, origin: PlaceOfOrigin | null): HTMLElement | null {
+  if (!origin) return null;
+  const there = page.has("schedule") ? page.nav.address("schedule", { context: String(origin.schedule), a: String(origin.kernel) }) : page.nav.address("rewrites", { context: String(origin.schedule) });
+  return h("div", h("b", "Schedule"), h("div.dim", `kernel ${count(origin.kernel + 1)} of `, h("a.name", { href: there }, clip(origin.scheduleName, 120))));
+}
+
+function source(text: string | null): HTMLElement | null {
+  return text === null || text.trim() === "" ? null : h("div.src", ...codeNodes(clip(text.trim(), 300), "python"));
+}
+
+/** "file:line" in its parts. */
+function split(place: string | null): [string, number] {
+  const found = /^(.*):(\d+)$/.exec(place ?? "");
+  return found ? [found[1]!, Number(found[2])] : ["", -1];
 }
