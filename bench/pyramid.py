@@ -66,7 +66,8 @@ def main() -> None:
         median = round(float(np.median(whole)) * 1e3, 2)
         line = {"bench": f"window 2^-{zoom}", "ours": median, "peer": 20.0, "ratio": median / 20, "unit": "ms",
                  "p95": round(float(np.percentile(whole, 95)) * 1e3, 2), "cold": round(cold * 1e3, 2),
-                 "one lane": round(float(np.median(one)) * 1e3, 3), "cpu": round(float(np.median(cpu)) * 1e3, 2), "entries": int(np.median(entries))}  # fmt: skip
+                 "one lane": round(float(np.median(one)) * 1e3, 3), "cpu": round(float(np.median(cpu)) * 1e3, 2),
+                 "entries": int(np.median(entries))}  # fmt: skip
         print(json.dumps(line))
     for number, value in (("median", 50), ("p95", 95)):
         figure = float(np.percentile(everything, value)) * 1e3

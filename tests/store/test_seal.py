@@ -129,3 +129,29 @@ def test_a_large_journal_goes_through_the_disk(tmp_path: Path, monkeypatch: pyte
     assert capture.lanes().count.tolist() == [16_667, 16_667, 16_666]
     frame = capture.read("slices", ["track", "start"])
     assert np.array_equal(frame["start"] // 10 % 3, frame["track"])
+
+
+FULL = """
+import resource, signal, sys
+from peephole.errors import PeepholeError
+from peephole.store.seal import seal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
+try:
+    seal(sys.argv[1])
+except PeepholeError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("limit", [100, 4_500])
+def test_no_room_leaves_the_journal(tmp_path: Path, limit: int) -> None:
+    path = journal(tmp_path / "a.peep", 60_000)
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(path), str(limit)], capture_output=True, text=True, check=False
+    )
+    assert "cannot be sealed" in done.stdout, done.stderr
+    assert done.stdout.count("\n") == 1
+    assert done.returncode == 0
+    assert not (path / ".sealing").exists()
+    check(path, 60_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ def test_window_against_every_nanosecond(
     pixels = min(pixels, width)
     edges = [begin + i * width // pixels for i in range(pixels + 1)]
     wanted = {}
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in itertools.pairwise(edges):
         held = dense[max(0, a - int(time[0])) : max(0, b - int(time[0]))]
         if len(held):
             wanted[a] = (held.min(), held.max(), held.mean())

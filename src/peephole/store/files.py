@@ -26,7 +26,7 @@ LANES_SCHEMA: Final = pa.schema(
 )
 """`index/lanes.parquet`: one row per lane and row group of slices.parquet, so that a window needs no search."""
 
-ROW_GROUP: Final = 1 << 15
+ROW_GROUP: Final = 1 << 14
 """Slices per row group: small enough that a zoomed-in window decodes little."""
 
 
