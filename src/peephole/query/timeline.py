@@ -1,0 +1,276 @@
+"""The timeline as it is looked at: tracks in their groups, the colour of a name, the figures of a range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.query.memory import devices
+from peephole.query.names import Track, plain, tracks
+from peephole.store.capture import Capture
+
+HOST, DEVICES, MESSAGES, COUNTERS, MEMORY = "Host", "Devices", "Messages", "Counters", "Memory"
+_GROUP_OF: Final = {
+    "device": DEVICES, "copy": DEVICES, "batch": DEVICES, "disk": DEVICES,
+    "client": MESSAGES, "dispatcher": MESSAGES, "worker": MESSAGES,
+    "counter": COUNTERS, "memory": MEMORY,
+}  # fmt: skip
+_ORDER: Final = (HOST, MESSAGES, DEVICES, COUNTERS, MEMORY)
+_HOST_ORDER: Final = {"gc": 0, "user": 1, "tiny": 2}
+COLOURS: Final = 11
+"""Names with a colour of their own; the others share the twelve by hash."""
+_SAMPLE: Final = 256
+"""Pixels at which the cost of names is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineTrack:
+    """A row of the timeline: a track with its lanes, a counter, or the memory of a device."""
+
+    id: int
+    """Number of the track; for memory -1."""
+    name: str
+    kind: str
+    group: str
+    depths: tuple[int, ...]
+    """Its lanes."""
+    slices: int
+    parent: int
+    under: int
+    """The device whose copies these are, drawn thin below it; -1 for none."""
+    unit: str
+
+
+def timeline_tracks(capture: Capture) -> list[TimelineTrack]:
+    """All rows in the order of the groups, and within a group as the capture says."""
+    lanes = capture.lanes()
+    depths: dict[int, list[int]] = {}
+    for track, depth in zip(lanes.track.tolist(), lanes.depth.tolist(), strict=True):
+        depths.setdefault(track, []).append(depth)
+    known = tracks(capture)
+    by_name = {plain(track.name): track.id for track in known if track.kind == "device"}
+    units = _units(capture)
+    rows = [
+        TimelineTrack(
+            track.id,
+            plain(track.name),
+            track.kind,
+            _GROUP_OF.get(track.kind, HOST),
+            tuple(depths.get(track.id, ())),
+            track.slices,
+            track.parent,
+            _under(track, by_name),
+            units.get(track.id, ""),
+        )
+        for track in known
+        if track.slices or track.kind == "counter"
+    ]
+    rows += [TimelineTrack(-1, name, "memory", MEMORY, (), 0, -1, -1, "bytes") for name in devices(capture)]
+    return sorted(rows, key=lambda row: (_ORDER.index(row.group), _HOST_ORDER.get(row.kind, 9)))
+
+
+def _under(track: Track, devices_by_name: dict[str, int]) -> int:
+    if track.kind not in ("copy", "batch"):
+        return -1
+    name = plain(track.name)
+    while ":" in name:
+        name = name.rpartition(":")[0]
+        if name in devices_by_name:
+            return devices_by_name[name]
+    return -1
+
+
+def _units(capture: Capture) -> dict[int, str]:
+    frame = capture.read("tracks", ["id", "unit"])
+    return {int(track): unit for track, unit in zip(frame["id"], frame.texts("unit"), strict=True) if unit}
+
+
+@dataclass(frozen=True, slots=True)
+class Markers:
+    """Moments in time order."""
+
+    time: list[int]
+    name: list[str]
+    kind: list[str]
+    track: list[int]
+    colour: list[str]
+    total: int
+    """How many there are in all: more than given when there are very many."""
+
+
+def markers(capture: Capture, most: int = 5000) -> Markers:
+    """The first moments of the capture; those of the whole capture before those of a track."""
+    frame = capture.read("markers", ["time", "name", "kind", "track", "colour"])
+    order = np.lexsort((frame["time"], frame["track"] >= 0))[:most]
+    order = np.sort(order)
+    name, kind, colour = frame.texts("name"), frame.texts("kind"), frame.texts("colour")
+    rows = order.tolist()
+    return Markers(
+        frame["time"][order].tolist(),
+        [name[i] or "" for i in rows],
+        [kind[i] or "" for i in rows],
+        frame["track"][order].tolist(),
+        [colour[i] or "" for i in rows],
+        len(frame),
+    )
+
+
+def name_colours(capture: Capture) -> NDArray[np.uint8]:
+    """The data colour (1 … 12) of each name of `Capture.names()`.
+
+    The eleven kernels that cost most take one each; their cost is summed over a coarse picture of all device lanes, so
+    that it is quick at any size. The rest share the colours by a hash of the name, which holds in every view.
+    """
+    names = capture.names()
+    colours = np.array([1 + _hash(name) % 12 for name in names] or [12], np.uint8)
+    t0, t1 = capture.span()
+    kinds = {track.id: track.kind for track in tracks(capture)}
+    lanes = capture.lanes()
+    wanted = [
+        (int(track), int(depth))
+        for track, depth in zip(lanes.track.tolist(), lanes.depth.tolist(), strict=True)
+        if kinds.get(int(track)) in ("device", "worker")
+    ]
+    cost = np.zeros(len(names) + 1, np.int64)
+    for window in capture.windows(wanted, t0, t1, _SAMPLE):
+        np.add.at(cost, window.name, window.busy)
+    cost = cost[:-1]
+    for place, name in enumerate(np.argsort(-cost, kind="stable")[:COLOURS].tolist()):
+        if cost[name] > 0:
+            colours[name] = _PALETTE[place]
+    return colours
+
+
+_PALETTE: Final = (5, 6, 2, 1, 8, 3, 4, 7, 11, 10, 12)
+"""Data colours by rank: the costliest first; 9 (sky) is kept for copies."""
+
+
+def _hash(name: str) -> int:
+    value = 2166136261
+    for byte in name.encode("utf-8", "replace"):
+        value = (value ^ byte) * 16777619 & 0xFFFFFFFF
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class NameSum:
+    """What one name took in a range."""
+
+    name: str
+    number: int
+    total: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrackSum:
+    """How a track spent a range."""
+
+    track: int
+    name: str
+    busy: int
+    """ns in which at least its outermost lane was taken"""
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class RangeFigures:
+    """The figures of a range of time."""
+
+    t0: int
+    t1: int
+    tracks: tuple[TrackSum, ...]
+    top: tuple[NameSum, ...]
+    names: int
+    kernels: int
+    copies: int
+    copied: int
+    """bytes moved by copies, 0 when unknown"""
+    exact: bool
+    """False when the range holds so many slices that sums come from the pyramid."""
+
+
+_EXACT: Final = 400_000
+"""Slices up to which a range is summed slice by slice."""
+
+
+def range_figures(capture: Capture, t0: int, t1: int, most: int = 12) -> RangeFigures:
+    """Busy time and counts per track, and the names that took most, of the slices that overlap the range."""
+    rows = [row for row in timeline_tracks(capture) if row.depths]
+    exact = _slices_in(capture, t0, t1) <= _EXACT
+    sums: list[TrackSum] = []
+    names = capture.names()
+    total, count = np.zeros(len(names) + 1, np.int64), np.zeros(len(names) + 1, np.int64)
+    kernels = copies = copied = 0
+    for row in rows:
+        own = 0
+        busy = 0
+        for depth in row.depths:
+            if exact:
+                frame, _ = capture.slices(row.id, depth, t0, t1)
+                start, end = frame["start"], frame["start"] + frame["dur"]
+                inside = np.minimum(end, t1) - np.maximum(start, t0)
+                codes, number = frame.texts("name").codes, np.ones(len(frame), np.int64)
+            else:
+                window = capture.buckets(row.id, depth, t0, t1, 2000)
+                inside, codes, number = window.busy, window.name, window.count
+            if depth == row.depths[0]:
+                busy = int(inside.sum())
+            if row.group == DEVICES and row.kind != "copy":
+                np.add.at(total, codes, inside)
+                np.add.at(count, codes, number)
+            own += int(number.sum())
+        if row.kind == "copy":
+            copies += own
+            copied += _bytes(capture, row, t0, t1) if exact else 0
+        elif row.group == DEVICES:
+            kernels += own
+        sums.append(TrackSum(row.id, row.name, busy, own))
+    total, count = total[:-1], count[:-1]
+    if not total.any():
+        # no device: where the program itself spent its time
+        total, count = _host_sums(capture, rows, t0, t1, exact, len(names))
+    order = np.argsort(-total, kind="stable")[:most]
+    top = tuple(NameSum(plain(names[i]), i, int(total[i]), int(count[i])) for i in order.tolist() if total[i] > 0)
+    return RangeFigures(t0, t1, tuple(sums), top, int((total > 0).sum()), kernels, copies, copied, exact)
+
+
+def _slices_in(capture: Capture, t0: int, t1: int) -> int:
+    """About how many slices a range has: all of a lane's are taken to be spread evenly."""
+    lanes = capture.lanes()
+    if not len(lanes):
+        return 0
+    length = np.maximum(lanes.end - lanes.start, 1)
+    inside = np.clip(np.minimum(lanes.end, t1) - np.maximum(lanes.start, t0), 0, None)
+    return int((lanes.count * (inside / length)).sum())
+
+
+def _host_sums(
+    capture: Capture, rows: list[TimelineTrack], t0: int, t1: int, exact: bool, names: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    total, count = np.zeros(names + 1, np.int64), np.zeros(names + 1, np.int64)
+    for row in rows:
+        for depth in row.depths:
+            window = capture.buckets(row.id, depth, t0, t1, 4000 if exact else 2000)
+            np.add.at(total, window.name, window.busy)
+            np.add.at(count, window.name, window.count)
+    return total[:-1], count[:-1]
+
+
+def _bytes(capture: Capture, row: TimelineTrack, t0: int, t1: int) -> int:
+    import json
+
+    moved = 0
+    for depth in row.depths:
+        frame, _ = capture.slices(row.id, depth, t0, t1, ["start", "args"])
+        for text in frame.texts("args"):
+            if text:
+                try:
+                    value = json.loads(text).get("bytes", 0)
+                except (ValueError, AttributeError):
+                    continue
+                moved += value if isinstance(value, int) else 0
+    return moved
