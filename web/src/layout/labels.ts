@@ -123,7 +123,8 @@ function argument(text: NodeText, constants: readonly (string | null)[]): string
     default:
   }
   const sign = SIGN[op];
-  if (sign !== undefined && constants.length === 2 && known.length === 1) {
+  if (sign !== undefined && constants.length === 2 && known.length > 0) {
+    if (known.length === 2) return `${known[0]} ${sign} ${known[1]}`;
     return constants[1] != null ? `${sign} ${constants[1]}` : `${constants[0]} ${sign}`;
   }
   const own = clean(arg);

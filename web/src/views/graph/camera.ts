@@ -27,7 +27,8 @@ export function opening(picture: Picture, root: number, width: number, height: n
     return high - low <= 2 * half ? (low + high) / 2 : Math.max(low + half, Math.min(high - half, value));
   };
   return {
-    x: clamp(at.x, bounds.left, bounds.right, width),
+    // centred: the map stands in a corner, and what the view is about must not be under it
+    x: at.x,
     y: clamp(at.y, bounds.top, bounds.bottom, height),
     zoom: READABLE,
   };
