@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -20,21 +19,21 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFAULT = ROOT.parent / "shared" / "workloads" / "mnist.py"
+MEASURED = (("wall", "s"), ("peak memory", "MB"), ("last line to exit", "s"), ("CPU time", "s"))
 LAST_LINE = "\nimport time as _t, os as _o; open(_o.environ['LAST_LINE'], 'w').write(str(_t.time()))\n"
 
 
-def run(command: list[str], env: dict[str, str], folder: Path) -> tuple[float, float, float]:
-    """Seconds, megabytes of the largest process, seconds from the last line of the program to the end."""
+def run(command: list[str], env: dict[str, str], folder: Path) -> tuple[float, float, float, float]:
+    """Seconds, megabytes, seconds from the last line of the program to the end, CPU seconds."""
     mark = folder / "last"
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     start = time.time()
     process = subprocess.Popen(command, env={**env, "LAST_LINE": str(mark)}, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     end = time.time()
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, command
-    del before
-    return end - start, usage.ru_maxrss / 1024, end - float(mark.read_text())
+    cpu = usage.ru_utime + usage.ru_stime
+    return end - start, usage.ru_maxrss / 1024, end - float(mark.read_text()), cpu
 
 
 def main() -> None:
@@ -57,13 +56,13 @@ def main() -> None:
             # The recorded process itself, without the sealing that follows in the one that started it.
             capture = folder / f"r{number}.peep"
             code = (
-                "import sys; from peephole.record import place; place.begin_capture(sys.argv[1], 'program', sys.argv[2:])"
+                "import sys; from peephole.record.place import begin_capture; begin_capture(sys.argv[1], 'bench', [])"
             )
-            subprocess.run([sys.executable, "-c", code, str(capture), str(program)], env=env, check=True)
+            subprocess.run([sys.executable, "-c", code, str(capture)], env=env, check=True)
             live = {**env, "PEEPHOLE": "1", "PEEPHOLE_CAPTURE": str(capture)}
             peer.append(run([sys.executable, str(program)], {**env, "VIZ": "-1"}, folder))
             ours.append(run([sys.executable, str(program)], live, folder))
-    for index, (name, unit) in enumerate((("wall", "s"), ("peak memory", "MB"), ("last line to exit", "s"))):
+    for index, (name, unit) in enumerate(MEASURED):
         a, b = (statistics.median(row[index] for row in rows) for rows in (ours, peer))
         bench = {"bench": f"tinygrad live {name}", "ours": round(a, 3), "peer": round(b, 3), "ratio": round(a / b, 3)}
         print(json.dumps({**bench, "unit": unit}))

@@ -41,12 +41,11 @@ class _Step:
 class _Context:
     """A context that may still get steps, or its name."""
 
-    __slots__ = ("index", "key", "named", "parent", "steps", "waiting", "written")
+    __slots__ = ("index", "key", "named", "steps", "waiting", "written")
 
-    def __init__(self, index: int, key: Any, parent: int) -> None:
+    def __init__(self, index: int, key: Any) -> None:
         self.index = index
         self.key = key
-        self.parent = parent
         self.steps = 0
         self.waiting: list[_Step] = []
         self.written = False
@@ -75,6 +74,7 @@ class LiveRewrites:
         self._steps_of: dict[int, list[_Step]] = {}
         """The steps of each context until its own range says when they were."""
         self._times: dict[int, tuple[int, int]] = {}
+        self._context_times: dict[int, tuple[int, int]] = {}
         self._formats: dict[int, tuple[struct.Struct, int]] = {}
 
     def take(self, *, last: bool) -> None:
@@ -84,8 +84,8 @@ class LiveRewrites:
         count = min(len(keys), len(groups))
         for index in range(self._next_context, count):
             key = keys[index]
-            parent = self._parents[index] = self._contexts.opened(index, key)
-            self._open.append(_Context(index, key, parent))
+            self._parents[index] = self._contexts.opened(index, key)
+            self._open.append(_Context(index, key))
         self._next_context = count
         if not self._open:
             return
@@ -140,21 +140,26 @@ class LiveRewrites:
         if context.named or not context.written or (last and key is not context.key):
             context.written = True
             context.key = key
-            self._recorder.row("contexts", **self._contexts.row(context.index, key, context.parent))
+            self._context_row(context.index, key)
             if context.named:
                 self._estimate(context, key)
 
     def closed(self, context: int, start: int, dur: int, ranges: list[Range]) -> None:
         """Learns when a context and its steps were, and writes them again with that."""
         steps = self._steps_of.pop(context, [])
-        key = self._ops.tracked_keys[context]
-        row = self._contexts.row(context, key, self._parents.pop(context, NONE))
-        self._recorder.row("contexts", **row, start=start, dur=dur)
+        self._context_times[context] = (start, dur)
+        self._context_row(context, self._ops.tracked_keys[context])
         for step, time in zip(steps, step_times([step.tracked for step in steps], ranges), strict=True):
             if time is not None:
                 self._times[step.number] = time
                 if step.ended:
                     self._write_step(step, len(step.tracked.matches), ended=True)
+
+    def _context_row(self, index: int, key: Any) -> None:
+        row = self._contexts.row(index, key, self._parents.get(index, NONE))
+        if time := self._context_times.get(index):
+            row["start"], row["dur"] = time
+        self._recorder.row("contexts", **row)
 
     def _estimate(self, context: _Context, key: Any) -> None:
         """Learns a kernel's estimates as soon as it is compiled: it may run before its context is done with."""

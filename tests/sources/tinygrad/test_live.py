@@ -1,0 +1,181 @@
+"""A stock tinygrad recorded live: the same content as its own pickles, streamed, and there after SIGKILL."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.sources.tinygrad.runs import PROGRAM, content, environment, run, under_peephole, under_viz
+
+from peephole.store.capture import Capture, open_capture
+
+
+def device_params() -> list[object]:
+    no_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
+    return ["PYTHON", "NULL", pytest.param("CPU", marks=no_clang)]
+
+
+@pytest.mark.parametrize("device", device_params())
+def test_live_and_pickles_say_the_same(tmp_path: Path, device: str) -> None:
+    viz = under_viz(tmp_path / "viz", PROGRAM, device)
+    live = under_peephole(tmp_path / "live", PROGRAM, device)
+    ours, theirs = content(live, str(tmp_path / "live")), content(viz, str(tmp_path / "viz"))
+    assert {table: len(rows) for table, rows in ours.items()} == {table: len(rows) for table, rows in theirs.items()}
+    for table, rows in theirs.items():
+        assert rows, table
+        assert ours[table] == rows, table
+    assert live.manifest.problems == viz.manifest.problems == []
+    assert live.manifest.frameworks == viz.manifest.frameworks == {"tinygrad": "0.14.0"}
+    every_kernel_is_timed(live, device)
+    times_are_nested(live)
+
+
+def every_kernel_is_timed(capture: Capture, device: str) -> None:
+    """On CPU and PYTHON too, inside the captured JIT as well."""
+    tracks, slices = capture.read("tracks"), capture.read("slices")
+    track = next(int(tracks["id"][i]) for i in range(len(tracks)) if tracks.texts("name")[i] == device)
+    kernels = [
+        i
+        for i in range(len(slices))
+        if slices["track"][i] == track
+        and slices["context"][i] >= 0
+        and not (slices.texts("name")[i] or "").startswith("copy")
+    ]
+    names = Counter(slices.texts("name")[i] for i in kernels)
+    assert len(kernels) >= 8 and max(names.values()) >= 3  # two kernels, four steps
+    assert all(slices["dur"][i] > 0 for i in kernels)
+    assert all("flops" in json.loads(slices.texts("args")[i] or "{}") for i in kernels)
+
+
+def times_are_nested(capture: Capture) -> None:
+    contexts, steps = capture.read("contexts"), capture.read("steps")
+    begin = dict(zip(contexts["id"].tolist(), contexts["start"].tolist(), strict=True))
+    dur = dict(zip(contexts["id"].tolist(), contexts["dur"].tolist(), strict=True))
+    kinds = dict(zip(contexts["id"].tolist(), contexts.texts("kind"), strict=True))
+    assert all(value > 0 for context, value in dur.items() if kinds[context] != "rewrites")
+    timed = steps["dur"] >= 0
+    assert timed.mean() > 0.8
+    for i in np.flatnonzero(timed).tolist():
+        context = int(steps["context"][i])
+        assert begin[context] <= steps["start"][i]
+        assert steps["start"][i] + steps["dur"][i] <= begin[context] + dur[context]
+
+
+def test_metadata_has_the_users_line(tmp_path: Path) -> None:
+    capture = under_peephole(
+        tmp_path / "live", "from tinygrad import Tensor\nx = Tensor([1.0])\nx.exp().realize()\n", "PYTHON"
+    )
+    texts = {text for text in capture.read("nodes").texts("metadata") if text}
+    assert any(text.startswith("exp@") and text.endswith("program.py:3") for text in texts)
+
+
+def test_each_half_alone(tmp_path: Path) -> None:
+    program = "from tinygrad import Tensor\n(Tensor([1.0]) + 1).realize()\n"
+    profile = under_peephole(tmp_path / "profile", program, "NULL", "--profile-only")
+    assert profile.count("nodes") == profile.count("steps") == profile.count("contexts") == 0
+    assert profile.count("slices") > 3 and profile.count("buffers") > 0 and profile.count("uses") > 0
+    rewrites = under_peephole(tmp_path / "rewrites", program, "NULL", "--rewrites-only")
+    assert rewrites.count("slices") == rewrites.count("buffers") == 0
+    assert rewrites.count("nodes") > 50 and rewrites.count("matches") > 10 and rewrites.count("artifacts") >= 3
+
+
+def test_a_unit_test_that_rewrites_directly(tmp_path: Path) -> None:
+    """`PEEPHOLE=1 pytest some_test.py`, outside any tracked function."""
+    script = tmp_path / "test_rule.py"
+    script.write_text(
+        """
+from tinygrad.uop.ops import UOp, UPat, Ops, PatternMatcher, graph_rewrite
+from tinygrad import dtypes
+
+def test_rule():
+    matcher = PatternMatcher([(UPat(Ops.ADD, src=(UPat.var("x"), UPat(Ops.CONST))), lambda x: x)])
+    variable = UOp.variable("i", 0, 7)
+    assert graph_rewrite(variable + 3, matcher, name="drop the constant") is variable
+"""
+    )
+    env = environment(tmp_path, "NULL", PEEPHOLE="1", PEEPHOLE_DIR=str(tmp_path / "captures"))
+    done = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", script], env)
+    assert "1 passed" in done.stdout
+    captures = list((tmp_path / "captures").glob("*.peep"))
+    assert len(captures) == 1
+    capture = open_capture(captures[0])
+    steps = capture.read("steps")
+    assert list(steps.texts("name")) == ["drop the constant"]
+    assert steps.texts("file")[0] == str(script) and steps["matches"].tolist() == [1]
+    assert list(capture.read("contexts").texts("kind")) == ["rewrites"]
+    assert capture.count("matches") == 1
+
+
+def test_attaching_late(tmp_path: Path) -> None:
+    script = tmp_path / "late.py"
+    script.write_text(
+        f"""
+from tinygrad import Tensor
+(Tensor([1.0]) + 1).realize()
+import peephole
+with peephole.record({str(tmp_path / "late.peep")!r}):
+    (Tensor([1.0, 2.0]) * 3).realize()
+"""
+    )
+    run([sys.executable, script], environment(tmp_path, "PYTHON"))
+    capture = open_capture(tmp_path / "late.peep")
+    assert capture.count("matches") > 5 and capture.count("nodes") > 20
+    assert "kernel" in set(capture.read("contexts").texts("kind"))
+    assert not list(tmp_path.glob("*.pkl*"))
+
+
+def test_killed_in_the_middle(tmp_path: Path) -> None:
+    """What opens is a consistent prefix: everything that is named is there."""
+    script = tmp_path / "forever.py"
+    script.write_text(
+        """
+import itertools
+from tinygrad import Tensor
+for n in itertools.count(2):
+    (Tensor.empty(n, 4).sum(axis=0) * 2 + n).realize()
+    print(n, flush=True)
+"""
+    )
+    capture = tmp_path / "killed.peep"
+    command = [sys.executable, "-m", "peephole", "run", "-o", str(capture), str(script)]
+    process = subprocess.Popen(
+        command, env=environment(tmp_path, "NULL"), stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        assert process.stdout is not None
+        for _ in range(6):
+            assert process.stdout.readline()
+        live = open_capture(capture)  # while it runs, by another process
+        deadline = time.monotonic() + 20
+        while live.count("contexts") < 4 and time.monotonic() < deadline:
+            time.sleep(0.1)
+            live.refresh()
+        assert live.count("contexts") >= 4 and live.count("slices") > 10
+        consistent(live)
+        live.close()
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    killed = open_capture(capture)
+    assert not list(tmp_path.glob("*.pkl*"))
+    assert killed.count("contexts") >= 4 and killed.count("matches") > 50
+    consistent(killed)
+    killed.close()
+
+
+def consistent(capture: Capture) -> None:
+    nodes, matches, steps = capture.read("nodes"), capture.read("matches"), capture.read("steps")
+    ids = set(nodes["id"].tolist())
+    assert ids.issuperset(matches["before"].tolist()) and ids.issuperset(matches["after"].tolist())
+    assert ids.issuperset(nodes.lists("src").values.tolist()) and ids.issuperset(steps["root"].tolist())
+    assert set(steps["id"].tolist()).issuperset(matches["step"].tolist())
+    assert set(capture.read("contexts")["id"].tolist()).issuperset(steps["context"].tolist())
