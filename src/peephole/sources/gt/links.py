@@ -87,9 +87,9 @@ def _commands(columns: Columns, kind: Codes, pair: Ints) -> Ints:
     index = np.arange(n)
     client = (kind == 1) | (kind == 2) | (kind == 5)
     command = np.full(n, -1, np.int64)
-    recv = np.flatnonzero(kind == 1)
-    if not len(recv):
-        return command
+    # a worker that registers asks for no work
+    work = columns.command != _code(columns.commands.values, "RegisterWorker")
+    recv = np.flatnonzero((kind == 1) & work)
     # a command without an answer stays open until its client speaks again, or to the end
     spoken = np.flatnonzero((kind == 1) | (kind == 2))
     by_client = spoken[np.argsort(columns.source[spoken], kind="stable")]
@@ -101,11 +101,12 @@ def _commands(columns: Columns, kind: Codes, pair: Ints) -> Ints:
     np.add.at(change, recv, 1)
     np.add.at(change, end, -1)
     opened = np.cumsum(change[:n])
-    at = np.searchsorted(recv, index, side="right") - 1
-    latest = np.where(at >= 0, recv[np.maximum(at, 0)], -1)
-    until = np.where(at >= 0, end[np.maximum(at, 0)], -1)
-    alone = (opened == 1) & (until > index)
-    command[alone] = latest[alone]
+    if len(recv):
+        at = np.searchsorted(recv, index, side="right") - 1
+        latest = np.where(at >= 0, recv[np.maximum(at, 0)], -1)
+        until = np.where(at >= 0, end[np.maximum(at, 0)], -1)
+        alone = (opened == 1) & (until > index)
+        command[alone] = latest[alone]
     # a client's own lines name the client, so they are never in doubt
     own = np.flatnonzero(client)
     own = own[np.lexsort((own, columns.source[own]))]

@@ -1,0 +1,198 @@
+"""What a tape tells: figures, patterns and diagnoses, from tapes that the tests write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from peephole.ingest import import_files
+from peephole.query import tape_stats
+from peephole.query.tape import Tape, is_tape, tape
+from peephole.query.tape_diagnosis import diagnoses
+from peephole.query.tape_now import now_of, now_of_dask
+from peephole.query.tape_ops import family
+from peephole.store.capture import open_capture
+
+Line = Callable[..., str]
+Make = Callable[..., Tape]
+MS = 1_000_000
+C = "CLIENT CLIENT 00cc"
+
+
+@pytest.fixture
+def make(tmp_path: Path, capture_dir: Path) -> Make:
+    def maker(text: str, run: int | None = None) -> Tape:
+        path = tmp_path / "t"
+        path.write_text(text)
+        capture = open_capture(import_files([path]))
+        assert is_tape(capture)
+        return tape(capture, run)
+
+    return maker
+
+
+def two_workers(line: Line) -> str:
+    return "".join(
+        [
+            line(0.1, 1, "RECV", "CLIENT CLIENT 00a0", "RegisterWorker", "88B", "worker_id=w0"),
+            line(0.1, 2, "RECV", "CLIENT CLIENT 00a1", "RegisterWorker", "88B", "worker_id=w1"),
+            line(1.000, 3, "RECV", C, "BinaryOp", "100B", "result=1 op=matmul left=0 right=1"),
+            line(1.010, 4, "WORKER_SEND", "WORKER w0", "WorkerBinaryOp", "2.0KB", "op=matmul"),
+            line(1.030, 5, "WORKER_RECV", "WORKER w0", "WorkerBinaryOp", "91B", "success=True"),
+            line(1.030, 6, "WORKER_SEND", "WORKER w1", "WorkerBinaryOp", "", "op=matmul"),
+            line(1.070, 7, "WORKER_RECV", "WORKER w1", "WorkerBinaryOp", "91B", "success=True"),
+            line(1.080, 8, "SEND", C, "BinaryOp", "91B", "success=True"),
+            line(1.090, 9, "RECV", C, "UnaryOp", "100B", "result=2 op=sum input=1"),
+            line(1.091, 10, "MODIFIER_INJECT", C, "GatherShards", "", "result=9 source=1 target_worker=w0"),
+            line(1.092, 11, "MODIFIER_INJECT", C, "UnaryOp", "", "result=2 op=sum input=9"),
+            line(1.098, 12, "WORKER_RECV", "WORKER w0", "WorkerBatch", "91B", "success=True"),
+            line(1.099, 13, "WORKER_SEND", "WORKER w0", "WorkerBatch", "200B", "[1 cmds: WorkerUnaryOp]"),
+            line(1.100, 14, "SEND", C, "UnaryOp", "91B", "success=True"),
+        ]
+    )
+
+
+def test_busy_is_what_is_known_and_what_it_can_be_at_most(make: Make, tape_line: Line) -> None:
+    lanes = {lane.name: lane for lane in tape_stats.lane_stats(make(two_workers(tape_line)))}
+    assert lanes["w0"].window == 100 * MS
+    assert lanes["w0"].busy == 20 * MS
+    assert lanes["w0"].busy_most == 26 * MS  # the batch ran between #11 at 1.092 and its answer at 1.098
+    assert lanes["w1"].busy == lanes["w1"].busy_most == 40 * MS
+    assert lanes["w1"].idle_share == pytest.approx(0.6)
+    assert lanes["Client"].busy == 90 * MS
+    assert lanes["w0"].share == pytest.approx(4 / 6)
+
+
+def test_pairs_and_balance(make: Make, tape_line: Line) -> None:
+    t = make(two_workers(tape_line))
+    pairs = {(p.source, p.target): p for p in tape_stats.pair_stats(t)}
+    assert pairs["Dispatcher", "w0"].bytes == 2048 + 200
+    assert pairs["Dispatcher", "w1"].unknown == 1
+    assert pairs["Client", "Dispatcher"].messages == 2
+    even = tape_stats.balance(t)
+    assert even is not None
+    assert even.busiest == "w0"
+    assert 0 < even.even < 1
+
+
+def test_waits_and_patterns(make: Make, tape_line: Line) -> None:
+    t = make(two_workers(tape_line))
+    first, second = tape_stats.waits(t)
+    assert (first.seq, first.op, first.dur) == (3, "matmul", 80 * MS)
+    assert first.reason == "waits for w1, the last of 2 workers"
+    assert "gathered" in second.reason
+    (found,) = tape_stats.patterns(t)
+    assert (found.name, found.seq, found.op) == ("all-reduce", 9, "sum")
+    assert "not logged" in found.words
+
+
+def test_a_gap_is_called_a_gap(make: Make, tape_line: Line) -> None:
+    text = "".join(
+        [
+            tape_line(1.0, 1, "RECV", C, "BinaryOp", "9B", "result=1 op=matmul left=0 right=1"),
+            tape_line(1.0, 2, "MODIFIER_INJECT", C, "BinaryOp", "", "result=1 op=matmul left=0 right=1"),
+            tape_line(1.5, 3, "SEND", C, "BinaryOp", "9B", "success=True"),
+        ]
+    )
+    (found,) = tape_stats.patterns(make(text))
+    assert found.name == "unlogged"
+    assert found.dur == 500 * MS
+
+
+def test_diagnoses_of_the_troubleshooting(make: Make, tape_line: Line) -> None:
+    def kinds(text: str) -> dict[str, str]:
+        return {finding.kind: finding.words for finding in diagnoses(make(text))}
+
+    one = "".join(tape_line(1, i + 1, "WORKER_SEND", "WORKER auto_worker", "WorkerX", "9B", "") for i in range(3))
+    assert kinds(one)["one-worker"].startswith("One worker only: auto_worker")
+    shared = "".join(
+        tape_line(1, i + 1, "RECV", f"CLIENT CLIENT 00a{i}", "RegisterWorker", "9B", "worker_id=w") for i in range(3)
+    )
+    assert kinds(shared)["shared-name"].startswith("Workers share one name: 3 registered as 'w'")
+    nobody = tape_line(1, 1, "RECV", C, "UnaryOp", "9B", "op=randn") + tape_line(
+        1, 2, "SEND", C, "UnaryOp", "9B", "success=False"
+    )
+    found = kinds(nobody)
+    assert "no-workers" in found
+    assert "failures" in found
+    told = kinds(two_workers(tape_line) + tape_line(2, 15, "RECV", C, "GetData", "9B", "tensor_id=1"))
+    assert "the tape ends before the answer" in told["unanswered"]
+    assert "1 GatherShards" in told["unlogged"]
+    assert "share their millisecond" in told["one-millisecond"]
+    assert "1 batches" in told["reply-first"]
+    lopsided = "".join(tape_line(1, i + 1, "WORKER_SEND", f"WORKER w{int(i == 9)}", "WorkerX", "9B") for i in range(10))
+    assert "w0 does 90%" in kinds(lopsided)["unbalanced"]
+    assert kinds("not a line\n" + one)["problem"].startswith("1 lines that are not understood, such as 'not a line'")
+
+
+def test_sessions_can_be_chosen(make: Make, tape_line: Line) -> None:
+    run = [tape_line(1 + i / 1000, i + 1, "WORKER_SEND", "WORKER w", "WorkerX", "9B") for i in range(5)]
+    text = "".join(run[:3]) + "".join(run)
+    assert len(make(text)) == 5  # the largest
+    assert len(make(text, 1)) == 3
+    assert int(make(text, 2).time[0]) == 1000 * MS  # each on its own clock
+    assert [session.events for session in make(text).sessions] == [3, 5]
+
+
+def test_signals_by_their_words(make: Make, tape_line: Line) -> None:
+    names = ["START_FORWARD", "HERE", "END_FORWARD", "phase_START", "phase_END", "END_NOTHING"]
+    text = "".join(tape_line(1 + i, i + 1, "SIGNAL", C, "Signal", "", f"signal={name}") for i, name in enumerate(names))
+    found = make(text).signals
+    assert [(s.name, s.end is not None, s.ending) for s in found] == [
+        ("FORWARD", True, False), ("HERE", False, False), ("phase", True, False), ("NOTHING", False, True),
+    ]  # fmt: skip
+
+
+def test_families() -> None:
+    assert family("matmul", "BinaryOp") == "MatMul"
+    assert family("add", "WorkerBinaryOp") == "BinaryOp"
+    assert family("relu", "UnaryOp") == "ReLU"
+    assert family("GetData", "WorkerGetData") == "GetData"
+    assert family("FreeTensor", "WorkerBatch") == "FreeTensor"
+    assert family("my_kernel", "task") == "my_kernel"
+
+
+def test_now(make: Make, tape_line: Line) -> None:
+    now = now_of(make(two_workers(tape_line)), live=False)
+    assert [(w.name, w.running, w.bound) for w in now.workers] == [("w0", ("sum",), True), ("w1", ("matmul",), False)]
+    assert now.busiest[0][0] == "matmul"
+    told = now_of_dask(
+        "tcp://x",
+        {
+            "workers": {
+                "tcp://a": {"name": 3, "nthreads": 2, "metrics": {"cpu": 100.0, "transfer": {"incoming_bytes": 7}}}
+            }
+        },
+        {"tcp://a": ["inc-1", "inc-2"]},
+        {"tcp://a": {"inc-1": ()}},
+    )
+    assert [(w.name, w.running, w.busy, w.events, w.bytes_in) for w in told.workers] == [
+        ("worker-3", ("inc",), 0.5, 2, 7)
+    ]
+
+
+def test_show_and_top(peephole: Any, tmp_path: Path, tape_line: Line) -> None:
+    path = tmp_path / "tape"
+    path.write_text(two_workers(tape_line))
+    listed = peephole("show", path, "--ls").stdout
+    assert "Workers" in listed
+    assert "Messages" in listed
+    words = peephole("show", path, "-s", "Workers").stdout
+    for text in ("balance  w0 does 67%", "Dispatcher → w0", "longest waits", "all-reduce", "not logged"):
+        assert text in words
+    rows = [json.loads(row) for row in peephole("show", path, "-s", "Messages", "--json").stdout.splitlines()]
+    assert [row["seq"] for row in rows] == list(range(1, 15))
+    assert rows[3]["size"] == 2048
+    lanes = [json.loads(row) for row in peephole("top", path, "--json").stdout.splitlines()]
+    assert [lane["worker"] for lane in lanes] == ["w0", "w1"]
+    assert "w1" in peephole("top", path).stdout
+    assert peephole("top", "tcp://127.0.0.1:1", check=False).returncode == 2
+
+
+def test_covered_counts_overlaps_once() -> None:
+    assert tape_stats.covered(np.array([0, 5, 20]), np.array([10, 8, 30])) == 20
