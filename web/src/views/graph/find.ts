@@ -2,7 +2,7 @@ import { textOf } from "../../layout/labels.ts";
 import type { Scene } from "../../layout/scene.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 
-/** Boxes whose node has the text in its operation, argument, type, shape, tag or label; from top to bottom of the list. */
+/** Boxes whose node has the text in its operation, argument, type, shape, tag or label. */
 export function find(graph: GraphWire, scene: Scene, text: string): number[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return [];
@@ -19,5 +19,5 @@ export function find(graph: GraphWire, scene: Scene, text: string): number[] {
     const node = textOf(graph, v);
     if (hits(node.op, node.arg, `${node.dtype} ${node.shape}`)) found.add(box);
   }
-  return [...found].sort((a, b) => a - b);
+  return [...found];
 }

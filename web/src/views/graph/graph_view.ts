@@ -152,7 +152,8 @@ export class GraphView {
   /** Marks the boxes that contain a text and goes to the next of them; returns how many there are. */
   find(text: string): number {
     if (this.picture === null || this.graph === null) return 0;
-    const found = find(this.graph, this.picture.scene, text);
+    const { x, y } = this.picture.placement;
+    const found = find(this.graph, this.picture.scene, text).sort((a, b) => y[a]! - y[b]! || x[a]! - x[b]!);
     const again = text === this.search.text;
     this.search = { text, at: found.length === 0 ? -1 : again ? (this.search.at + 1) % found.length : 0 };
     this.marks = { ...this.marks, found: new Set(found) };

@@ -74,6 +74,7 @@ export class Stage {
       this.body,
       h(
         "div.bar.low", ...this.buttons.values(), h("span.grow"), this.found, this.find,
+        h("button.btn.wide", { type: "button", onclick: () => void this.view?.layoutAgain() }, "Lay out again"),
         h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit ", h("kbd", "Space")), this.zoom,
       ),
     );
