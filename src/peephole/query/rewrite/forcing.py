@@ -16,6 +16,8 @@ from peephole.query.rewrite.lineage import Lineage, Stage
 from peephole.query.rewrite.pool import MOVEMENT
 
 _SLOT = re.compile(r"slot=(-?\d+)")
+DEEP = 7
+"""Levels of a replacement that are searched for what its rule put in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,7 @@ class Forcing:
         pool = self._pool
         found: list[int] = []
         layer = [node]
-        for _ in range(4):
+        for _ in range(DEEP):
             found.extend(n for n in layer if pool.op(n) == op)
             layer = [s for n in layer if pool.op(n) != "STAGE" for s in pool.src[n]][:256]
         return list(dict.fromkeys(found))

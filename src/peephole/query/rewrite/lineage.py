@@ -98,9 +98,13 @@ class Stage:
     def _starts(self, before: int, after: int) -> list[tuple[int, int]]:
         """Where the two sides of a match begin to agree."""
         pool = self._pool
-        if pool.op(before) == pool.op(after):
-            return [(before, after)]
         src = pool.src[before]
+        if pool.op(before) == pool.op(after):
+            inner = pool.src[after][0] if pool.src[after] else after
+            if pool.op(before) == "REDUCE" and pool.op(inner) == "CONTIGUOUS":
+                # a long reduction in two stages
+                return [(before, after), (before, pool.src[inner][0])]
+            return [(before, after)]
         if pool.op(before) == "INDEX" and pool.op(src[0]) == "STAGE":
             # fused: what was stored is computed where it was read
             return [(pool.src[src[0]][0], after)]

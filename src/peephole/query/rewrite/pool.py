@@ -60,7 +60,7 @@ class Pool:
 
     def crowded(self, times: int) -> bool:
         """Whether replays have made many times as many nodes as the pool's own."""
-        return len(self.own) > times * (self._sealed + 1000)
+        return len(self.own) - self._sealed > times * (self._sealed + 1000)
 
     def reset(self) -> None:
         """Forgets all but the pool's own nodes; public ids are not given again."""

@@ -1,0 +1,120 @@
+"""The quick ways through a pass (leaping, stepping) against doing every substitution over the whole graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from peephole.query.rewrite.dtypes import derive, promote
+from peephole.query.rewrite.nodes import NodeTable
+from peephole.query.rewrite.pool import Pool
+from peephole.query.rewrite.replay import ERROR_OP, Pass, Replay
+from peephole.query.rewrite.substitute import Endless, substitute
+from peephole.store.frame import Frame, Lists, Texts
+
+OPS = ["A", "B", "CALL", "SINK", "FUNCTION"]
+
+
+class Nodes:
+    """As much of a capture as a table of nodes reads."""
+
+    def __init__(self, nodes: list[tuple[int, list[int]]]) -> None:
+        codes = np.array([op for op, _ in nodes], np.int32)
+        offsets = np.cumsum([0, *(len(src) for _, src in nodes)]).astype(np.int64)
+        values = np.array([s for _, src in nodes for s in src], np.int64)
+        none = Texts(np.full(len(nodes), -1, np.int32), [])
+        same = Texts(np.zeros(len(nodes), np.int32), ["int"])
+        columns: dict[str, Any] = {"id": np.arange(len(nodes), dtype=np.int64), "op": Texts(codes, OPS), "dtype": same}
+        columns |= {"arg": none, "tag": none, "src": Lists(offsets, values)}
+        self._frame = Frame("nodes", len(nodes), columns)
+
+    def read(self, _table: str, _columns: list[str]) -> Frame:
+        return self._frame
+
+
+@st.composite
+def passes(draw: st.DrawFn) -> tuple[list[tuple[int, list[int]]], Pass]:
+    count = draw(st.integers(2, 14))
+    nodes: list[tuple[int, list[int]]] = []
+    for i in range(count):
+        src = draw(st.lists(st.integers(0, i - 1), max_size=3)) if i else []
+        nodes.append((draw(st.integers(0, len(OPS) - 1)), src))
+    node = st.integers(0, count - 1)
+    pairs = draw(st.lists(st.tuples(node, node), max_size=8))
+    before, after = [b for b, _ in pairs], [a for _, a in pairs]
+    return nodes, Pass(count - 1, before, after, draw(st.booleans()), draw(st.booleans()), draw(st.booleans()))
+
+
+def exact(pool: Pool, step: Pass) -> list[int | None]:
+    """Every root by a substitution over the whole graph, None for the error that ends them."""
+    first = root = pool.of_row(step.root)
+    replacements: dict[int, int] = {}
+    roots: list[int | None] = [root]
+    for before, after in zip(step.before, step.after, strict=True):
+        replacements[pool.of_row(before)] = pool.of_row(after)
+        real = {old: new for old, new in replacements.items() if old != new}
+        start = first if step.bottom_up else root
+        try:
+            root = substitute(pool, start, real, walk=step.walk).root
+        except Endless:
+            return [*roots, None]
+        roots.append(root)
+    return roots
+
+
+@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(passes())
+def test_leaps_and_steps_are_exact(case: tuple[list[tuple[int, list[int]]], Pass]) -> None:
+    nodes, step = case
+    replay = Replay(NodeTable(Nodes(nodes)), step, derive_dtypes=False)  # type: ignore[arg-type]
+    pool = replay.pool
+    expected = exact(pool, step)
+    stepped = [None if pool.op(root) == ERROR_OP else root for root in replay.roots()]
+    assert stepped == expected
+    for match in reversed(range(len(expected))):
+        graph = replay.graph(match)
+        if expected[match] is None:
+            assert graph.error is not None and replay.last == match
+        elif match <= replay.last:
+            assert graph.root == expected[match]
+            assert len(set(graph.identity.values())) == len(graph.nodes) == len(graph.identity)
+
+
+def test_tinygrads_rules_for_dtypes() -> None:
+    tinygrad = pytest.importorskip("tinygrad.dtype")
+    names = {str(d).removeprefix("dtypes."): d for d in tinygrad.promo_lattice} | {"double": tinygrad.dtypes.double}
+    for a, left in names.items():
+        for b, right in names.items():
+            expected = str(tinygrad.least_upper_dtype(left, right)).removeprefix("dtypes.")
+            assert promote((a, b)) == derive("ADD", (a, b), lambda _: False) == expected
+        root = str(tinygrad.least_upper_float(left)).removeprefix("dtypes.")
+        assert derive("SQRT", (a,), lambda _: False) == root
+
+
+def test_every_op_of_tinygrad_has_a_rule() -> None:
+    uop = pytest.importorskip("tinygrad.uop")
+    from peephole.query.rewrite.dtypes import KNOWN_OPS
+
+    own = {"CALL", "WHERE", "STACK", "WMMA", "GETTUPLE", "SHL", "SHR"}
+    assert {op.name for op in uop.Ops} - KNOWN_OPS - own == set()
+
+
+def test_a_crowded_pool_is_emptied_and_goes_on(train: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from peephole.query import rewrites
+    from peephole.query.rewrite import replay as module
+    from peephole.query.rewrite.trace import trace_of
+
+    steps = [s for c in rewrites.contexts(train.capture) for s in rewrites.steps(train.capture, c.id)]
+    step = max(steps, key=lambda step: step.matches)
+    trace = trace_of(train.capture)
+    with trace.lock:
+        plain = [trace.replay(step.id).pool.walk(root) for root in trace.replay(step.id).roots()]
+        fresh = Replay(trace.table, trace.replay(step.id).step, derive_dtypes=True)
+        monkeypatch.setattr(module, "CROWDED", 0)
+        emptied = [fresh.pool.walk(root) for root in fresh.roots()]
+        assert fresh.pool.resets > 10 and fresh.pool.ids != trace.replay(step.id).pool.ids
+        assert list(map(len, emptied)) == list(map(len, plain))
