@@ -49,7 +49,9 @@ class ClientTape:
 
     def _write(self, cluster: Cluster, task: dict[str, Any]) -> None:
         lane = cluster.worker(str(task.get("worker")))
-        op = str(task.get("name") or task.get("key"))
+        from dask.utils import key_split
+
+        op = str(key_split(task.get("key")))
         for span in task.get("startstops") or ():
             start, end = cluster.clock(span["start"]), cluster.clock(span["stop"])
             if span["action"] == "compute":

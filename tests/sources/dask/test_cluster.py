@@ -1,0 +1,192 @@
+"""Real Dask clusters of four processes, recorded by the real command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from peephole.layout.tape import layout
+from peephole.query.tape import Tape, tape
+from peephole.query.tape_diagnosis import diagnoses
+from peephole.query.tape_stats import lane_stats, pair_stats, patterns
+from peephole.store.capture import open_capture
+
+ROOT = Path(__file__).resolve().parents[3]
+
+FAILING = '''
+"""A task that fails, a worker that dies, a client in the middle of it."""
+import os, time
+import peephole
+from distributed import Client, LocalCluster, wait
+
+def fails(x):
+    raise ValueError("no luck with " + str(x))
+
+def dies(x):
+    os._exit(3)
+
+def fine(x):
+    return x + 1
+
+if __name__ == "__main__":
+    options = dict(n_workers=2, threads_per_worker=2, processes=True, host="127.0.0.1", dashboard_address=None)
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        peephole.signal("bad things")
+        bad = client.submit(fails, 7)
+        wait([bad])
+        dead = client.submit(dies, 1, retries=0)
+        time.sleep(0.5)
+        dead.cancel()
+        client.wait_for_workers(2, timeout=60)
+        print(sum(client.gather(client.map(fine, range(20)))))
+'''
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Tape]:
+    """The tape of an example, recorded once."""
+    import os
+    import subprocess
+
+    folder = tmp_path_factory.mktemp("dask")
+    known: dict[str, Tape] = {}
+
+    def get(name: str) -> Tape:
+        if name not in known:
+            script = ROOT / "examples" / name
+            if name == "failing.py":
+                script = folder / name
+                script.write_text(FAILING)
+            out = folder / f"{name}.peep"
+            done = subprocess.run(
+                [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(script)],
+                capture_output=True,
+                text=True,
+                timeout=240,
+                check=False,
+                env={**os.environ, "PEEPHOLE_DIR": str(folder)},
+            )
+            assert done.returncode == 0, done.stderr
+            capture = open_capture(out)
+            assert not [p for p in capture.manifest.problems if "attach" in str(p)], capture.manifest.problems
+            known[name] = tape(capture)
+        return known[name]
+
+    return get
+
+
+def events(t: Tape, name: str, op: str | None = None) -> np.ndarray[Any, Any]:
+    rows = np.flatnonzero(t.is_event(name))
+    return rows if op is None else rows[[t.ops[i] == op for i in t.op[rows].tolist()]]
+
+
+def test_the_seed_program_on_four_workers(recorded: Callable[[str], Tape]) -> None:
+    t = recorded("dask_matmul.py")
+    assert t.engine == "dask"
+    assert [lane.name for lane in t.lanes] == ["Client", "Dispatcher", "worker-0", "worker-1", "worker-2", "worker-3"]
+    assert len(events(t, "COMPUTE", "matmul")) == 4
+    assert len(events(t, "COMPUTE", "relu")) == 4
+    assert len(events(t, "COMPUTE", "sum")) == 5
+    assert len(events(t, "DISPATCH")) == len(events(t, "COMPUTE")) == 5 + 4 + 4 + 5
+    assert len(events(t, "CONNECT")) == 4
+    assert len(events(t, "RELEASE")) >= 10
+    assert set(t.lane[events(t, "COMPUTE", "matmul")].tolist()) == {2, 3, 4, 5}
+    # three workers fetch the second matrix from the first: 100 x 100 doubles
+    fetched = events(t, "TRANSFER", "randn")
+    assert len(fetched) == 3
+    assert all(80_000 <= size < 81_000 for size in t.size[fetched].tolist())
+    assert [signal.name for signal in t.signals] == ["RANDOM", "FORWARD"]
+
+
+def test_clocks_of_all_processes_agree(recorded: Callable[[str], Tape]) -> None:
+    """A task is dispatched before it computes, and it is reported after: the clocks are three processes'."""
+    t = recorded("dask_matmul.py")
+    slack = 2_000_000
+    arrows = t.arrows
+    launched = 0
+    for i in range(len(arrows)):
+        event = int(arrows.event[i])
+        if event >= 0 and t.events[int(t.event[event])] in ("COMPUTE", "DISPATCH"):
+            assert arrows.start[i] <= arrows.end[i] + slack
+            launched += 1
+    assert launched >= 2 * len(events(t, "COMPUTE"))
+    random, forward = t.signals
+    first = events(t, "COMPUTE", "matmul")
+    assert random.end is not None
+    assert (t.time[first] >= random.end - slack).all()
+    assert (t.time[first] <= (forward.end or 0)).all()
+
+
+def test_transfers_have_arrows_and_bytes(recorded: Callable[[str], Tape]) -> None:
+    t = recorded("dask_matmul.py")
+    pairs = {(p.source, p.target): p for p in pair_stats(t)}
+    moved = [p for (a, b), p in pairs.items() if a.startswith("worker-") and b.startswith("worker-")]
+    assert sum(p.messages for p in moved) >= 3
+    assert sum(p.bytes for p in moved) >= 240_000
+    assert pairs["Client", "Dispatcher"].messages >= 10
+
+
+def test_all_reduce_is_named(recorded: Callable[[str], Tape]) -> None:
+    t = recorded("dask_allreduce.py")
+    found = [pattern for pattern in patterns(t) if pattern.name == "all-reduce"]
+    assert len(found) == 1
+    assert "6,000,000 bytes; then from" in found[0].words.replace("6,000,288", "6,000,000")
+    stats = {lane.name: lane for lane in lane_stats(t)}
+    assert all(stats[f"worker-{i}"].bytes_in >= 2_000_000 for i in range(4))
+
+
+def test_the_same_picture_serves_it(recorded: Callable[[str], Tape]) -> None:
+    picture = layout(recorded("dask_allreduce.py"))
+    assert [lane.kind for lane in picture.lanes] == ["client", "dispatcher", *["worker"] * 4]
+    assert len(picture.bars) >= 6  # computing and transfers have lengths
+    assert any(label.role == "signal" and label.text == "allreduce" for label in picture.labels)
+    assert any(item.text == "TRANSFER" for item in picture.legend)
+
+
+def test_failures_and_a_lost_worker(recorded: Callable[[str], Tape]) -> None:
+    t = recorded("failing.py")
+    (error,) = events(t, "ERROR", "fails").tolist()
+    assert "no luck with 7" in t.details[error]
+    found = {finding.kind: finding.words for finding in diagnoses(t)}
+    assert "no luck with 7" in found["errors"]
+    assert found["worker-lost"].startswith("Workers left before the work was done")
+    assert len(events(t, "CONNECT")) >= 3  # the nanny started another one
+    assert len(events(t, "COMPUTE", "fine")) == 20
+
+
+def test_a_scheduler_that_nobody_records(tmp_path: Path, peephole: Any) -> None:
+    """Only the client is recorded: the scheduler's own task stream tells what the workers did."""
+    import subprocess
+
+    server = tmp_path / "server.py"
+    server.write_text(
+        "import sys\nfrom distributed import LocalCluster\n"
+        "if __name__ == '__main__':\n"
+        "    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, host='127.0.0.1',"
+        " dashboard_address=None) as c:\n"
+        "        print(c.scheduler_address, flush=True)\n        sys.stdin.readline()\n"
+    )
+    client = tmp_path / "client.py"
+    client.write_text(
+        "import sys\nfrom distributed import Client\n\ndef inc(x):\n    return x + 1\n\n"
+        "if __name__ == '__main__':\n    with Client(sys.argv[1]) as c:\n"
+        "        print(sum(c.gather(c.map(inc, range(12)))))\n"
+    )
+    running = subprocess.Popen([sys.executable, str(server)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert running.stdout is not None
+        address = running.stdout.readline().strip()
+        assert address.startswith("tcp://127.0.0.1:")
+        assert "worker-0" in peephole("top", address).stdout
+        out = tmp_path / "only_client.peep"
+        assert "78" in peephole("run", "--no-view", "-o", out, client, address).stdout
+    finally:
+        running.communicate("\n", timeout=60)
+    t = tape(open_capture(out))
+    assert len(events(t, "COMPUTE", "inc")) == 12
+    assert {lane.name for lane in t.lanes if lane.kind == "worker"} == {"worker-0", "worker-1"}
