@@ -185,3 +185,23 @@ def test_the_last_row_of_a_context_and_a_lost_track() -> None:
     assert list(capture.read("contexts").texts("name")) == ["late"]
     assert list(capture.read("tracks").texts("name")) == ["process 0 track 4"]
     assert reasons(capture) == {"tracks whose name was lost": 1}
+
+
+def test_a_program_that_was_killed_before_its_first_event(tmp_path: Path) -> None:
+    (tmp_path / "a.peep" / "journal").mkdir(parents=True)
+    capture = open_capture(tmp_path / "a.peep")
+    assert capture.manifest.state == "sealed"
+    assert not capture.manifest.clean
+    assert capture.span() == (0, 0)
+    assert len(capture.buckets(0, 0, 0, 10, 5)) == 0
+    (tmp_path / "b.peep" / "journal" / "p00000").mkdir(parents=True)
+    (tmp_path / "b.peep" / "journal" / "p00000" / "t0000.000000.seg").write_bytes(b"")
+    assert open_capture(tmp_path / "b.peep").count("slices") == 0
+
+
+def test_windows_beyond_all_time() -> None:
+    capture = opened({FIRST: j.segment(j.text("a") + j.slot_slice(-5, 9, 1) + j.slot_slice(1 << 62, 1 << 62, 1), True)})
+    assert len(capture.slices(0, 0, -(1 << 70), 1 << 70)[0]) == 2
+    assert len(capture.buckets(0, 0, -(1 << 70), 1 << 70, 100)) > 0
+    assert len(capture.windows([(0, 0), (9, 9)], -(1 << 70), 1 << 70, 100)) == 2
+    assert sum(reasons(capture).values()) == 3

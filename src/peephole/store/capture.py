@@ -36,6 +36,7 @@ from peephole.store.windows import Buckets, lane_window, stored_level
 _GROUPS_BYTES: Final = 192 << 20
 """Decoded row groups of slices that stay in memory for the next window."""
 _GROUPS_AT_ONCE: Final = 64
+_FURTHEST: Final = 1 << 62
 
 
 def open_capture(path: str | os.PathLike[str], progress: Progress | None = None) -> Capture:
@@ -183,7 +184,7 @@ class Capture:
         self, track: int, depth: int, t0: int, t1: int, columns: Sequence[str] = ("start", "dur", "name")
     ) -> tuple[Frame, int]:
         """The slices of a lane that overlap [t0, t1), and the row number of the first."""
-        start, dur, name, first = self._raw(track, depth, t0, t1)
+        start, dur, name, first = self._raw(track, depth, *_clamped(t0, t1))
         names = list(columns)
         if set(names) <= {"start", "dur", "name"}:
             have: dict[str, NDArray[np.int64] | Texts] = {"start": start, "dur": dur, "name": Texts(name, self.names())}
@@ -192,13 +193,12 @@ class Capture:
 
     def buckets(self, track: int, depth: int, t0: int, t1: int, pixels: int) -> Buckets:
         """The window [t0, t1) of a lane as it is drawn on that many pixels."""
-        if t1 <= t0:
-            t1 = t0 + 1
+        t0, t1 = _clamped(t0, max(t1, t0 + 1))
         return lane_window(self._indexed().pyramid, self._raw, track, depth, t0, t1, pixels)
 
     def windows(self, lanes: Iterable[tuple[int, int]], t0: int, t1: int, pixels: int) -> list[Buckets]:
         """`buckets` of many lanes (track, depth); what must be decoded for them is decoded at once."""
-        t1 = max(t1, t0 + 1)
+        t0, t1 = _clamped(t0, max(t1, t0 + 1))
         wanted = list(lanes)
         pyramid = self._indexed().pyramid
         places = self._places()
@@ -351,3 +351,8 @@ class Capture:
             if self._index is None:
                 self._index = open_index(self._folder, self.count("slices"))
             return self._index
+
+
+def _clamped(t0: int, t1: int) -> tuple[int, int]:
+    """A window that fits into 64 bits whatever a caller asks for; no slice lies outside."""
+    return max(-_FURTHEST, min(t0, _FURTHEST)), max(-_FURTHEST, min(t1, _FURTHEST))

@@ -126,4 +126,8 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     import numba
 
-    return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
+    try:
+        made = numba.njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # nowhere to keep the machine code: it is compiled anew each time
+        made = numba.njit(nogil=True)(function)
+    return made  # type: ignore[no-any-return]
