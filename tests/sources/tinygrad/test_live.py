@@ -78,6 +78,33 @@ def test_metadata_has_the_users_line(tmp_path: Path) -> None:
     assert any(text.startswith("exp@") and text.endswith("program.py:3") for text in texts)
 
 
+def test_symbolic_values_are_in_the_estimates(tmp_path: Path) -> None:
+    program = """
+from tinygrad import Tensor, Variable
+for n in (2, 50):
+    size = Variable("size", 1, 100).bind(n)
+    (Tensor.empty(100, 8)[:size] + 1).contiguous().realize()
+"""
+    capture = under_peephole(tmp_path / "live", program, "NULL")
+    slices = capture.read("slices")
+    work = {}
+    for i in range(len(slices)):
+        args = json.loads(slices.texts("args")[i] or "{}")
+        if "flops" in args and "variables" in args:
+            work[args["variables"]["size"]] = args["flops"] * int(slices["dur"][i]) / 1e9
+    assert set(work) == {2, 50}
+    assert work[50] / work[2] == pytest.approx(25, rel=0.01)  # one addition for each of size * 8 elements
+    assert work[2] == pytest.approx(16, rel=0.01)
+
+
+def test_nothing_heavy_runs_inside_the_program() -> None:
+    code = (
+        "import sys; import peephole.sources.tinygrad.attach\n"
+        "assert not {'numpy', 'pyarrow', 'numba', 'asyncio', 'tinygrad'} & set(sys.modules), sorted(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_each_half_alone(tmp_path: Path) -> None:
     program = "from tinygrad import Tensor\n(Tensor([1.0]) + 1).realize()\n"
     profile = under_peephole(tmp_path / "profile", program, "NULL", "--profile-only")

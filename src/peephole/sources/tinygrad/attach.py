@@ -67,6 +67,14 @@ def attach(recorder: Recorder) -> None:
 def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
     global _follower  # noqa: PLW0603  one process, one tinygrad
     helpers = sys.modules["tinygrad.helpers"]
+    _put_back(helpers)
+    if not hasattr(ops, "RewriteTrace"):
+        ops.TRACK_MATCH_STATS.value = helpers.PROFILE.value = 0
+        print(
+            "peephole: this tinygrad is older than 0.12, which is not recorded; the program runs on.", file=sys.stderr
+        )
+        recorder.problem("tinygrad is older than 0.12 and was not recorded")
+        return
     only = os.environ.get("PEEPHOLE_ONLY", "")
     followed = Followed(helpers, device, ops, rewrites=only != "profile", profile=only != "rewrites")
     if followed.rewrites and not helpers.VIZ.value:
@@ -80,6 +88,14 @@ def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
     if followed.profile and not helpers.PROFILE.value:
         helpers.PROFILE.value = 1
         atexit.register(_finish_profile)
+    _follower = Follower(recorder, followed, KNOWN)
+    recorder.on_exit(_follower.close)
+    recorder.on_fork(_follower.forked)
+    _follower.start()
+
+
+def _put_back(helpers: ModuleType) -> None:
+    """Gives the environment, which the program's children see too, its own values again."""
     for name, value in _before.items():
         helpers.getenv(name)  # 0.12 asks again while it runs, and then remembers the answer
         helpers.getenv(name, 0)
@@ -87,10 +103,6 @@ def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
-    _follower = Follower(recorder, followed, KNOWN)
-    recorder.on_exit(_follower.close)
-    recorder.on_fork(_follower.forked)
-    _follower.start()
 
 
 def _finish_rewrites() -> None:

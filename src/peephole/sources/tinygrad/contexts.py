@@ -83,6 +83,10 @@ class Contexts:
             "stack": stack_json(_frames(key)),
         }
 
+    def name(self, index: int, otherwise: str) -> str:
+        """The name of a context, which is that of its kernel before it became an identifier."""
+        return self._names.get(index, otherwise)
+
     def is_own_range(self, title: str, index: int) -> bool:
         """Whether a range of that title is the whole of a context, not a part of it (`compile r_16`)."""
         name = self._names.get(index, "")

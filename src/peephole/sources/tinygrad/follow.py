@@ -82,7 +82,10 @@ class Follower:
         texts = Texts()
         texts.release = _release(self.followed)
         contexts = Contexts()
-        self._rewrites = LiveRewrites(self._recorder, self.followed.ops, contexts, texts, skip=bool(already))
+        followed = self.followed
+        self._rewrites = LiveRewrites(
+            self._recorder, followed.ops, contexts, texts, skip=bool(already), timed=followed.profile
+        )
         closed = self._rewrites.closed if self.followed.rewrites else None
         self._timeline = Timeline(LiveOut(self._recorder), texts, contexts, self._recorder.free, closed)
         lists = self._lists()

@@ -55,9 +55,12 @@ class _Context:
 class LiveRewrites:
     """The cursors into tinygrad's lists of rewrites."""
 
-    def __init__(self, recorder: Recorder, ops: ModuleType, contexts: Contexts, texts: Texts, *, skip: bool) -> None:
+    def __init__(
+        self, recorder: Recorder, ops: ModuleType, contexts: Contexts, texts: Texts, *, skip: bool, timed: bool
+    ) -> None:
         self._recorder = recorder
         self._ops = ops
+        self._timed = timed
         self._contexts = contexts
         self._texts = texts
         self._open: list[_Context] = []
@@ -121,7 +124,8 @@ class LiveRewrites:
         for ordinal in range(context.steps, len(group)):
             step = _Step(self._next_step, context.index, ordinal, group[ordinal])
             self._next_step += 1
-            self._steps_of.setdefault(context.index, []).append(step)
+            if self._timed:
+                self._steps_of.setdefault(context.index, []).append(step)
             if last:
                 found.append((step, len(step.tracked.matches), True))
             else:

@@ -25,8 +25,17 @@ _BINARY: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "CMPEQ": operator.eq,
     "AND": operator.and_,
     "OR": operator.or_,
+    "XOR": operator.xor,
+    "SHL": lambda value, by: value << _shift(by),
+    "SHR": lambda value, by: value >> _shift(by),
 }
 _LARGEST: Final = 1 << 200
+
+
+def _shift(by: int) -> int:
+    if by > 100:
+        raise ValueError("too large")
+    return by
 
 
 def evaluate(value: Any, variables: Mapping[str, Any], texts: Texts) -> float | None:
@@ -60,6 +69,8 @@ class _Evaluation:
             result = arg.args[0] if hasattr(arg, "args") else arg
         elif name in ("PARAM", "DEFINE_VAR"):
             result = self._variables[_variable(arg)]
+        elif name == "AFTER":  # a bound variable: AFTER(variable, STORE(variable, value))
+            result = self.value(_uop_fields(src[1])[2][1], depth + 1)
         elif name in ("BIND", "CAST"):
             result = self.value(src[-1] if name == "BIND" else src[0], depth + 1)
         elif name == "WHERE":

@@ -30,6 +30,7 @@ from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
 _HOST: Final = frozenset(("TINY", "USER", "GC"))
 _HOST_CLOCK: Final = frozenset(("CPU", "PYTHON", "NULL", "NPY", "DISK", "TINYFS"))
 """Devices that run on the host and its clock; in 0.14 they run a kernel before its exec point is written."""
+_MOST_INNER: Final = 200_000
 _SKEW: Final = 100_000
 """How far, in ns, a device's aligned clock may be behind the host's."""
 _WORD: Final = re.compile(r"[^A-Za-z0-9_]")
@@ -179,6 +180,8 @@ class Timeline:
         inner = self._inner
         if type(name) is str:
             inner.append((title, start, dur))
+            if len(inner) > _MOST_INNER:  # ranges outside any context, which never comes for them
+                del inner[: _MOST_INNER // 2]
         elif context != NONE and self._closed is not None:
             first = len(inner)
             while first and inner[first - 1][1] >= start:
@@ -194,7 +197,7 @@ class Timeline:
             context = links.get(key, NONE) if type(key) is bytes else NONE
             if context == NONE and type(key) is not bytes:
                 context = links.get(title, NONE)
-            return title, context, self._speed(context, dur, executed)
+            return self._contexts.name(context, title), context, self._speed(context, dur, executed)
         args: dict[str, Any] = {}
         title = plain(str(name.display_name))
         context = self._context_of(title, name.keys)
@@ -281,7 +284,9 @@ class Timeline:
         """A kernel or copy that nobody timed: it is there, with what it used, without length."""
         name = str(event.arg["name"])
         context = self._contexts.by_key.get(function_name(name), self._contexts.by_key.get(plain(name), NONE))
-        self._slice(event.device, ns(event.ts), 0, _single_spaced(name), context, {}, event)
+        self._slice(
+            event.device, ns(event.ts), 0, self._contexts.name(context, _single_spaced(name)), context, {}, event
+        )
 
     # captured graphs
 
