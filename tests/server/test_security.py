@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from peephole.server.security import gate_for, is_loopback
+from peephole.server.running import is_loopback
+from peephole.server.security import gate_for
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8800", "localhost:8800", "LOCALHOST", "[::1]:8800"])

@@ -35,10 +35,9 @@ def run(args: argparse.Namespace) -> int:
         raise PeepholeError(f"--port must be from 0 to 65535, not {args.port}.")
     paths = find_all(args.capture)
 
-    from peephole.server.library import Library
     from peephole.server.running import serve
 
-    return serve(Library(paths), args.host, args.port, open_browser=not args.no_open)
+    return serve(paths, args.host, args.port, open_browser=not args.no_open)
 
 
 def find_all(given: list[str]) -> list[Path]:

@@ -17,7 +17,7 @@ from peephole.errors import CaptureError, PeepholeError
 from peephole.server.library import Library, problem_sentence
 from peephole.server.pages import STATIC, page_routes
 from peephole.server.replies import Refusal, refuse
-from peephole.server.routes import api_routes
+from peephole.server.routes import Api
 from peephole.server.security import Gate, Guard
 
 log = logging.getLogger("peephole.server")
@@ -47,7 +47,7 @@ async def _fault(_: Request, error: Exception) -> Response:
 def create_app(library: Library, gate: Gate | None = None, static: Path = STATIC) -> Starlette:
     """The server's application over a library of captures."""
     app = Starlette(
-        routes=[Mount("/api/v1", routes=api_routes()), *page_routes(static)],
+        routes=[Mount("/api/v1", app=Api()), *page_routes(static)],
         middleware=[
             Middleware(Guard, gate=gate or Gate()),
             # level 1: on loopback time counts for more than bytes

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import os
 import secrets
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from peephole.errors import PeepholeError
-from peephole.server.library import Library
-from peephole.server.security import gate_for, is_loopback
 
 PORT = 8800
 TRIES = 50
@@ -54,15 +54,28 @@ def can_open_browser() -> bool:
     return True
 
 
+def is_loopback(host: str) -> bool:
+    """True for an address that only this machine can reach."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def serve(
-    library: Library,
+    paths: Sequence[Path],
     host: str = "127.0.0.1",
     port: int = PORT,
     open_browser: bool = True,
     say: Callable[[str], None] = print,
     place: str = "",
 ) -> int:
-    """Serves until it is told to stop; the exit code. `place` is the part of the address after the slash."""
+    """Serves captures until it is told to stop; the exit code. `place` is the part of the address after the slash.
+
+    The socket listens before anything large is imported: the browser connects meanwhile and waits in line.
+    """
     sock = bind(host, port)
     actual = int(sock.getsockname()[1])
     token = None if is_loopback(host) else secrets.token_urlsafe(24)
@@ -72,20 +85,29 @@ def serve(
         say(f"Port {port} is taken; using {actual}.")
     say(f"Peephole is at {address} (Ctrl-C stops it)")
     sys.stdout.flush()
+    if open_browser and can_open_browser():
+        threading.Thread(target=_open, args=(address,), daemon=True).start()
 
     import uvicorn
 
     from peephole.server.app import create_app
+    from peephole.server.library import Library
+    from peephole.server.security import gate_for
 
-    app = create_app(library, gate_for(host, actual, token))
+    app = create_app(Library(paths), gate_for(host, actual, token))
+    # the application reports its own faults; what uvicorn would add is the noise of requests cut off at the end
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=1
+        app,
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
     # uvicorn raises a signal again once it has stopped; here the stop was the point, so nothing more happens
     before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
-    if open_browser and can_open_browser():
-        threading.Thread(target=_open, args=(address,), daemon=True).start()
     try:
         server.run(sockets=[sock])
     finally:

@@ -80,16 +80,6 @@ def gate_for(host: str, port: int, token: str | None) -> Gate:
     return Gate(LOOPBACK | frozenset(names), token, f"peephole_{port}")
 
 
-def is_loopback(host: str) -> bool:
-    """True for an address that only this machine can reach."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 class Guard:
     """ASGI middleware that lets through what the gate allows and adds the headers to every answer."""
 
