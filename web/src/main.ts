@@ -5,14 +5,16 @@ import "./styles/shell.css";
 import "./styles/rewrites.css";
 import "./styles/code.css";
 import "./styles/schedule.css";
+import "./styles/hardware.css";
 import { allowOwnScripts } from "./base/trusted.ts";
 import { CODE } from "./views/code/code_view.ts";
+import { HARDWARE } from "./views/hardware/hardware_view.ts";
 import type { ViewDef } from "./views/registry.ts";
 import { REWRITES } from "./views/rewrites/rewrites_view.ts";
 import { SCHEDULE } from "./views/schedule/schedule_view.ts";
 import { App } from "./views/shell/app.ts";
 
-const VIEWS: readonly ViewDef[] = [REWRITES, SCHEDULE, CODE];
+const VIEWS: readonly ViewDef[] = [REWRITES, SCHEDULE, CODE, HARDWARE];
 
 allowOwnScripts();
 void new App(VIEWS).start();

@@ -1,0 +1,266 @@
+"""Hardware traces for the page: engines, lanes, windows, instructions with heat, control flow, counters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from peephole.query.hardware.counters import metrics
+from peephole.query.hardware.elf import resources
+from peephole.query.hardware.flow import control_flow
+from peephole.query.hardware.lanes import CLASSES, LaneView, lane_view, window
+from peephole.query.hardware.traces import Trace, counters, entries
+from peephole.query.hardware.waves import clock_samples, occupancy
+from peephole.server.library import Shelf, ask
+from peephole.server.replies import Refusal, path_number, query_number, reply
+from peephole.server.routes_captures import shelf_of
+from peephole.store.capture import Capture
+
+_OCCUPANCY_PIXELS = 1200
+
+
+def _trace(shelf: Shelf, capture: Capture, row: int) -> Trace:
+    found = {entry.row: entry for entry in entries(capture)}
+    if row not in found or found[row].kind != "sqtt":
+        raise Refusal(404, f"There is no thread trace {row} in this capture.")
+    return shelf.once(f"trace {row}", lambda capture: Trace(capture, found[row]))
+
+
+def _lanes(shelf: Shelf, capture: Capture, row: int) -> tuple[Trace, LaneView]:
+    trace = _trace(shelf, capture, row)
+    return trace, shelf.once(f"lanes {row}", lambda _: lane_view(trace))
+
+
+async def list_hardware(request: Request) -> Response:
+    """Kernels and runs with their engines and counters."""
+
+    def question(capture: Capture) -> list[dict[str, Any]]:
+        return [
+            {
+                "row": entry.row, "kernel": entry.kernel, "run": entry.run, "device": entry.device, "kind": entry.kind,
+                "unit": entry.unit, "arch": entry.arch, "detail": entry.props.get("itrace") is not False,
+                "source": entry.source, "context": entry.context,
+            }
+            for entry in entries(capture)
+        ]  # fmt: skip
+
+    return reply({"entries": await ask(shelf_of(request), question)})
+
+
+async def trace_summary(request: Request) -> Response:
+    """The lanes of an engine's trace and what could not be shown."""
+    shelf, row = shelf_of(request), path_number(request, "row")
+
+    def question(capture: Capture) -> dict[str, Any]:
+        trace, view = _lanes(shelf, capture, row)
+        samples = clock_samples(trace.packets)
+        binary = trace.binary
+        return {
+            "source": trace.entry.source,
+            "arch": trace.entry.arch,
+            "stream": trace.packets.arch.name,
+            "packets": sum(trace.counts.values()),
+            "waves": len(trace.waves),
+            "first": view.first,
+            "last": view.last,
+            "classes": CLASSES,
+            "ops": view.ops,
+            "lanes": [
+                {"label": lane.label, "group": lane.group, "events": len(lane.start), "busy": _busy(view, i)}
+                for i, lane in enumerate(view.lanes)
+            ],
+            "clock": {"cycle": samples.cycle[:4000], "tick": samples.tick[:4000]},
+            "resources": resources(binary) if binary else None,
+            "notes": list(dict.fromkeys(trace.notes)),
+            "losses": trace.losses(),
+        }
+
+    return reply(await ask(shelf, question))
+
+
+def _busy(view: LaneView, number: int) -> float:
+    lane = view.lanes[number]
+    return round(float((lane.end - lane.start).sum()) / max(view.last - view.first, 1), 4)
+
+
+async def trace_window(request: Request) -> Response:
+    """Events of chosen lanes: a JSON header, then raw columns (start, end: f64; the others i32)."""
+    shelf, row = shelf_of(request), path_number(request, "row")
+    t0, t1 = query_number(request, "t0", 0), query_number(request, "t1", 1)
+    pixels = min(max(query_number(request, "px", 1000), 1), 8000)
+    wanted = _numbers(request.query_params.get("lanes", ""))
+
+    def question(capture: Capture) -> bytes:
+        _, view = _lanes(shelf, capture, row)
+        lanes = [view.lanes[i] for i in wanted if i < len(view.lanes)]
+        header: list[int] = []
+        columns: list[list[Any]] = [[] for _ in range(8)]
+        for lane in lanes:
+            rows, counts = window(lane, t0, t1, pixels)
+            header.append(len(rows))
+            values = (lane.start[rows], lane.end[rows], lane.kind[rows], lane.op[rows], lane.instruction[rows],
+                      lane.link[rows], lane.event[rows], counts * 2 + lane.other[rows])  # fmt: skip
+            for column, value in zip(columns, values, strict=True):
+                column.append(value)
+        return packed({"counts": header}, columns)
+
+    body = await ask(shelf, question)
+    return Response(body, media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
+
+
+def packed(header: dict[str, Any], columns: Sequence[Sequence[Any]]) -> bytes:
+    """u32 length, JSON padded to eight bytes, two columns of f64 and the rest of i32."""
+    text = json.dumps(header).encode()
+    text += b" " * (-(len(text) + 4) % 8)
+    parts = [len(text).to_bytes(4, "little"), text]
+    for number, column in enumerate(columns):
+        values = np.concatenate(column) if column else np.empty(0)
+        parts.append(values.astype("<f8" if number < 2 else "<i4").tobytes())
+    return b"".join(parts)
+
+
+def _numbers(text: str) -> list[int]:
+    parts = [part for part in text.split(",") if part]
+    if len(parts) > 2000 or any(not (part.isascii() and part.isdigit() and len(part) < 8) for part in parts):
+        raise Refusal(400, "lanes must be numbers with commas between them, 2,000 at most.")
+    return [int(part) for part in parts]
+
+
+async def trace_event(request: Request) -> Response:
+    """Where an event is: its lane, begin and end; the page asks when a link leads out of the window."""
+    shelf, row, event = shelf_of(request), path_number(request, "row"), path_number(request, "event")
+
+    def question(capture: Capture) -> dict[str, Any]:
+        _, view = _lanes(shelf, capture, row)
+        for number, lane in enumerate(view.lanes):
+            if lane.group == "all":
+                continue
+            at = np.flatnonzero(lane.event == event)
+            if len(at):
+                i = int(at[0])
+                return {
+                    "lane": number, "start": int(lane.start[i]), "end": int(lane.end[i]),
+                    "op": view.ops[int(lane.op[i])], "instruction": int(lane.instruction[i]),
+                    "link": int(lane.link[i]), "event": event,
+                }  # fmt: skip
+        raise Refusal(404, f"There is no event {event} in this trace.")
+
+    return reply(await ask(shelf, question))
+
+
+async def instructions(request: Request) -> Response:
+    """The kernel's instructions with hits, latency, stall and idle."""
+    shelf, row = shelf_of(request), path_number(request, "row")
+
+    def question(capture: Capture) -> dict[str, Any]:
+        trace = _trace(shelf, capture, row)
+        program, found = trace.program, trace.hotspots
+        if program is None:
+            return {"pc": [], "notes": list(dict.fromkeys(trace.notes))}
+        zero = np.zeros(len(program), np.int64)
+        figures = {
+            name: {
+                "total": getattr(found, name).total if found else zero,
+                "worst": getattr(found, name).worst if found else zero,
+                "count": getattr(found, name).count if found else zero,
+            }
+            for name in ("latency", "stall", "idle")
+        }
+        return {
+            "pc": program.pc, "text": program.text, "registers": program.registers, "skipped": program.skipped,
+            "hits": found.hits if found else zero, **figures, "notes": list(dict.fromkeys(trace.notes)),
+        }  # fmt: skip
+
+    return reply(await ask(shelf, question))
+
+
+async def flow(request: Request) -> Response:
+    """The control-flow graph of the kernel, blocks weighted by the clocks spent in them."""
+    shelf, row = shelf_of(request), path_number(request, "row")
+
+    def question(capture: Capture) -> dict[str, Any]:
+        trace = _trace(shelf, capture, row)
+        if trace.program is None:
+            return {"blocks": [], "edges": [], "notes": list(dict.fromkeys(trace.notes))}
+        graph, found = control_flow(trace.program), trace.hotspots
+        cost = found.stall.total + found.hits if found else np.zeros(len(trace.program), np.int64)
+        hits = found.hits if found else np.zeros(len(trace.program), np.int64)
+        blocks = [
+            {
+                "first": block.first, "last": block.last, "hits": int(hits[block.first : block.last + 1].max()),
+                "cycles": int(cost[block.first : block.last + 1].sum()),
+            }
+            for block in graph.blocks
+        ]  # fmt: skip
+        return {"blocks": blocks, "edges": graph.edges, "notes": list(dict.fromkeys(trace.notes))}
+
+    return reply(await ask(shelf, question))
+
+
+async def engine_occupancy(request: Request) -> Response:
+    """Waves in flight of every engine of the same run, over the whole kernel."""
+    shelf, row = shelf_of(request), path_number(request, "row")
+
+    def question(capture: Capture) -> dict[str, Any]:
+        own = _trace(shelf, capture, row).entry
+        engines = []
+        for entry in entries(capture):
+            same = (entry.kernel, entry.run, entry.device) == (own.kernel, own.run, own.device)
+            if entry.kind == "sqtt" and same:
+                trace = _trace(shelf, capture, entry.row)
+                moments, number = occupancy(trace.waves)
+                moments, number = _thinned(moments, number)
+                detail = entry.props.get("itrace") is not False
+                engines.append({"row": entry.row, "unit": entry.unit, "waves": len(trace.waves), "detail": detail,
+                                "time": moments, "value": number})  # fmt: skip
+        return {"engines": engines}
+
+    return reply(await ask(shelf, question))
+
+
+def _thinned(moments: Any, number: Any) -> tuple[Any, Any]:
+    """At most a few steps a pixel: of each cell the largest value is kept."""
+    if len(moments) <= 4 * _OCCUPANCY_PIXELS:
+        return moments, number
+    cell = (moments - moments[0]) * _OCCUPANCY_PIXELS // max(int(moments[-1] - moments[0]), 1)
+    first = np.flatnonzero(np.diff(cell, prepend=-1))
+    return moments[first], np.maximum.reduceat(number, first)
+
+
+async def counter_table(request: Request) -> Response:
+    """Every counter of every kernel and run, with the value of each unit, and derived figures."""
+
+    def question(capture: Capture) -> dict[str, Any]:
+        rows = []
+        for entry in entries(capture):
+            if entry.kind == "pmc":
+                found = counters(capture, entry)
+                rows.append({"row": entry.row, "kernel": entry.kernel, "run": entry.run, "device": entry.device,
+                             "counters": [_counter(c) for c in found], "metrics": metrics(found)})  # fmt: skip
+        return {"runs": rows}
+
+    return reply(await ask(shelf_of(request), question))
+
+
+def _counter(counter: Any) -> dict[str, Any]:
+    return {"name": counter.name, "block": counter.block, "total": counter.total, "largest": counter.largest,
+            "units": counter.units}  # fmt: skip
+
+
+_BASE = "/captures/{capture}/hardware"
+ROUTES = [
+    Route(_BASE, list_hardware),
+    Route(f"{_BASE}/counters", counter_table),
+    Route(f"{_BASE}/{{row}}", trace_summary),
+    Route(f"{_BASE}/{{row}}/window", trace_window),
+    Route(f"{_BASE}/{{row}}/events/{{event}}", trace_event),
+    Route(f"{_BASE}/{{row}}/instructions", instructions),
+    Route(f"{_BASE}/{{row}}/flow", flow),
+    Route(f"{_BASE}/{{row}}/occupancy", engine_occupancy),
+]

@@ -1,0 +1,111 @@
+/** Control flow: blocks from the top down, weighted by the time spent in them, with the ways between them at the side. */
+import { fill, h } from "../../base/dom.ts";
+import { count } from "../../base/format.ts";
+import type { FlowWire, InstructionsWire, TraceWire } from "../../wire/hardware.ts";
+import { emptyState } from "../common/states.ts";
+
+const SVG = "http://www.w3.org/2000/svg";
+const LANE = 12;
+const STYLES: Record<string, string> = { taken: "way taken", "not taken": "way skipped", always: "way" };
+
+export class FlowGraph {
+  private lit = "";
+
+  constructor(
+    private readonly host: HTMLElement,
+    private readonly flow: FlowWire,
+    private readonly code: InstructionsWire,
+    private readonly trace: TraceWire,
+  ) {
+    this.draw();
+  }
+
+  private draw(): void {
+    const { flow, code } = this;
+    if (flow.blocks.length === 0) {
+      fill(this.host, emptyState("No control flow", flow.notes.join(" ") || "The capture holds no binary of this kernel."));
+      return;
+    }
+    const most = flow.blocks.reduce((best, block) => Math.max(best, block.cycles), 1);
+    const blocks = flow.blocks.map((block, number) => {
+      const share = block.cycles / most;
+      const step = block.cycles === 0 ? 0 : share > 0.5 ? 4 : share > 0.05 ? 3 : share > 0.006 ? 2 : 1;
+      const lines: HTMLElement[] = [];
+      for (let i = block.first; i <= block.last; i++) lines.push(this.line(i));
+      return h(
+        `section.blk.hot-${step}`,
+        { "data-block": number, "aria-label": `Block ${number}` },
+        h("div.h", h("b", `Block ${number}`), h("span.faint", `0x${code.pc[block.first]!.toString(16)}`), h("span.grow"),
+          h("span.num.dim", block.hits > 0 ? `×${count(block.hits)} · ${count(block.cycles)} cycles` : "not reached in the trace")),
+        ...lines,
+      );
+    });
+    const resources = this.trace.resources;
+    const facts = resources
+      ? [`${resources.vgprs} VGPRs`, `${count(resources.lds_bytes)} B LDS`, `${count(resources.scratch_bytes)} B scratch`]
+      : [];
+    const ways = document.createElementNS(SVG, "svg");
+    ways.setAttribute("class", "ways");
+    ways.setAttribute("aria-hidden", "true");
+    const list = h("div.blks", ...blocks);
+    fill(
+      this.host,
+      h("div.bar.hw-legend", h("span.dim", facts.join(" · ")), h("span.grow"), h("span.key.taken", "taken"), h("span.key.skipped", "not taken"), h("span.key", "always")),
+      h("div.scroll.hw-flow", h("div.hw-flow-in", list)),
+    );
+    const inner = this.host.querySelector(".hw-flow-in")!;
+    inner.append(ways);
+    this.ways(ways, list);
+  }
+
+  private line(index: number): HTMLElement {
+    const { code } = this;
+    const uses = this.lit !== "" && code.registers[index]!.includes(this.lit);
+    return h(
+      `button.ln${uses ? ".lit" : ""}${code.hits[index] === 0 ? ".skip" : ""}`,
+      { type: "button", onclick: () => this.light(code.registers[index]!) },
+      h("span.faint", code.pc[index]!.toString(16)),
+      h("span.name", code.text[index]!),
+      h("span.num.faint", code.hits[index]! > 0 ? count(code.hits[index]!) : ""),
+    );
+  }
+
+  private light(registers: readonly string[]): void {
+    const at = registers.indexOf(this.lit);
+    this.lit = registers[at + 1] ?? "";
+    const scroll = this.host.querySelector(".hw-flow");
+    const top = scroll?.scrollTop ?? 0;
+    this.draw();
+    const again = this.host.querySelector(".hw-flow");
+    if (again) again.scrollTop = top;
+  }
+
+  /** Each way in a lane of its own left of the blocks: the shortest ways nearest to them. */
+  private ways(svg: SVGSVGElement, list: HTMLElement): void {
+    const boxes = [...list.children] as HTMLElement[];
+    const edges = this.flow.edges.map((edge) => ({ ...edge, low: Math.min(edge.source, edge.target), high: Math.max(edge.source, edge.target) }));
+    edges.sort((a, b) => a.high - a.low - (b.high - b.low));
+    const lanes: { low: number; high: number }[][] = [];
+    const placed = edges.map((edge) => {
+      let lane = lanes.findIndex((own) => own.every((other) => other.high < edge.low || other.low > edge.high));
+      if (lane < 0) lane = lanes.push([]) - 1;
+      lanes[lane]!.push(edge);
+      return { edge, lane };
+    });
+    const room = Math.max(2, lanes.length + 1) * LANE;
+    list.style.marginLeft = `${room + 8}px`;
+    svg.setAttribute("width", String(room + 8));
+    svg.setAttribute("height", String(list.offsetHeight + 16));
+    for (const { edge, lane } of placed) {
+      const from = boxes[edge.source]!;
+      const to = boxes[edge.target]!;
+      const y0 = from.offsetTop + from.offsetHeight - 10;
+      const y1 = to.offsetTop + 12;
+      const x = room - (lane + 1) * LANE;
+      const path = document.createElementNS(SVG, "path");
+      path.setAttribute("class", STYLES[edge.kind] ?? "way");
+      path.setAttribute("d", `M${room + 8} ${y0}H${x + 4}Q${x} ${y0} ${x} ${y0 + (y1 > y0 ? 4 : -4)}V${y1 + (y1 > y0 ? -4 : 4)}Q${x} ${y1} ${x + 4} ${y1}H${room + 6}m-5 -4l5 4l-5 4`);
+      svg.append(path);
+    }
+  }
+}

@@ -1,0 +1,528 @@
+/** Hardware: waves and units of a kernel clock by clock, instructions with heat, counters, control flow. */
+import { fill, h } from "../../base/dom.ts";
+import { count, counted } from "../../base/format.ts";
+import { CLASS_COLOURS, drawHardware, topHeight, wholeSpan, type HardwarePicture } from "../../draw/hardware_draw.ts";
+import { readTheme } from "../../draw/theme.ts";
+import { HEAD, hardwareRows, OCCUPANCY, OCCUPANCY_HEAD, RULER } from "../../layout/hardware_rows.ts";
+import { numberParam, type Params } from "../../state/place.ts";
+import { onTheme } from "../../state/settings.ts";
+import { readWindow, type CountersWire, type EventWire, type FlowWire, type HardwareEntry, type InstructionsWire, type LaneEvents, type OccupancyWire, type TraceWire } from "../../wire/hardware.ts";
+import { clearLayer, emptyState, showLayer, waitFor } from "../common/states.ts";
+import { isAbort } from "../../data/client.ts";
+import type { Page, View, ViewDef } from "../registry.ts";
+import { CounterTable } from "./counter_table.ts";
+import { FlowGraph } from "./flow_graph.ts";
+import { InstructionList } from "./instruction_list.ts";
+
+export const HARDWARE: ViewDef = {
+  id: "hardware",
+  title: "Hardware",
+  panes: { left: null, right: "Instructions" },
+  keys: [["Zoom", "W S"], ["Pan", "A D"], ["Next, previous event of the lane", "→ ←"], ["Fit", "Space"]],
+  available: (info) => (info.tables["hardware"] ?? 0) > 0,
+  create: (page) => new HardwareView(page),
+};
+
+type Mode = "waves" | "counters" | "flow";
+const MODES: [Mode, string][] = [["waves", "Waves"], ["counters", "Counters"], ["flow", "Control flow"]];
+
+class HardwareView implements View {
+  private readonly kernels = h("select.btn", { "aria-label": "Kernel and run" }) as HTMLSelectElement;
+  private readonly engines = h("span.seg", { role: "group", "aria-label": "Engine" });
+  private readonly modes = h("span.seg", { role: "group", "aria-label": "What to show" });
+  private readonly legend = h("span.hw-lg.wide");
+  private readonly canvas = h("canvas.hw-canvas", { tabindex: 0, role: "application", "aria-label": "Waves and units over clock cycles" }) as HTMLCanvasElement;
+  private readonly body = h("div.stage");
+  private readonly counters = h("div.hw-pmc");
+  private readonly said = h("div.offscreen", { "aria-live": "polite" });
+  private readonly tooltip = h("div.tooltip", { role: "tooltip", hidden: true });
+  private readonly list: InstructionList;
+  private entries: HardwareEntry[] = [];
+  private picture: HardwarePicture | null = null;
+  private instructions: InstructionsWire | null = null;
+  private focus: EventWire | null = null;
+  private readonly folded = new Set<string>();
+  private params: Params = {};
+  private row = -1;
+  private mode: Mode = "waves";
+  private frame = 0;
+  private asked = "";
+  private windowRequest = new AbortController();
+  private readonly leaving = new AbortController();
+  private readonly stopTheme: () => void;
+  private readonly watcher: ResizeObserver;
+  private hover = 0;
+
+  constructor(private readonly page: Page) {
+    this.kernels.addEventListener("change", () => this.go({ row: this.kernels.value, t0: null, t1: null, ev: null }));
+    const fit = h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit ", h("kbd", "Space"));
+    page.middle.append(h("div.bar", this.kernels, this.engines, this.modes, h("span.grow"), this.legend, fit), this.body, this.counters, this.said);
+    page.right.classList.add("hw-right");
+    this.list = new InstructionList(page.right, (instruction) => this.chooseInstruction(instruction));
+    document.body.append(this.tooltip);
+    this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.canvas.addEventListener("pointerdown", (event) => this.press(event));
+    this.canvas.addEventListener("pointermove", (event) => this.move(event));
+    this.canvas.addEventListener("pointerleave", () => this.hideTip());
+    this.stopTheme = onTheme(() => this.redraw());
+    this.watcher = new ResizeObserver(() => {
+      this.clampScroll();
+      void this.fetchWindow();
+      this.redraw();
+    });
+    this.watcher.observe(this.body);
+    void this.load();
+  }
+
+  show(params: Params): void {
+    this.params = params;
+    if (this.entries.length > 0) void this.arrive();
+  }
+
+  key(event: KeyboardEvent): boolean {
+    const { picture } = this;
+    if (!picture || this.mode !== "waves") return false;
+    const middle = (picture.t0 + picture.t1) / 2;
+    const step = (picture.t1 - picture.t0) / 5;
+    switch (event.key) {
+      case " ": this.fit(); break;
+      case "w": case "W": this.zoom(middle, 0.7); break;
+      case "s": case "S": this.zoom(middle, 1 / 0.7); break;
+      case "a": case "A": this.setWindow(picture.t0 - step, picture.t1 - step); break;
+      case "d": case "D": this.setWindow(picture.t0 + step, picture.t1 + step); break;
+      case "ArrowRight": this.walk(1); break;
+      case "ArrowLeft": this.walk(-1); break;
+      default: return false;
+    }
+    return true;
+  }
+
+  escape(): boolean {
+    if (this.params["ev"] === undefined) return false;
+    this.go({ ev: null });
+    return true;
+  }
+
+  dispose(): void {
+    this.leaving.abort();
+    this.windowRequest.abort();
+    this.stopTheme();
+    this.watcher.disconnect();
+    this.list.dispose();
+    this.tooltip.remove();
+    this.page.right.classList.remove("hw-right");
+    cancelAnimationFrame(this.frame);
+  }
+
+  private go(change: Record<string, string | number | null>, mode: "push" | "replace" = "push"): void {
+    this.page.nav.set(change, mode);
+  }
+
+  private async load(): Promise<void> {
+    const wire = await waitFor(this.body, { title: "Reading hardware traces" }, () => this.page.client.once<{ entries: HardwareEntry[] }>("hardware"), this.leaving.signal);
+    if (!wire) return;
+    this.entries = wire.entries;
+    await this.arrive();
+  }
+
+  private traces(): HardwareEntry[] {
+    return this.entries.filter((entry) => entry.kind === "sqtt");
+  }
+
+  private async arrive(): Promise<void> {
+    const traces = this.traces();
+    const wanted = numberParam(this.params, "row", -1);
+    const first = traces.find((entry) => entry.detail) ?? traces[0];
+    const entry = traces.find((other) => other.row === wanted) ?? first;
+    const asked = this.params["mode"];
+    const mode: Mode = asked === "counters" || asked === "flow" ? asked : entry ? "waves" : "counters";
+    this.mode = mode;
+    this.drawBar(entry);
+    if (mode === "counters") return this.showCounters();
+    if (!entry) return showLayer(this.body, emptyState("No thread trace", "This capture has counters only."));
+    if (entry.row !== this.row || !this.picture) await this.openTrace(entry);
+    if (!this.picture || entry.row !== this.row) return;
+    if (mode === "flow") return this.showFlow();
+    this.showWaves();
+  }
+
+  private drawBar(entry: HardwareEntry | undefined): void {
+    const traces = this.traces();
+    const runs = new Map<string, HardwareEntry>();
+    for (const other of traces) if (!runs.has(`${other.kernel} ${other.run}`) || other.detail) runs.set(`${other.kernel} ${other.run}`, runs.get(`${other.kernel} ${other.run}`)?.detail ? runs.get(`${other.kernel} ${other.run}`)! : other);
+    fill(this.kernels, ...[...runs.values()].map((other) =>
+      h("option", { value: other.row, selected: entry !== undefined && other.kernel === entry.kernel && other.run === entry.run }, `${other.kernel} · run ${other.run}`)));
+    this.kernels.hidden = runs.size === 0;
+    const own = traces.filter((other) => entry && other.kernel === entry.kernel && other.run === entry.run);
+    fill(this.engines, ...own.map((other) =>
+      h(`button${other.row === entry?.row ? ".on" : ""}${other.detail ? "" : ".faint"}`,
+        { type: "button", "aria-pressed": String(other.row === entry?.row), title: other.detail ? "" : "Wave starts and ends only", onclick: () => this.go({ row: other.row, ev: null, t0: null, t1: null }) },
+        other.unit.replace(":", " "))));
+    fill(this.modes, ...MODES.map(([mode, title]) =>
+      h(`button${mode === this.mode ? ".on" : ""}`, { type: "button", "aria-pressed": String(mode === this.mode), onclick: () => this.go({ mode: mode === "waves" ? null : mode }) }, title)));
+    this.legend.hidden = this.mode !== "waves";
+  }
+
+  private async openTrace(entry: HardwareEntry): Promise<void> {
+    const { client } = this.page;
+    const base = `hardware/${entry.row}`;
+    const answer = await waitFor(this.body, { title: `Decoding ${entry.source}` }, () =>
+      Promise.all([client.once<TraceWire>(base), client.once<OccupancyWire>(`${base}/occupancy`), client.once<InstructionsWire>(`${base}/instructions`), client.once<CountersWire>("hardware/counters")]),
+      this.leaving.signal);
+    if (!answer) return;
+    const [trace, occupancy, instructions, counters] = answer;
+    this.row = entry.row;
+    this.asked = "";
+    this.focus = null;
+    this.instructions = instructions;
+    this.list.set(instructions);
+    const { cycle, tick } = trace.clock;
+    const cycles = (cycle.at(-1) ?? 0) - (cycle[0] ?? 0);
+    const ticks = (tick.at(-1) ?? 0) - (tick[0] ?? 0);
+    const perCycle = cycles > 0 && ticks > 0 ? (ticks * 10) / cycles : 0;
+    if (!trace.lanes.some((lane) => lane.group === "waves")) this.folded.delete("all");
+    this.picture = {
+      trace, occupancy, row: entry.row, rows: [], scroll: 0, t0: trace.first, t1: Math.max(trace.last, trace.first + 1), lanes: new Map(),
+      focus: null, linked: null, selected: -1, cycle: perCycle,
+    };
+    this.layRows();
+    fill(this.legend, ...trace.classes.slice(0, 6).map((name, i) => h("span", h(`i.sw.cat-${CLASS_COLOURS[i]}`), name)));
+    const run = counters.runs.find((other) => other.kernel === entry.kernel && other.run === entry.run) ?? counters.runs.find((other) => other.kernel === entry.kernel);
+    fill(this.counters, ...(run ? [...run.counters.map((counter) => [counter.name, count(counter.total)] as const), ...run.metrics.map((metric) => [metric.name, `${metric.value.toFixed(1)}${metric.unit}`] as const)] : [])
+      .map(([name, value]) => h("div", h("span.ell", { title: name }, name), h("b", value))));
+    this.counters.hidden = !run;
+    this.status(entry);
+  }
+
+  private status(entry: HardwareEntry): void {
+    const { trace } = this.picture!;
+    const lost = Object.entries(trace.losses).map(([reason, number]) => `${reason}: ${count(number)}`);
+    const engines = this.picture!.occupancy?.engines ?? [];
+    const waves = engines.reduce((sum, engine) => sum + engine.waves, 0);
+    const bare = engines.filter((engine) => !engine.detail).map((engine) => engine.unit.replace("SE:", ""));
+    this.page.status(
+      [h("b", entry.kernel), `${counted(waves, "wave")}`, `${count(trace.packets)} packets`, ...(bare.length > 0 ? [`SE ${bare.join(", ")}: wave starts and ends only`] : []), ...(lost.length > 0 ? lost : ["no loss marked"])],
+      [...trace.notes.map((note) => h("span.ell", { title: note }, note)), this.windowNote(), this.picture!.cycle > 0 ? `${(1 / this.picture!.cycle).toFixed(2)} GHz` : "", trace.arch],
+    );
+  }
+
+  private windowNote(): string {
+    const { t0, t1, trace } = this.picture!;
+    return `${count(Math.round(t1 - t0))} of ${count(trace.last - trace.first)} cycles`;
+  }
+
+  private layRows(): void {
+    const { picture } = this;
+    if (!picture) return;
+    const clock = picture.cycle > 0 ? `${(1 / picture.cycle).toFixed(2)} GHz` : "";
+    picture.rows = hardwareRows(picture.trace.lanes, this.folded, clock).rows;
+  }
+
+  private showCounters(): void {
+    void (async () => {
+      const wire = await waitFor(this.body, { title: "Reading counters" }, () => this.page.client.once<CountersWire>("hardware/counters"), this.leaving.signal);
+      if (!wire || this.mode !== "counters") return;
+      fill(this.body);
+      const host = h("div.hw-page");
+      this.body.append(host);
+      new CounterTable(host, wire);
+    })();
+  }
+
+  private showFlow(): void {
+    const row = this.row;
+    void (async () => {
+      const wire = await waitFor(this.body, { title: "Reading the control flow" }, () => this.page.client.once<FlowWire>(`hardware/${row}/flow`), this.leaving.signal);
+      if (!wire || this.mode !== "flow" || !this.instructions || !this.picture || row !== this.row) return;
+      fill(this.body);
+      const host = h("div.hw-page");
+      this.body.append(host);
+      new FlowGraph(host, wire, this.instructions, this.picture.trace);
+    })();
+  }
+
+  private showWaves(): void {
+    const picture = this.picture!;
+    clearLayer(this.body);
+    if (this.canvas.parentElement !== this.body) fill(this.body, this.canvas);
+    const t0 = numberParam(this.params, "t0", NaN);
+    const t1 = numberParam(this.params, "t1", NaN);
+    if (t1 > t0) [picture.t0, picture.t1] = [picture.trace.first + t0, picture.trace.first + t1];
+    else this.fitPicture();
+    const event = numberParam(this.params, "ev", -1);
+    if (event !== (this.focus?.event ?? -1)) void this.focusEvent(event);
+    void this.fetchWindow();
+    this.redraw();
+  }
+
+  private fitPicture(): void {
+    const { picture } = this;
+    if (!picture) return;
+    const { first, last } = picture.trace;
+    const pad = Math.max(1, (last - first) * 0.01);
+    [picture.t0, picture.t1] = [first - pad, last + pad];
+  }
+
+  private fit(): void {
+    this.go({ t0: null, t1: null });
+    this.fitPicture();
+    void this.fetchWindow();
+    this.redraw();
+  }
+
+  private setWindow(t0: number, t1: number): void {
+    const { picture } = this;
+    if (!picture) return;
+    const { first, last } = wholeSpan(picture);
+    const span = Math.max(8, Math.min(t1 - t0, (last - first) * 1.1));
+    const pad = span * 0.5;
+    const begin = Math.max(first - pad, Math.min(t0, last + pad - span));
+    [picture.t0, picture.t1] = [begin, begin + span];
+    this.go({ t0: Math.round(begin - picture.trace.first), t1: Math.round(begin + span - picture.trace.first) }, "replace");
+    void this.fetchWindow();
+    this.redraw();
+  }
+
+  private zoom(at: number, factor: number): void {
+    const { picture } = this;
+    if (picture) this.setWindow(at - (at - picture.t0) * factor, at + (picture.t1 - at) * factor);
+  }
+
+  private async fetchWindow(): Promise<void> {
+    const { picture } = this;
+    const width = this.body.clientWidth - HEAD;
+    if (!picture || this.mode !== "waves" || width < 10) return;
+    const lanes = picture.rows.filter((row) => row.lane >= 0).map((row) => row.lane);
+    // a margin on both sides, so that panning shows something before the next answer
+    const margin = (picture.t1 - picture.t0) * 0.5;
+    const t0 = Math.max(0, Math.floor(picture.t0 - margin));
+    const t1 = Math.max(t0 + 1, Math.ceil(picture.t1 + margin));
+    const path = `hardware/${this.row}/window?t0=${t0}&t1=${t1}&px=${width * 2}&lanes=${lanes.join(",")}`;
+    if (path === this.asked) return;
+    this.asked = path;
+    this.windowRequest.abort();
+    this.windowRequest = new AbortController();
+    try {
+      const found = readWindow(await this.page.client.bytes(path, this.windowRequest.signal));
+      if (this.picture !== picture) return;
+      picture.lanes = new Map(found.map((events, i) => [lanes[i]!, events]));
+      this.redraw();
+    } catch (error) {
+      if (!isAbort(error)) showLayer(this.body, emptyState("The window could not be read", String(error)));
+    }
+  }
+
+  private redraw(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => {
+      const { picture, canvas } = this;
+      if (!picture || this.mode !== "waves" || canvas.parentElement === null) return;
+      const width = this.body.clientWidth;
+      const height = this.body.clientHeight;
+      const ratio = window.devicePixelRatio || 1;
+      if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+        canvas.width = Math.round(width * ratio);
+        canvas.height = Math.round(height * ratio);
+      }
+      const g = canvas.getContext("2d", { alpha: false })!;
+      g.setTransform(ratio, 0, 0, ratio, 0, 0);
+      drawHardware(g, width, height, picture, readTheme(canvas));
+      const entry = this.entries.find((other) => other.row === this.row);
+      if (entry) this.status(entry);
+    });
+  }
+
+  private clampScroll(): void {
+    const { picture } = this;
+    if (!picture) return;
+    const last = picture.rows.at(-1);
+    const room = this.body.clientHeight - topHeight(picture);
+    picture.scroll = Math.max(0, Math.min(picture.scroll, (last ? last.y + last.height : 0) - room));
+  }
+
+  private cycleAt(x: number): number {
+    const { t0, t1 } = this.picture!;
+    return t0 + ((x - HEAD) / (this.body.clientWidth - HEAD)) * (t1 - t0);
+  }
+
+  private wheel(event: WheelEvent): void {
+    if (!this.picture) return;
+    event.preventDefault();
+    this.hideTip();
+    if (event.shiftKey || event.offsetX < HEAD || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      if (Math.abs(event.deltaX) > Math.abs(event.deltaY) && !event.shiftKey) {
+        const move = ((this.picture.t1 - this.picture.t0) * event.deltaX) / this.body.clientWidth;
+        this.setWindow(this.picture.t0 + move, this.picture.t1 + move);
+        return;
+      }
+      this.picture.scroll += event.deltaY || event.deltaX;
+      this.clampScroll();
+      this.redraw();
+      return;
+    }
+    this.zoom(this.cycleAt(event.offsetX), Math.exp(event.deltaY * 0.0015));
+  }
+
+  private press(event: PointerEvent): void {
+    const { picture } = this;
+    if (!picture || event.button !== 0) return;
+    this.canvas.focus({ preventScroll: true });
+    this.hideTip();
+    const { offsetX: x, offsetY: y } = event;
+    const engines = picture.occupancy?.engines ?? [];
+    if (y > OCCUPANCY_HEAD && y < OCCUPANCY_HEAD + OCCUPANCY * engines.length) {
+      const engine = engines[Math.floor((y - OCCUPANCY_HEAD) / OCCUPANCY)]!;
+      if (x < HEAD) return this.go({ row: engine.row, ev: null, t0: null, t1: null });
+      const { first, last } = wholeSpan(picture);
+      const at = first + ((x - HEAD) / (this.body.clientWidth - HEAD)) * (last - first);
+      const half = (picture.t1 - picture.t0) / 2;
+      return this.setWindow(at - half, at + half);
+    }
+    const top = topHeight(picture);
+    if (x < HEAD && y > top) {
+      const row = picture.rows.find((other) => other.lane < 0 && y >= top + other.y - picture.scroll && y < top + other.y + other.height - picture.scroll);
+      if (row && row.group !== "clock") {
+        if (!this.folded.delete(row.group)) this.folded.add(row.group);
+        this.layRows();
+        this.clampScroll();
+        void this.fetchWindow();
+        this.redraw();
+      }
+      return;
+    }
+    this.drag(event);
+  }
+
+  private drag(event: PointerEvent): void {
+    const picture = this.picture!;
+    const start = { x: event.offsetX, y: event.offsetY, t0: picture.t0, t1: picture.t1, scroll: picture.scroll };
+    let moved = false;
+    this.canvas.setPointerCapture(event.pointerId);
+    const move = (now: PointerEvent): void => {
+      const dx = now.offsetX - start.x;
+      const dy = now.offsetY - start.y;
+      if (!moved && Math.hypot(dx, dy) < 4) return;
+      moved = true;
+      picture.scroll = start.scroll - dy;
+      this.clampScroll();
+      const shift = (dx / (this.body.clientWidth - HEAD)) * (start.t1 - start.t0);
+      this.setWindow(start.t0 - shift, start.t1 - shift);
+    };
+    const up = (now: PointerEvent): void => {
+      this.canvas.removeEventListener("pointermove", move);
+      this.canvas.removeEventListener("pointerup", up);
+      this.canvas.removeEventListener("pointercancel", up);
+      if (moved) return;
+      const hit = this.hitAt(now.offsetX, now.offsetY);
+      this.go({ ev: hit ? hit.events.event[hit.index]! : null });
+    };
+    this.canvas.addEventListener("pointermove", move);
+    this.canvas.addEventListener("pointerup", up);
+    this.canvas.addEventListener("pointercancel", up);
+  }
+
+  /** The event under the pointer, or the nearest within four pixels. */
+  private hitAt(x: number, y: number): { lane: number; events: LaneEvents; index: number } | null {
+    const picture = this.picture!;
+    const top = topHeight(picture);
+    if (y < top || x < HEAD) return null;
+    const row = picture.rows.find((other) => other.lane >= 0 && y >= top + other.y - picture.scroll && y < top + other.y + other.height - picture.scroll);
+    const events = row && picture.lanes.get(row.lane);
+    if (!row || !events || row.group === "all") return null;
+    const reach = (4 * (picture.t1 - picture.t0)) / (this.body.clientWidth - HEAD);
+    const at = this.cycleAt(x);
+    let best = -1;
+    let distance = reach;
+    for (let i = 0; i < events.start.length; i++) {
+      const away = Math.max(events.start[i]! - at, at - events.end[i]!, 0);
+      if (away <= distance && (best < 0 || away < distance)) [best, distance] = [i, away];
+    }
+    return best < 0 ? null : { lane: row.lane, events, index: best };
+  }
+
+  private move(event: PointerEvent): void {
+    window.clearTimeout(this.hover);
+    if (event.buttons !== 0 || !this.picture) return;
+    const { offsetX, offsetY, clientX, clientY } = event;
+    this.hover = window.setTimeout(() => {
+      const hit = this.picture && this.hitAt(offsetX, offsetY);
+      if (!hit || !this.picture) return this.hideTip();
+      const { events, index } = hit;
+      const { trace } = this.picture;
+      const instruction = events.instruction[index]!;
+      const many = events.weight[index]! >> 1;
+      fill(
+        this.tooltip,
+        h("b", trace.ops[events.op[index]!] ?? ""),
+        h("span.dim", ` · ${trace.lanes[hit.lane]!.label} · cycle ${count(events.start[index]! - trace.first)}${many > 1 ? ` · first of ${count(many)} in this pixel` : ""}`),
+        instruction >= 0 && this.instructions ? h("div.mono", this.instructions.text[instruction] ?? "") : null,
+      );
+      this.tooltip.hidden = false;
+      this.tooltip.style.left = `${Math.min(clientX + 12, window.innerWidth - this.tooltip.offsetWidth - 4)}px`;
+      this.tooltip.style.top = `${Math.min(clientY + 14, window.innerHeight - this.tooltip.offsetHeight - 4)}px`;
+    }, 80);
+  }
+
+  private hideTip(): void {
+    window.clearTimeout(this.hover);
+    this.tooltip.hidden = true;
+  }
+
+  private async focusEvent(event: number): Promise<void> {
+    const { picture } = this;
+    if (!picture) return;
+    if (event < 0) {
+      this.focus = null;
+      [picture.focus, picture.linked, picture.selected] = [null, null, -1];
+      this.list.select(-1);
+      this.redraw();
+      return;
+    }
+    const { client } = this.page;
+    const base = `hardware/${this.row}/events`;
+    const found = await waitFor(this.body, { title: "Looking up the event" }, () => client.once<EventWire>(`${base}/${event}`), this.leaving.signal);
+    if (!found || this.picture !== picture) return;
+    this.focus = found;
+    picture.focus = found;
+    picture.selected = found.lane;
+    picture.linked = found.link >= 0 ? await client.once<EventWire>(`${base}/${found.link}`) : null;
+    if (this.focus !== found) return;
+    this.list.select(found.instruction);
+    const text = found.instruction >= 0 ? this.instructions?.text[found.instruction] ?? "" : "";
+    this.said.textContent = `${found.op}, ${picture.trace.lanes[found.lane]!.label}, cycle ${found.start - picture.trace.first}. ${text}`;
+    this.reveal(found.start);
+    this.redraw();
+  }
+
+  private reveal(cycle: number): void {
+    const { t0, t1 } = this.picture!;
+    if (cycle >= t0 && cycle < t1) return;
+    const half = (t1 - t0) / 2;
+    this.setWindow(cycle - half, cycle + half);
+  }
+
+  private walk(step: number): void {
+    const { picture, focus } = this;
+    if (!picture) return;
+    const lane = focus?.lane ?? picture.rows.find((row) => row.lane >= 0)?.lane ?? -1;
+    const events = picture.lanes.get(lane);
+    if (!events || events.start.length === 0) return;
+    const at = focus ? events.event.indexOf(focus.event) : -1;
+    const next = events.event[Math.max(0, Math.min(events.event.length - 1, at < 0 ? 0 : at + step))];
+    if (next !== undefined && next >= 0) this.go({ ev: next }, "replace");
+  }
+
+  /** An instruction of the list: the first of its events in the window. */
+  private chooseInstruction(instruction: number): void {
+    const { picture } = this;
+    if (!picture || this.mode !== "waves") return;
+    for (const row of picture.rows) {
+      const events = row.lane >= 0 && row.group === "waves" ? picture.lanes.get(row.lane) : undefined;
+      const at = events ? events.instruction.indexOf(instruction) : -1;
+      if (events && at >= 0) return this.go({ ev: events.event[at]! });
+    }
+  }
+}
+
+/** Heights that the tests rely on. */
+export const HEIGHTS = { RULER, OCCUPANCY_HEAD, OCCUPANCY };

@@ -1,0 +1,125 @@
+/** What the server says about hardware traces. See docs/api.md. */
+
+export interface HardwareEntry {
+  row: number;
+  kernel: string;
+  run: number;
+  device: string;
+  /** "sqtt" or "pmc" */
+  kind: string;
+  /** "SE:0" */
+  unit: string;
+  arch: string;
+  /** False for an engine that was traced without instructions. */
+  detail: boolean;
+  source: string;
+  context: number;
+}
+
+export interface TraceWire {
+  source: string;
+  arch: string;
+  stream: string;
+  packets: number;
+  waves: number;
+  first: number;
+  last: number;
+  classes: string[];
+  ops: string[];
+  lanes: { label: string; group: "waves" | "units" | "all"; events: number; busy: number }[];
+  clock: { cycle: number[]; tick: number[] };
+  resources: { vgprs: number; lds_bytes: number; scratch_bytes: number } | null;
+  notes: string[];
+  losses: Record<string, number>;
+}
+
+export interface Figure {
+  total: number[];
+  worst: number[];
+  count: number[];
+}
+
+export interface InstructionsWire {
+  pc: number[];
+  text: string[];
+  registers: string[][];
+  skipped: boolean[];
+  hits: number[];
+  latency: Figure;
+  stall: Figure;
+  idle: Figure;
+  notes: string[];
+}
+
+export interface FlowWire {
+  blocks: { first: number; last: number; hits: number; cycles: number }[];
+  edges: { source: number; target: number; kind: "taken" | "not taken" | "always" }[];
+  notes: string[];
+}
+
+export interface OccupancyWire {
+  engines: { row: number; unit: string; waves: number; detail: boolean; time: number[]; value: number[] }[];
+}
+
+export interface CountersWire {
+  runs: {
+    row: number;
+    kernel: string;
+    run: number;
+    device: string;
+    counters: { name: string; block: string; total: number; largest: number; units: { xcc: number; instance: number; engine: number; array: number; values: number[] }[] }[];
+    metrics: { name: string; value: number; unit: string; doc: string }[];
+  }[];
+}
+
+export interface EventWire {
+  lane: number;
+  start: number;
+  end: number;
+  op: string;
+  instruction: number;
+  link: number;
+  event: number;
+}
+
+/** Events of one lane in a window; columns of one length. */
+export interface LaneEvents {
+  start: Float64Array;
+  end: Float64Array;
+  kind: Int32Array;
+  op: Int32Array;
+  instruction: Int32Array;
+  link: Int32Array;
+  event: Int32Array;
+  /** Twice the number of events that one stands for, plus one for the work of another SIMD. */
+  weight: Int32Array;
+}
+
+/** The lanes of a window out of the server's bytes: u32 length, JSON, two columns of f64, six of i32. */
+export function readWindow(data: ArrayBuffer): LaneEvents[] {
+  const size = new DataView(data).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, size))) as { counts: number[] };
+  const total = header.counts.reduce((sum, count) => sum + count, 0);
+  let at = 4 + size;
+  const floats = [0, 1].map(() => {
+    const column = new Float64Array(data, at, total);
+    at += 8 * total;
+    return column;
+  });
+  const ints = [0, 1, 2, 3, 4, 5].map(() => {
+    const column = new Int32Array(data, at, total);
+    at += 4 * total;
+    return column;
+  });
+  let from = 0;
+  return header.counts.map((count) => {
+    const to = from + count;
+    const lane: LaneEvents = {
+      start: floats[0]!.subarray(from, to), end: floats[1]!.subarray(from, to), kind: ints[0]!.subarray(from, to),
+      op: ints[1]!.subarray(from, to), instruction: ints[2]!.subarray(from, to), link: ints[3]!.subarray(from, to),
+      event: ints[4]!.subarray(from, to), weight: ints[5]!.subarray(from, to),
+    };
+    from = to;
+    return lane;
+  });
+}
