@@ -51,6 +51,9 @@ def writer_options(table: Table) -> dict[str, Any]:
         "compression_level": 3,
         "use_dictionary": dictionary or False,
         "column_encoding": encodings or None,
+        # what a reader may skip row groups by
+        "write_statistics": [c for c in ("track", "start", "time", "id") if c in {d.name for d in table.columns}]
+        or False,
         "store_schema": True,
     }
 

@@ -14,13 +14,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from peephole.model.tables import SLICES
+from peephole.store.chunks import Slices
 from peephole.store.files import ROW_GROUP, open_writer, table_path
 from peephole.store.index import IndexWriter
 from peephole.store.kernels import warm
 from peephole.store.lanes import MAX_DEPTH, overlapping, runs, sublanes
 from peephole.store.manifest import Manifest
 from peephole.store.schema import arrow_schema
-from peephole.store.spool import Records, SliceSpool, lane_keys, pick
+from peephole.store.spool import SliceSpool
 
 _FEW: Final = 1 << 20
 """Names up to which a table of all of them is quicker than sorting those of a row group."""
@@ -37,7 +38,7 @@ class SliceTable:
         self._names = pa.array(names, pa.string())
         self._rows = 0
         self._shift: dict[int, int] = {}
-        self._squeezed = 0
+        self._cut_short = 0
         self._queue: queue.Queue[pa.Table | None] = queue.Queue(maxsize=1)
         self._error: BaseException | None = None
         self._schema = arrow_schema(SLICES)
@@ -73,98 +74,75 @@ class SliceTable:
         """Writes all slices of the spool and the indexes."""
         if spool.rows > COMPILE_FROM:
             warm()
-        for records in self._laid_out(spool):
-            self._emit(records, spool)
+        for slices in self._laid_out(spool):
+            self._emit(slices, spool)
             if progress is not None:
                 progress(self._rows, spool.rows)
             if self._error is not None:
                 raise self._error
         self._manifest.tables["slices"] = self._rows
-        if self._squeezed:
+        if self._cut_short:
             reason = "slices that overlap more than 32,000 others of their track, cut short"
-            self._manifest.problem(reason, self._squeezed)
+            self._manifest.problem(reason, self._cut_short)
         self._index.close()
 
-    def _laid_out(self, spool: SliceSpool) -> Iterator[Records]:
+    def _laid_out(self, spool: SliceSpool) -> Iterator[Slices]:
         for part in spool.parts():
-            records = spool.read(part)
-            yield self._lay_out(records if part.clean else self._ended(records), part.clean)
+            slices = spool.read(part)
+            yield self._shifted(slices) if part.clean else self._lay_out(_ended(slices))
 
-    def _ended(self, records: Records) -> Records:
-        """Without the open slices of which a later row says when they ended; of several open ones the longest."""
-        is_open = records["open"] > 0
-        if not is_open.any():
-            return records
-        bounds = runs(records["track"], records["depth"], records["start"])
-        group = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-        closed = np.zeros(len(bounds) - 1, np.bool_)
-        closed[group[~is_open]] = True
-        # within a group rows are sorted by duration
-        last = np.zeros(len(records), np.bool_)
-        last[bounds[1:] - 1] = True
-        return pick(records, np.flatnonzero(~is_open | (last & ~closed[group])))
+    def _shifted(self, slices: Slices) -> Slices:
+        """Clean lanes as they are, or lower where lanes above them in their track needed more rows."""
+        for number, shift in self._shift.items():
+            own = slices.track == number
+            if own.any():
+                slices.depth[own] = np.minimum(slices.depth[own].astype(np.int64) + shift, MAX_DEPTH)
+        return self._squeezed(slices) if self._shift else slices
 
-    def _lay_out(self, records: Records, clean: bool) -> Records:
-        """Depths such that slices of a lane never overlap: as recorded where possible, else on sub-lanes."""
-        track = records["track"]
-        if not len(records):
-            return records
-        if clean and not any(np.any(track == number) for number in self._shift):
-            return records
-        start, dur = np.ascontiguousarray(records["start"]), np.ascontiguousarray(records["dur"])
-        bounds = runs(track, records["depth"])
-        changed = False
-        for lane in range(len(bounds) - 1):
-            a, b = int(bounds[lane]), int(bounds[lane + 1])
-            number = int(track[a])
-            shift = self._shift.get(number, 0)
-            depth = records["depth"][a:b].astype(np.int64) + shift
-            if not clean and overlapping(start[a:b], dur[a:b]).any():
-                order = np.lexsort((-dur[a:b], start[a:b]))
-                records[a:b] = pick(records[a:b], order)
-                rows = sublanes(start[a:b][order], dur[a:b][order])
-                # deeper lanes of the track move down by as many rows as this one needs more
-                self._shift = {number: shift + int(rows.max())}
-                depth += rows
-                changed = True
-            records["depth"][a:b] = np.minimum(depth, MAX_DEPTH)
-        if changed:
-            keys = lane_keys(records["track"], records["depth"])
-            records = pick(records, np.lexsort((records["dur"], records["start"], keys)))
-        self._squeeze(records)
-        return records
+    def _lay_out(self, slices: Slices) -> Slices:
+        """One lane, on sub-lanes where its slices overlap."""
+        slices = slices.take(np.lexsort((slices.dur, slices.start)))
+        if not overlapping(slices.start, slices.dur).any():
+            return self._shifted(slices)
+        slices = slices.take(np.lexsort((-slices.dur, slices.start)))
+        number = int(slices.track[0])
+        shift = self._shift.get(number, 0)
+        rows = sublanes(slices.start, slices.dur)
+        # deeper lanes of the track move down by as many rows as this one needs more
+        self._shift = {number: shift + int(rows.max())}
+        slices.depth[:] = np.minimum(slices.depth.astype(np.int64) + shift + rows, MAX_DEPTH)
+        return self._squeezed(slices.take(np.lexsort((slices.dur, slices.start, slices.depth))))
 
-    def _squeeze(self, records: Records) -> None:
-        deep = np.flatnonzero(records["depth"] == MAX_DEPTH)
-        if len(deep) < 2:
+    def _squeezed(self, slices: Slices) -> Slices:
+        """Without overlaps in the last row that a depth can name."""
+        deep = np.flatnonzero(slices.depth == MAX_DEPTH)
+        if len(deep) > 1:
+            order = deep[np.lexsort((slices.start[deep], slices.track[deep]))]
+            a, b = order[:-1], order[1:]
+            room = slices.start[b] - slices.start[a]
+            cut = (slices.track[a] == slices.track[b]) & (slices.dur[a] > room)
+            slices.dur[a[cut]] = room[cut]
+            self._cut_short += int(cut.sum())
+        return slices
+
+    def _emit(self, slices: Slices, spool: SliceSpool) -> None:
+        if not len(slices):
             return
-        a, b = deep[:-1], deep[1:]
-        room = records["start"][b] - records["start"][a]
-        cut = (records["track"][a] == records["track"][b]) & (records["dur"][a] > room)
-        records["dur"][a[cut]] = room[cut]
-        self._squeezed += int(cut.sum())
-
-    def _emit(self, records: Records, spool: SliceSpool) -> None:
-        if not len(records):
-            return
-        track, depth = np.ascontiguousarray(records["track"]), np.ascontiguousarray(records["depth"])
-        start, dur = np.ascontiguousarray(records["start"]), np.ascontiguousarray(records["dur"])
-        name = np.ascontiguousarray(records["name"])
-        context, args = spool.extras.take(records["extra"])
-        args = _with_open(args, records["open"])
+        context, args = spool.extras.take(slices.extra)
+        args = _with_open(args, slices.open)
         columns = {
-            "track": pa.array(track),
-            "depth": pa.array(depth),
-            "start": pa.array(start),
-            "dur": pa.array(dur),
-            "name": pa.array(name),
+            "track": pa.array(slices.track),
+            "depth": pa.array(slices.depth),
+            "start": pa.array(slices.start),
+            "dur": pa.array(slices.dur),
+            "name": pa.array(slices.name),
             "context": pa.array(context),
-            "correlation": pa.array(np.ascontiguousarray(records["correlation"])),
-            "args": pa.nulls(len(records), pa.large_string()) if args is None else pa.array(args, pa.large_string()),
+            "correlation": pa.array(slices.correlation),
+            "args": pa.nulls(len(slices), pa.large_string()) if args is None else pa.array(args, pa.large_string()),
         }
         self._queue.put(pa.table([columns[name] for name in self._schema.names], self._schema.names))
-        self._index.add(track, depth, start, dur, name, ROW_GROUP)
-        self._rows += len(records)
+        self._index.add(slices.track, slices.depth, slices.start, slices.dur, slices.name, ROW_GROUP)
+        self._rows += len(slices)
 
     def _write_group(self, data: pa.Table) -> None:
         """Writes a row group whose dictionary holds its own names alone: they take fewer bits, and less to read."""
@@ -186,6 +164,22 @@ class SliceTable:
         texts = pa.DictionaryArray.from_arrays(pa.array(indices, mask=mask), names)
         columns = [texts if i == at else data.column(i) for i in range(data.num_columns)]
         self._writer.write_table(pa.table(columns, schema=self._schema))
+
+
+def _ended(slices: Slices) -> Slices:
+    """A lane without the open slices of which a later row says when they ended; of several open ones the longest."""
+    is_open = slices.open > 0
+    if not is_open.any():
+        return slices
+    slices = slices.take(np.lexsort((slices.dur, slices.start)))
+    is_open = slices.open > 0
+    bounds = runs(slices.start)
+    group = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    closed = np.zeros(len(bounds) - 1, np.bool_)
+    closed[group[~is_open]] = True
+    last = np.zeros(len(slices), np.bool_)
+    last[bounds[1:] - 1] = True
+    return slices.take(np.flatnonzero(~is_open | (last & ~closed[group])))
 
 
 def _with_open(args: list[str | None] | None, is_open: NDArray[np.int16]) -> list[str | None] | None:

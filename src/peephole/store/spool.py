@@ -1,6 +1,6 @@
 """Slices on their way into the table: sorted in chunks on disk, so that memory does not grow with their number.
 
-    append -> chunk of 512K records, sorted by (lane, start) -> one file of chunks
+    append -> chunk of 512K records, sorted by (lane, start) -> its columns, as narrow as they may be
     parts  <- lane by lane, its stretch of every chunk
 
 Journals hold the slices of a lane in order. Where that is so (a clean lane) its stretches are read one after the other
@@ -9,8 +9,6 @@ and nothing is sorted twice; else the lane is read as a whole and sorted.
 
 from __future__ import annotations
 
-import mmap
-import os
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,6 +19,8 @@ from typing import IO, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from peephole.store.chunks import STORED, Chunk, Slices
+from peephole.store.extras import Extras
 from peephole.store.lanes import Ints, overlapping, runs
 
 RECORD: Final = np.dtype(
@@ -103,75 +103,6 @@ def lane_keys(track: NDArray[Any], depth: NDArray[Any]) -> Ints:
     return (track.astype(np.int64) << 16) + depth.astype(np.int64)
 
 
-class Extras:
-    """Context and args of the slices that have any; the args wait in a file."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._file: IO[bytes] | None = None
-        self._parts: list[tuple[Ints, Ints, Ints]] = []
-        self._rows = 0
-        self._bytes = 0
-        self._view: mmap.mmap | None = None
-
-    def append(self, context: Ints, args: list[str | None] | None) -> Ints:
-        """Keeps rows and gives the `extra` of each."""
-        rows = len(context)
-        lengths = np.full(rows, -1, np.int64)
-        if args is not None and any(a is not None for a in args):
-            if self._file is None:
-                self._file = tempfile.TemporaryFile(dir=self._folder, prefix="args.")  # noqa: SIM115 - until close
-            coded = [b"" if a is None else a.encode("utf-8", "backslashreplace") for a in args]
-            lengths = np.fromiter((len(c) for c in coded), np.int64, rows)
-            self._file.write(b"".join(coded))
-            lengths[[a is None for a in args]] = -1
-        size = np.maximum(lengths, 0)
-        offsets = self._bytes + np.cumsum(size) - size
-        self._bytes += int(size.sum())
-        self._parts.append((context, offsets, lengths))
-        numbers = np.arange(self._rows + 1, self._rows + rows + 1)
-        self._rows += rows
-        return numbers
-
-    def take(self, extra: NDArray[np.uint32]) -> tuple[Ints, list[str | None] | None]:
-        """Contexts and args (None when no row has any) of slices."""
-        if self._rows == 0:
-            return np.full(len(extra), -1, np.int64), None
-        if len(self._parts) > 1:
-            context, offsets, lengths = (np.concatenate(c) for c in zip(*self._parts, strict=True))
-            self._parts = [(context, offsets, lengths)]
-        all_context, all_offsets, all_lengths = self._parts[0]
-        has = np.flatnonzero(extra)
-        at = extra[has].astype(np.int64) - 1
-        contexts = np.full(len(extra), -1, np.int64)
-        contexts[has] = all_context[at]
-        with_args = all_lengths[at] >= 0
-        if self._file is None or not with_args.any():
-            return contexts, None
-        if self._view is None and self._bytes:
-            self._file.flush()
-            self._view = mmap.mmap(self._file.fileno(), self._bytes, access=mmap.ACCESS_READ)
-        args: list[str | None] = [None] * len(extra)
-        view = self._view
-        for row, offset, length in zip(
-            has[with_args].tolist(),
-            all_offsets[at[with_args]].tolist(),
-            all_lengths[at[with_args]].tolist(),
-            strict=True,
-        ):
-            args[row] = view[offset : offset + length].decode("utf-8", "replace") if view and length else ""
-        return contexts, args
-
-    def close(self) -> None:
-        """Lets go of the file."""
-        if self._view is not None:
-            self._view.close()
-            self._view = None
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-
 class SliceSpool:
     """Takes slices in any order and gives them back by lane and start."""
 
@@ -181,13 +112,12 @@ class SliceSpool:
         self._buffer: Records = np.empty(1 << 14, RECORD)
         self._fill = 0
         self._spare: Records | None = None
-        self._chunks: list[Runs] = []
-        self._data: list[Records | int] = []
+        self._runs: list[Runs] = []
+        self._chunks: list[Chunk] = []
         self._in_memory = 0
         self._in_file = 0
         self._worker: ThreadPoolExecutor | None = None
         self._sorting: Future[None] | None = None
-        self._scratch: Records = np.empty(0, RECORD)
         self.rows = 0
         self.extras = Extras(folder)
 
@@ -231,22 +161,15 @@ class SliceSpool:
     def _store(self, records: Records) -> None:
         chunk = sort_records(records)
         found = find_runs(chunk)
-        if self._in_memory + chunk.nbytes <= IN_MEMORY:
-            self._data.append(chunk)
-            self._in_memory += chunk.nbytes
+        stored = Chunk(chunk)
+        if self._in_memory + stored.nbytes <= IN_MEMORY:
+            self._in_memory += stored.nbytes
         else:
-            self._data.append(self._written(chunk))
-        self._chunks.append(found)
-
-    def _written(self, chunk: Records) -> int:
-        if self._file is None:
-            self._file = tempfile.TemporaryFile(dir=self._folder, prefix="slices.", buffering=0)  # noqa: SIM115 - closed by close()
-        offset = self._in_file
-        view = _words(chunk).data.cast("B")
-        while len(view):
-            view = view[self._file.write(view) :]
-        self._in_file += chunk.nbytes
-        return offset
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(dir=self._folder, prefix="slices.", buffering=0)  # noqa: SIM115 - until close
+            self._in_file = stored.move(self._file, self._in_file)
+        self._chunks.append(stored)
+        self._runs.append(found)
 
     def parts(self) -> Iterator[Part]:
         """How the table is cut, in its order; call it when everything is in."""
@@ -255,18 +178,19 @@ class SliceSpool:
             self._store(self._buffer[: self._fill])
             self._fill = 0
         self._spare = None
-        key = np.concatenate([c.key for c in self._chunks]) if self._chunks else np.zeros(0, np.int64)
+        all_runs = self._runs
+        key = np.concatenate([c.key for c in all_runs]) if all_runs else np.zeros(0, np.int64)
         if not len(key):
             return
-        chunk = np.repeat(np.arange(len(self._chunks)), [len(c.key) for c in self._chunks])
-        first = np.concatenate([c.bounds[:-1] for c in self._chunks])
-        last = np.concatenate([c.bounds[1:] for c in self._chunks])
-        start = np.concatenate([c.start for c in self._chunks])
-        end = np.concatenate([c.end for c in self._chunks])
+        chunk = np.repeat(np.arange(len(all_runs)), [len(c.key) for c in all_runs])
+        first = np.concatenate([c.bounds[:-1] for c in all_runs])
+        last = np.concatenate([c.bounds[1:] for c in all_runs])
+        start = np.concatenate([c.start for c in all_runs])
+        end = np.concatenate([c.end for c in all_runs])
         order = np.lexsort((end, start, key))
         key, chunk, first, last = key[order], chunk[order], first[order], last[order]
         start, end = start[order], end[order]
-        bad = ~np.concatenate([c.clean for c in self._chunks])[order]
+        bad = ~np.concatenate([c.clean for c in all_runs])[order]
         bad[1:] |= (key[1:] == key[:-1]) & (start[1:] < end[:-1])
         lanes = runs(key)
         bad_lane = np.logical_or.reduceat(bad, lanes[:-1]).tolist()
@@ -294,31 +218,20 @@ class SliceSpool:
         if part.rows:
             yield part
 
-    def read(self, part: Part) -> Records:
-        """The records of a part, sorted by lane and start. They are valid until the next part is read."""
-        if len(self._scratch) < part.rows:
-            self._scratch = np.empty(max(part.rows, min(self.rows, PART)), RECORD)
-        out = self._scratch[: part.rows]
-        at = 0
+    def read(self, part: Part) -> Slices:
+        """The slices of a part: clean lanes sorted by lane and start, or one lane in the order of its chunks."""
+        columns = [
+            np.concatenate([self._chunks[chunk].column(name, first, last) for chunk, first, last in part.extents])
+            for name in STORED
+        ]
+        keys, counts = [], []
         for chunk, first, last in part.extents:
-            into = out[at : at + last - first]
-            data = self._data[chunk]
-            if isinstance(data, int):
-                self._read_into(into, data + first * RECORD.itemsize)
-            else:
-                _words(into)[:] = _words(data[first:last])
-            at += last - first
-        return out if part.clean else sort_records(out)
-
-    def _read_into(self, records: Records, offset: int) -> None:
-        assert self._file is not None
-        view = _words(records).data.cast("B")
-        while len(view):
-            got = os.preadv(self._file.fileno(), [view], offset)
-            if got <= 0:
-                raise OSError("a temporary file is shorter than it was")
-            view = view[got:]
-            offset += got
+            own = self._runs[chunk]
+            low, high = np.searchsorted(own.bounds, first, "right") - 1, np.searchsorted(own.bounds, last, "left")
+            keys.append(own.key[low:high])
+            counts.append(np.diff(np.clip(own.bounds[low : high + 1], first, last)))
+        key = np.repeat(np.concatenate(keys), np.concatenate(counts))
+        return Slices((key >> 16).astype(np.int32), (key & 0xFFFF).astype(np.int16), *columns)
 
     def close(self) -> None:
         """Lets go of the files."""
@@ -326,7 +239,7 @@ class SliceSpool:
             self._worker.shutdown()
             self._worker = None
         self.extras.close()
-        self._data = []
+        self._chunks = []
         if self._file is not None:
             self._file.close()
             self._file = None
