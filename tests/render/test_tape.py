@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from peephole.cli.main import main
 from peephole.ingest import import_files
 from peephole.layout.tape import layout
 from peephole.query.tape import tape
@@ -96,12 +97,14 @@ def test_hostile_names_are_data(peephole: Any, tmp_path: Path, tape_line: Line) 
         (b"hello world\n", "neither a capture nor a file of a known source"),
     ],
 )
-def test_nothing_to_draw_is_one_sentence(peephole: Any, tmp_path: Path, content: bytes, words: str) -> None:
+def test_nothing_to_draw_is_one_sentence(
+    capture_dir: Path, tmp_path: Path, content: bytes, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "x").write_bytes(content)
-    done = peephole("visualize", tmp_path / "x", "--output", tmp_path / "o.png", check=False)
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert main(["visualize", str(tmp_path / "x"), "--output", str(tmp_path / "o.png")]) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert len(said.splitlines()) == 1
     assert not (tmp_path / "o.png").exists()
 
 
@@ -116,19 +119,28 @@ def test_nothing_to_draw_is_one_sentence(peephole: Any, tmp_path: Path, content:
         (["--run", "7"], "no run 7"),
     ],
 )
-def test_wrong_options(peephole: Any, tmp_path: Path, tape_line: Line, options: list[str], words: str) -> None:
+def test_wrong_options(
+    capture_dir: Path,
+    tmp_path: Path,
+    tape_line: Line,
+    options: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     (tmp_path / "t").write_text(small(tape_line))
-    done = peephole("visualize", tmp_path / "t", *options, check=False)
-    assert done.returncode == 2
-    assert words in done.stderr
+    assert main(["visualize", str(tmp_path / "t"), *options]) == 2
+    assert words in capsys.readouterr().err
 
 
-def test_real_tapes(shared: Callable[[str], Path], peephole: Any, tmp_path: Path) -> None:
+def test_real_tapes(
+    shared: Callable[[str], Path], capture_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "o.png"
-    told = peephole("visualize", shared("fixtures/gt/10_long_4w_6000iters.log"), "--output", out, "--json")
-    facts = json.loads(told.stdout)
+    long = shared("fixtures/gt/10_long_4w_6000iters.log")
+    assert main(["visualize", str(long), "--output", str(out), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
     assert (facts["events"], facts["workers"]) == (120183, 4)
     assert facts["width"] <= 20_000
     for path in sorted(shared("fixtures/gt/bad").iterdir()):
-        done = peephole("visualize", path, "--output", out, "--dpi", "60", check=False)
-        assert done.returncode == (2 if path.name in ("empty.log", "header_only.log") else 0), (path, done.stderr)
+        code = main(["visualize", str(path), "--output", str(out), "--dpi", "60"])
+        assert code == (2 if path.name in ("empty.log", "header_only.log") else 0), path

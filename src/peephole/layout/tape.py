@@ -15,7 +15,7 @@ from peephole.layout.tape_labels import Box, Label, Space
 from peephole.layout.tape_legend import legend, legend_height
 from peephole.layout.tape_picture import Floats, Ints, LaneBox, Marks, Picture, Rects, SignalLine
 from peephole.layout.tape_style import OUTLINED, SHAPES, UNKNOWN_SHAPE, colours_of, radii
-from peephole.layout.tape_text import shorten, size_text, visible, width
+from peephole.layout.tape_text import shorten, size_text, visible, width, wrap
 from peephole.query.tape import Signal, Tape
 from peephole.query.tape_ops import SIGNAL_COMMANDS
 
@@ -83,7 +83,10 @@ def layout(tape: Tape, options: Options = Options()) -> Picture:  # noqa: B008
     y = axis_y + 62
     return Picture(
         width=total,
-        height=y + legend_height(item_rows) + 18 * len(note := _note(tape, per, left_out, dense, axis)) + 10,
+        height=y
+        + legend_height(item_rows)
+        + 18 * len(note := _note(tape, per, left_out, dense, total - left - RIGHT))
+        + 10,
         title=shorten(tape.name, 70),
         subtitle=_subtitle(tape),
         lanes=lanes,
@@ -265,10 +268,14 @@ def _fold_notes(tape: Tape, axis: Axis, top: float, space: Space, has_lead: bool
     found = []
     for before, after in zip(axis.stretches, axis.stretches[1:], strict=False):
         text = f"{(after.start - before.end) / 1e9:,.2f} s folded"
-        label = Label(after.x0 - 2, top + 8, text, 10, FAINT, anchor="right", role="fold")
-        if space.free(label.box):
-            space.take(label.box)
-            found.append(label)
+        middle = (before.x1 + after.x0) / 2
+        choices = [
+            Label(after.x0 - 2, top + 8, text, 10, FAINT, anchor="right", role="fold"),
+            Label(middle, top - 6, text, 10, FAINT, anchor="middle", role="fold"),
+            Label(after.x1, top - 6, text, 10, FAINT, anchor="right", role="fold"),
+        ]
+        if (placed := space.place(choices)) is not None:
+            found.append(placed)
     first = axis.stretches[0]
     if has_lead and len(lanes) > 1:
         text = "workers register" if tape.engine == "gt" else "workers join"
@@ -361,7 +368,7 @@ def _plural(count: int, word: str) -> str:
     return f"{count:,} {word}" + ("" if count == 1 else "s")
 
 
-def _note(tape: Tape, per: int, left_out: int, dense: bool, axis: Axis) -> list[str]:
+def _note(tape: Tape, per: int, left_out: int, dense: bool, room: float) -> list[str]:
     """What the picture cannot show, said in words."""
     said = []
     if dense:
@@ -389,7 +396,7 @@ def _note(tape: Tape, per: int, left_out: int, dense: bool, axis: Axis) -> list[
         more.append(
             f"{_plural(len(tape.problems), 'problem')} with the tape, first of all {count:,} {visible(reason)}."
         )
-    return [" ".join(part) for part in (said, more) if part]
+    return [line for part in (said, more) if part for line in wrap(" ".join(part), 10, room)]
 
 
 def _milliseconds(ns: int) -> str:

@@ -148,6 +148,9 @@ def ticks(stretch: Stretch, spacing: float = 110.0) -> tuple[list[tuple[float, s
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     labelled = [(stretch_x(stretch, t), _seconds(t, decimals)) for t in _multiples(stretch, step)]
     small = [stretch_x(stretch, t) for t in _multiples(stretch, step / 4)]
+    if not labelled:
+        # too short for a round number: its beginning is better than nothing
+        labelled = [(stretch_x(stretch, stretch.start / 1e9), _seconds(stretch.start / 1e9, 3))]
     return labelled, small
 
 

@@ -47,6 +47,17 @@ def shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: max(1, limit - 1)] + "…"
 
 
+def wrap(text: str, size: float, room: float) -> list[str]:
+    """A text in lines of at most so many px, broken at blanks."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and width(f"{lines[-1]} {word}", size) <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
 def size_text(size: int) -> str:
     """Bytes for people, in the tape's own 1024-based units: `64.2 KB`."""
     value = float(size)

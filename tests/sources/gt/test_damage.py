@@ -72,7 +72,7 @@ def test_clock_back_below_zero_and_wild(read: Read, tape_line: Line) -> None:
     kept = read("".join(lines))
     assert kept.events[5]["start"] == -250_000_000
     assert kept.problems["times before the dispatcher's start"] == 1
-    assert any("clock goes back" in reason for reason in kept.problems)
+    assert any("clock went back" in reason for reason in kept.problems)
     wild = read("".join(lines[:5]) + lines[6].replace("  1.006", "99999999999999.000"))
     assert wild.problems["times beyond every clock, set to 0"] == 1
 

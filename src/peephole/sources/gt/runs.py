@@ -118,7 +118,7 @@ def _without_repeats(columns: Columns, sink: Sink) -> Columns:
 def _clock(columns: Columns, sink: Sink) -> None:
     back = int((np.diff(columns.time) < 0).sum())
     if back:
-        sink.problem("places where the tape's clock goes back: order by number, times as written", back)
+        sink.problem("events before which the tape's clock went back: ordered by number, times as written", back)
     below = int((columns.time < 0).sum())
     if below:
         sink.problem("times before the dispatcher's start", below)
