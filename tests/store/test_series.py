@@ -23,9 +23,9 @@ def test_window_against_every_nanosecond(
 ) -> None:
     time = np.cumsum([gap for gap, _ in rows]).astype(np.int64)
     value = np.array([v for _, v in rows], np.float64)
-    end = int(time[-1]) + rest
+    end = int(time[-1]) + max(1, rest)
     dense = np.repeat(value, np.diff(np.append(time, end)))
-    found = Series(time, value, end).window(begin, begin + width, pixels)
+    found = Series(time, value, int(time[-1]) + rest).window(begin, begin + width, pixels)
     pixels = min(pixels, width)
     edges = [begin + i * width // pixels for i in range(pixels + 1)]
     wanted = {}

@@ -35,7 +35,8 @@ class Series:
     def __init__(self, time: Ints, value: Floats, end: int) -> None:
         self.time = time
         self.value = value
-        self.end = max(end, int(time[-1])) if len(time) else end
+        # a last value at the very end is a value all the same
+        self.end = max(end, int(time[-1]) + 1) if len(time) else end
         lengths = np.diff(time, append=self.end).astype(np.float64)
         self._area = np.concatenate([[0.0], np.cumsum(value * lengths)])
         self._low = _levels(value, np.minimum)
