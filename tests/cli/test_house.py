@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -189,3 +191,31 @@ def test_export_can_be_imported_again(
     again = {event["name"] for event in map(json.loads, out(capsys, "show", file, "--json").splitlines())}
     assert names <= again
     assert "Cannot write" in refused(capsys, "export", small, "--format", form, "-o", tmp_path / "no" / "x")
+
+
+def test_a_capture_that_is_being_recorded(
+    capture_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("peephole.sources.left_behind", lambda: [])
+    code = (
+        "import sys, peephole\n"
+        "with peephole.record(sys.argv[1]):\n"
+        "    with peephole.span('done'): pass\n"
+        "    print('ready', flush=True)\n"
+        "    sys.stdin.read()\n"
+    )
+    path = capture_dir / "live.peep"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "ready\n"
+        assert one(capsys, "ls")["state"] == "recording"
+        assert one(capsys, "info")["live"] is True
+        assert json.loads(out(capsys, "show", "--json").splitlines()[0])["name"] == "done"
+        assert one(capsys, "query", "SELECT name FROM slices") == {"name": "done"}
+        program.kill()
+    assert one(capsys, "ls")["state"] == "recording, broken off"
+    killed = one(capsys, "info")
+    assert (killed["live"], killed["clean"], killed["tables"]["slices"]) == (False, False, 1)
+    assert "broken off" in out(capsys, "info")

@@ -55,6 +55,7 @@ def _facts(path: Path) -> dict[str, Any]:
     from peephole.query.info import bytes_on_disk
     from peephole.store.capture import open_capture
     from peephole.store.manifest import read_manifest
+    from peephole.store.seal import is_live
 
     facts: dict[str, Any] = {
         "name": path.name.removesuffix(PACKED_SUFFIX).removesuffix(SUFFIX),
@@ -70,7 +71,9 @@ def _facts(path: Path) -> dict[str, Any]:
         facts["bytes"] = bytes_on_disk(path)["total"]
         # the manifest alone: a capture that was not sealed is not read for a list
         manifest = read_manifest(path) if path.is_dir() else open_capture(path).manifest
-        state = manifest.state if manifest.clean else f"{manifest.state}, broken off"
+        state = manifest.state
+        if not manifest.clean and not (path.is_dir() and is_live(path)):
+            state += ", broken off"
         facts |= {"state": state, "clean": manifest.clean, "program": manifest.program, "source": manifest.source}
     except (CaptureError, OSError) as error:
         facts["state"] = "unreadable"

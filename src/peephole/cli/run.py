@@ -127,9 +127,10 @@ def _wait_for_signal(taken: set[signal.Signals]) -> tuple[int, bool]:
 def _finish(capture: str) -> None:
     """Seals the capture and says where it is."""
     from peephole.cli.target import progress_bar
-    from peephole.store.seal import seal
+    from peephole.store.seal import is_sealed, seal
 
-    recorded = process.processes(capture)
+    # whoever looked at it after the program's end has sealed it: then no process is left to be seen
+    recorded = is_sealed(Path(capture)) or bool(process.processes(capture))
     if not recorded:
         _say(f"nothing was recorded: no Python that has Peephole installed was started. {capture} is empty")
     try:
