@@ -64,3 +64,13 @@ def test_signals_of_a_real_tape(shared: Callable[[str], Any], read: Read) -> Non
     markers = read(shared("fixtures/gt/08_signal_contexts_auto.log")).rows["markers"]
     edges = Counter((marker["name"], json.loads(marker["args"])["edge"]) for marker in markers)
     assert edges["inner layer|1 — ünï", "start"] == edges["inner layer|1 — ünï", "end"] > 0
+
+
+@pytest.mark.parametrize("order", [("log", "monitor.jsonl"), ("monitor.jsonl", "log")])
+def test_log_and_monitor_of_one_run_are_one_session(
+    shared: Callable[[str], Any], read: Read, order: tuple[str, str]
+) -> None:
+    kept = read(*(shared(f"fixtures/gt/03_manual_4w_sharded_signals.{kind}") for kind in order))
+    assert kept.facts["tape"]["events"] == 303
+    assert kept.facts["tape"]["resolution"] == 1
+    assert kept.facts["tape"]["sessions"][0]["started"] == "2026-11-15 20:35:06"

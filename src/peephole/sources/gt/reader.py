@@ -6,6 +6,7 @@ import gc
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -38,13 +39,12 @@ class GtSource:
     def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
         """Turns tapes into rows: each run of each file becomes a session of its own."""
         runs: list[Run] = []
-        fine = False
         with _no_gc():
             for i, path in enumerate(paths):
                 progress(i, len(paths))
                 columns, monitor = read_columns(path, sink)
-                fine = fine or monitor
-                runs += split(columns, sink)
+                runs += [replace(run, fine=monitor) for run in split(columns, sink)]
+            runs = _without_doubles(runs)
             if all(run.started for run in runs):
                 runs.sort(key=lambda run: run.started or "")
             offsets, told = _offsets(runs)
@@ -60,7 +60,7 @@ class GtSource:
             source=self.name,
             tape={
                 "engine": "gt",
-                "resolution": 1 if fine else 1_000_000,
+                "resolution": 1 if runs and all(run.fine for run in runs) else 1_000_000,
                 "sessions": sessions,
                 "events": book.events,
                 "clients": book.clients,
@@ -88,6 +88,29 @@ def read_columns(path: Path, sink: Sink) -> tuple[Columns, bool]:
     if waiting is not None:
         (builder.monitor if monitor else builder.text)(waiting, last=True)
     return builder.columns(), bool(monitor)
+
+
+def _without_doubles(runs: Sequence[Run]) -> list[Run]:
+    """The runs, one of which the monitor saw too only once: its times are exact, the log has the wall clock."""
+    kept: list[Run] = []
+    for run in runs:
+        twin = next((i for i, other in enumerate(kept) if other.fine is not run.fine and _same_run(other, run)), None)
+        if twin is None:
+            kept.append(run)
+        else:
+            better = run if run.fine else kept[twin]
+            kept[twin] = replace(better, started=run.started or kept[twin].started)
+    return kept
+
+
+def _same_run(a: Run, b: Run) -> bool:
+    x, y = a.columns, b.columns
+    return (
+        len(x) == len(y)
+        and bool((x.seq == y.seq).all())
+        and bool((abs(x.time - y.time) <= 1_000_000).all())
+        and x.details == y.details
+    )
 
 
 def _is_monitor(text: str) -> bool:

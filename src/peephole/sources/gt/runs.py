@@ -16,6 +16,8 @@ class Run:
 
     columns: Columns
     started: str | None
+    fine: bool = False
+    """Its times are exact: the dispatcher's monitor wrote it, not its log."""
 
 
 def split(columns: Columns, sink: Sink) -> list[Run]:
