@@ -10,7 +10,7 @@ from peephole.errors import CaptureError
 from peephole.model.sink import Sink
 from peephole.sources.base import Progress
 from peephole.sources.tinygrad import pickles, release
-from peephole.sources.tinygrad.pickles import Loaded
+from peephole.sources.tinygrad.pickles import Loaded, without_collecting
 from peephole.sources.tinygrad.profile import read_profile
 from peephole.sources.tinygrad.rewrites import Rewrites, Trace
 from peephole.sources.tinygrad.text import Texts
@@ -18,6 +18,12 @@ from peephole.sources.tinygrad.text import Texts
 
 def read(paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
     """Reads rewrites, profile or both into the sink; CaptureError when they are something else or two of a kind."""
+    # Half a million tuples that live until the end would be searched for cycles again and again.
+    with without_collecting():
+        _read(paths, sink, progress)
+
+
+def _read(paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
     trace: Trace | None = None
     profile: Loaded | None = None
     for done, path in enumerate(paths):

@@ -6,6 +6,8 @@ import gc
 import io
 import pickle
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,18 @@ class Loaded:
 
     value: Any
     classes: frozenset[str]
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Keeps the garbage collector from searching what is being built for cycles that cannot be there."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 class _Unpickler(pickle.Unpickler):
@@ -48,12 +62,10 @@ class _Unpickler(pickle.Unpickler):
 def loads(data: bytes, where: str) -> Loaded:
     """The value of a pickle; CaptureError with one sentence when it is refused, damaged or none at all."""
     secret = "m" + secrets.token_hex(8)
-    collecting = gc.isenabled()
-    # Hundreds of thousands of tuples would be searched again and again for cycles that cannot be there.
-    gc.disable()
     try:
         reader = _Unpickler(checked(data, f"c{secret}\nd\n)\x81".encode("latin-1")), secret)
-        return Loaded(reader.load(), frozenset(f"{module}.{name}" for module, name in reader.classes))
+        with without_collecting():
+            return Loaded(reader.load(), frozenset(f"{module}.{name}" for module, name in reader.classes))
     except Refused as refusal:
         raise CaptureError(f"{where} is not read: {refusal}; nothing of it was run.") from None
     except RecursionError:
@@ -62,9 +74,6 @@ def loads(data: bytes, where: str) -> Loaded:
         raise CaptureError(f"{where} is not read: it asks for more memory than there is.") from None
     except Exception as error:  # the unpickler raises whatever a damaged stream leads to
         raise CaptureError(f"{where} is a damaged pickle ({type(error).__name__}: {str(error)[:100]}).") from None
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def load(path: Path) -> Loaded:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -19,7 +20,7 @@ from peephole.sources.tinygrad.programs import Program, program_of
 from peephole.sources.tinygrad.steps import Range, error_of, metadata_text, place, step_row, step_times
 from peephole.sources.tinygrad.text import Texts, fields_of
 
-_CHUNK = 100_000
+_CHUNK = 500_000
 
 
 class Trace:
@@ -70,8 +71,8 @@ class Rewrites:
         sink.append("matches", matches.columns())
         if matches.broken:
             sink.problem("a match is not made of two nodes and a place", matches.broken)
-        for chunk in _chunks(trace.fields):
-            sink.append("nodes", _nodes(chunk, texts, sink))
+        for columns in _nodes(trace.fields, sink, texts):
+            sink.append("nodes", columns)
 
     def closed(self, context: int, start: int, dur: int, ranges: list[Range]) -> None:
         """Learns when a context and its steps were."""
@@ -155,76 +156,50 @@ class Matches:
 
 
 def numbers(values: list[int]) -> NDArray[np.int64]:
-    """Numbers as a column; CaptureError when one of them is larger than any tinygrad writes."""
+    """Numbers as a column; CaptureError when one of them is none, or larger than any that tinygrad writes."""
     try:
-        return np.array(values, np.int64)
-    except OverflowError:
-        raise CaptureError("The rewrites number a node or a line beyond 64 bits: the file is damaged.") from None
+        column = np.array(values) if values else np.zeros(0, np.int64)
+    except (OverflowError, ValueError):
+        column = np.zeros(0)
+    if column.dtype != np.int64 or column.ndim != 1:
+        raise CaptureError("The rewrites name a node or a line by something that is no number: the file is damaged.")
+    return column
 
 
-def _nodes(chunk: list[tuple[int, Any]], texts: Texts, sink: Sink) -> dict[str, Any]:
-    ids: list[int] = []
-    offsets, sources = [0], []
-    columns = {name: _Codes() for name in ("op", "dtype", "arg", "tag", "metadata")}
-    op_code, dtype_code, arg_code, tag_code, meta_code = columns.values()
-    broken = 0
-    for number, node in chunk:
-        if type(node) is not tuple or len(node) < 5 or type(node[2]) is not tuple or type(number) is not int:
-            broken += 1
-            continue
-        op, dtype, src, arg, tag = node[:5]
-        try:
-            sources.extend(src)
-            ids.append(number)
-        except TypeError:
-            broken += 1
-            continue
-        offsets.append(len(sources))
-        op_code.add(op, texts.op)
-        dtype_code.add(dtype, texts.dtype)
-        arg_code.add(arg, texts.arg)
-        tag_code.add(tag, texts.arg)
-        meta_code.add(node[5] if len(node) > 5 else None, metadata_text)
-    if any(type(source) is not int for source in sources):
-        raise CaptureError("The rewrites name a source of a node that is no number: the file is damaged.")
-    if broken:
-        sink.problem("a node is not made of op, dtype, sources, arg and tag", broken)
-    src = (numbers(offsets), numbers(sources))
-    return {"id": numbers(ids), "src": src, **{name: codes.strings() for name, codes in columns.items()}}
+def _nodes(fields: dict[int, Any], sink: Sink, texts: Texts) -> Iterator[dict[str, Any]]:
+    """The columns of all nodes, in parts."""
+    items = iter(fields.items())
+    while part := list(islice(items, _CHUNK)):
+        whole = [item for item in part if _is_node(*item)]
+        if len(whole) < len(part):
+            sink.problem("a node is not made of op, dtype, sources, arg and tag", len(part) - len(whole))
+        nodes = [node for _, node in whole]
+        sources = list(chain.from_iterable(node[2] for node in nodes))
+        yield {
+            "id": numbers([number for number, _ in whole]),
+            "src": (np.cumsum([0, *(len(node[2]) for node in nodes)], dtype=np.int64), numbers(sources)),
+            "op": _texts([node[0] for node in nodes], texts.op),
+            "dtype": _texts([node[1] for node in nodes], texts.dtype),
+            "arg": _texts([node[3] for node in nodes], texts.arg),
+            "tag": _texts([node[4] for node in nodes], texts.arg),
+            "metadata": _texts([node[5] if len(node) > 5 else None for node in nodes], metadata_text),
+        }
 
 
-class _Codes:
-    """A text column: each object's text is made once; the objects are kept alive, so their ids stay theirs."""
-
-    def __init__(self) -> None:
-        self.codes: list[int] = []
-        self.values: dict[str, int] = {}
-        self._known: dict[int, tuple[Any, int]] = {}
-
-    def add(self, value: Any, text_of: Any) -> None:
-        if value is None:
-            self.codes.append(-1)
-            return
-        known = self._known.get(id(value))
-        if known is None:
-            text = text_of(value)
-            known = (value, -1 if text is None else self.values.setdefault(text, len(self.values)))
-            self._known[id(value)] = known
-        self.codes.append(known[1])
-
-    def strings(self) -> Strings:
-        return Strings(np.array(self.codes, np.int32), list(self.values))
+def _is_node(number: Any, node: Any) -> bool:
+    return type(number) is int and type(node) is tuple and len(node) >= 5 and type(node[2]) is tuple
 
 
-def _chunks(fields: dict[int, Any]) -> Iterator[list[tuple[int, Any]]]:
-    chunk: list[tuple[int, Any]] = []
-    for item in fields.items():
-        chunk.append(item)
-        if len(chunk) == _CHUNK:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
+def _texts(values: list[Any], text_of: Callable[[Any], str | None]) -> Strings:
+    """A text column: few objects are shared by many nodes, so each object's text is made once."""
+    places, firsts, codes = np.unique(np.array(list(map(id, values)), np.int64), return_index=True, return_inverse=True)
+    known: dict[str, int] = {}
+    own = np.empty(len(places), np.int32)
+    for at, first in enumerate(firsts.tolist()):
+        value = values[first]
+        text = None if value is None else text_of(value)
+        own[at] = -1 if text is None else known.setdefault(text, len(known))
+    return Strings(own[codes], list(known))
 
 
 def _is_list(value: Any) -> TypeGuard[list[Any]]:
