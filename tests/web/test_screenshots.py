@@ -24,7 +24,7 @@ def test_pictures(view: Shown, name: str) -> None:
     for size, (width, height) in SIZES.items():
         page.set_viewport_size({"width": width, "height": height})
         for theme in ("dark", "light"):
-            page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+            page.emulate_media(color_scheme=theme)
             view.open(PLACES[name])
             if name == "rewrites":
                 shown = view.shown
