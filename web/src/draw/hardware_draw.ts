@@ -74,7 +74,8 @@ function head(g: CanvasRenderingContext2D, y: number, height: number, label: str
 function drawGrid(g: CanvasRenderingContext2D, x: (c: number) => number, width: number, top: number, bottom: number, picture: HardwarePicture, theme: Theme): void {
   const step = tickStep((picture.t1 - picture.t0) / (width - HEAD), 90);
   g.fillStyle = theme.line1;
-  for (let c = Math.ceil(picture.t0 / step) * step; c < picture.t1; c += step) g.fillRect(Math.round(x(c)), top, 1, bottom - top);
+  const { first } = wholeSpan(picture);
+  for (let c = first + Math.ceil((picture.t0 - first) / step) * step; c < picture.t1; c += step) g.fillRect(Math.round(x(c)), top, 1, bottom - top);
 }
 
 function drawRow(g: CanvasRenderingContext2D, row: Row, y: number, x: (c: number) => number, width: number, picture: HardwarePicture, theme: Theme): void {
@@ -214,7 +215,7 @@ function drawOccupancy(g: CanvasRenderingContext2D, width: number, picture: Hard
   g.fillRect(HEAD, 0, width - HEAD, OCCUPANCY_HEAD);
   const step = tickStep((last - first) / (width - HEAD), 110);
   font(g, theme, 11);
-  for (let c = Math.ceil(first / step) * step; c < last; c += step) {
+  for (let c = first; c < last; c += step) {
     const at = Math.round(x(c));
     g.fillStyle = theme.line2;
     g.fillRect(at, OCCUPANCY_HEAD - 6, 1, 6);
@@ -281,7 +282,7 @@ function drawRuler(g: CanvasRenderingContext2D, x: (c: number) => number, width:
   g.fillText(picture.cycle > 0 ? "time" : "no clock samples", 10, y + 26);
   const { first } = wholeSpan(picture);
   const step = tickStep((picture.t1 - picture.t0) / (width - HEAD), 90);
-  for (let c = Math.ceil(picture.t0 / step) * step; c < picture.t1; c += step) {
+  for (let c = first + Math.ceil((picture.t0 - first) / step) * step; c < picture.t1; c += step) {
     const at = Math.round(x(c));
     g.fillStyle = theme.line2;
     g.fillRect(at, y + RULER - 6, 1, 6);

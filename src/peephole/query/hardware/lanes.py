@@ -122,14 +122,16 @@ def _mapped(trace: Trace, ops: dict[str, int]) -> tuple[list[tuple[str, str]], _
     link = mapped.link.copy()
     rows = np.flatnonzero(executes & (mapped.link >= 0))
     link[mapped.link[rows]] = rows
-    waves = np.unique(mapped.wave[~executes])
-    names = [(f"Wave {int(wave)}", "waves") for wave in waves]
-    place = np.searchsorted(waves, mapped.wave)
+    # an instruction of another SIMD names a wave there, not one of ours
+    foreign = np.array([name.startswith("OTHER_") for name in ops] or [False])[op] & ~executes
+    waves = np.unique(mapped.wave[~executes & ~foreign])
+    names = [(f"Wave {int(wave)}", "waves") for wave in waves] + [("Other SIMDs", "waves")]
+    place = np.where(foreign, len(waves), np.searchsorted(waves, mapped.wave))
     units: list[str] = ["VALU", "SALU", "LDS", "VMEM"]
     unit_place = np.array([units.index(QUEUE_NAMES[q % 4]) for q in range(len(QUEUE_NAMES))], np.int64)
     lane = np.where(executes, len(names) + unit_place[queue], place)
     names += [(name, "units") for name in units]
-    return names, _Events(lane, start, start + length, op, instruction, link, executes & (queue >= 4))
+    return names, _Events(lane, start, start + length, op, instruction, link, foreign | (executes & (queue >= 4)))
 
 
 def _unmapped(trace: Trace, ops: dict[str, int]) -> tuple[list[tuple[str, str]], _Events]:

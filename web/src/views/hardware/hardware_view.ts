@@ -3,7 +3,7 @@ import { fill, h } from "../../base/dom.ts";
 import { count, counted } from "../../base/format.ts";
 import { CLASS_COLOURS, drawHardware, topHeight, wholeSpan, type HardwarePicture } from "../../draw/hardware_draw.ts";
 import { readTheme } from "../../draw/theme.ts";
-import { HEAD, hardwareRows, OCCUPANCY, OCCUPANCY_HEAD, RULER } from "../../layout/hardware_rows.ts";
+import { HEAD, hardwareRows, OCCUPANCY, OCCUPANCY_HEAD } from "../../layout/hardware_rows.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import { onTheme } from "../../state/settings.ts";
 import { readWindow, type CountersWire, type EventWire, type FlowWire, type HardwareEntry, type InstructionsWire, type LaneEvents, type OccupancyWire, type TraceWire } from "../../wire/hardware.ts";
@@ -55,7 +55,7 @@ class HardwareView implements View {
 
   constructor(private readonly page: Page) {
     this.kernels.addEventListener("change", () => this.go({ row: this.kernels.value, t0: null, t1: null, ev: null }));
-    const fit = h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit ", h("kbd", "Space"));
+    const fit = h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit", h("kbd.wide", "Space"));
     page.middle.append(h("div.bar", this.kernels, this.engines, this.modes, h("span.grow"), this.legend, fit), this.body, this.counters, this.said);
     page.right.classList.add("hw-right");
     this.list = new InstructionList(page.right, (instruction) => this.chooseInstruction(instruction));
@@ -138,9 +138,9 @@ class HardwareView implements View {
     const mode: Mode = asked === "counters" || asked === "flow" ? asked : entry ? "waves" : "counters";
     this.mode = mode;
     this.drawBar(entry);
+    if (entry && (entry.row !== this.row || !this.picture)) await this.openTrace(entry);
     if (mode === "counters") return this.showCounters();
     if (!entry) return showLayer(this.body, emptyState("No thread trace", "This capture has counters only."));
-    if (entry.row !== this.row || !this.picture) await this.openTrace(entry);
     if (!this.picture || entry.row !== this.row) return;
     if (mode === "flow") return this.showFlow();
     this.showWaves();
@@ -226,6 +226,7 @@ class HardwareView implements View {
       const host = h("div.hw-page");
       this.body.append(host);
       new CounterTable(host, wire);
+      this.page.middle.dataset["shown"] = "counters";
     })();
   }
 
@@ -238,6 +239,7 @@ class HardwareView implements View {
       const host = h("div.hw-page");
       this.body.append(host);
       new FlowGraph(host, wire, this.instructions, this.picture.trace);
+      this.page.middle.dataset["shown"] = `flow/${row}`;
     })();
   }
 
@@ -327,6 +329,7 @@ class HardwareView implements View {
       const g = canvas.getContext("2d", { alpha: false })!;
       g.setTransform(ratio, 0, 0, ratio, 0, 0);
       drawHardware(g, width, height, picture, readTheme(canvas));
+      if (picture.lanes.size > 0) this.page.middle.dataset["shown"] = `waves/${this.row}/${this.focus?.event ?? ""}`;
       const entry = this.entries.find((other) => other.row === this.row);
       if (entry) this.status(entry);
     });
@@ -366,7 +369,6 @@ class HardwareView implements View {
   private press(event: PointerEvent): void {
     const { picture } = this;
     if (!picture || event.button !== 0) return;
-    this.canvas.focus({ preventScroll: true });
     this.hideTip();
     const { offsetX: x, offsetY: y } = event;
     const engines = picture.occupancy?.engines ?? [];
@@ -523,6 +525,3 @@ class HardwareView implements View {
     }
   }
 }
-
-/** Heights that the tests rely on. */
-export const HEIGHTS = { RULER, OCCUPANCY_HEAD, OCCUPANCY };

@@ -1,0 +1,147 @@
+"""The hardware page in a real browser, on traces that the tests' own encoder makes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from peephole.server.app import create_app
+from peephole.server.library import Library
+from peephole.store.writer import CaptureWriter
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+HARDWARE = Path(__file__).resolve().parent.parent / "query" / "hardware"
+
+
+def _module(path: Path, name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A kernel with a loop, traced on two engines (one with instructions), and a CDNA trace."""
+    mapping = _module(HARDWARE / "test_mapping.py", "hardware_mapping")
+    streams = sys.modules["streams"]
+    binary, program = mapping.kernel("loop")
+    cdna = streams.random_stream(mapping.Arch.CDNA, 3, 3000).blob()
+    counters = struct.pack("<9Q", *range(1, 9), 100)
+    path = tmp_path_factory.mktemp("hardware") / "hw.peep"
+    with CaptureWriter(path) as writer:
+        writer.append("artifacts", {"kind": ["binary"], "name": ["gemm"], "language": ["gfx1100"], "content": [binary]})
+        writer.append(
+            "hardware",
+            {
+                "kernel": ["gemm", "gemm", "gemm", "scan<b>"],
+                "device": ["AMD"] * 4,
+                "run": [0] * 4,
+                "kind": ["sqtt", "sqtt", "pmc", "sqtt"],
+                "unit": ["SE:0", "SE:1", "", "SE:0"],
+                "arch": ["gfx1100", "gfx1100", "gfx1100", "gfx950"],
+                "props": [
+                    json.dumps({"itrace": True}),
+                    json.dumps({"itrace": False}),
+                    json.dumps({"sched": mapping.SCHED}),
+                    json.dumps({"itrace": True}),
+                ],
+                "content": [
+                    mapping.walk_waves(program, 1, 300).blob(),
+                    mapping.walk_waves(program, 2, 50).blob(),
+                    counters,
+                    cdna,
+                ],
+            },
+        )  # fmt: skip
+    return path
+
+
+@pytest.fixture(scope="module")
+def hardware(static: Path, capture: Path) -> Iterator[str]:
+    conftest = _module(Path(__file__).with_name("conftest.py"), "web_conftest")
+    for served in conftest.start(create_app(Library([capture]), static=static)):
+        yield served.address
+
+
+def shown(page: Page, value: str) -> None:
+    page.wait_for_selector(f'section.view[data-shown^="{value}"]')
+
+
+def test_waves_focus_and_link(page: Page, hardware: str) -> None:
+    page.goto(f"{hardware}#/hw/hardware")
+    shown(page, "waves/")
+    assert page.locator(".in").count() > 4
+    assert page.locator(".tabs [aria-current]").inner_text() == "Hardware"
+    page.locator(".hw-ins .in", has_text="v_mov").first.click()
+    page.locator('.in[aria-selected="true"]', has_text="v_mov").wait_for()
+    first = page.evaluate("location.hash")
+    assert "ev=" in first
+    page.keyboard.press("Escape")
+    page.locator('.in[aria-selected="true"]').wait_for(state="detached")
+    page.go_back()
+    page.locator('.in[aria-selected="true"]', has_text="v_mov").wait_for()
+    page.reload()
+    page.locator('.in[aria-selected="true"]', has_text="v_mov").wait_for()
+    said = page.locator("[aria-live=polite]", has_text="Wave").first
+    said.wait_for(state="attached")
+
+
+def test_zoom_pan_and_fit_are_in_the_address(page: Page, hardware: str) -> None:
+    page.goto(f"{hardware}#/hw/hardware")
+    shown(page, "waves/")
+    box = page.locator("canvas.hw-canvas").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 600, box["y"] + 300)
+    page.mouse.wheel(0, -600)
+    page.wait_for_url("**t0=**")
+    page.keyboard.press("d")
+    page.keyboard.press("w")
+    page.keyboard.press(" ")
+    page.wait_for_url(lambda url: "t0=" not in url)
+
+
+def test_an_engine_without_detail_says_so(page: Page, hardware: str) -> None:
+    page.goto(f"{hardware}#/hw/hardware")
+    shown(page, "waves/")
+    page.get_by_role("button", name="SE 1").click()
+    page.get_by_text("without instruction detail").first.wait_for()
+
+
+def test_counters_sort_and_break_down(page: Page, hardware: str) -> None:
+    page.goto(f"{hardware}#/hw/hardware?mode=counters")
+    shown(page, "counters")
+    page.get_by_role("button", name="36", exact=True).click()
+    assert page.locator(".hw-table table").nth(1).locator("tbody tr").count() == 4
+    page.get_by_role("button", name="SQ_INSTS_VALU").click()
+    assert page.locator('th[aria-sort="descending"]').inner_text().startswith("SQ_INSTS_VALU")
+
+
+def test_control_flow(page: Page, hardware: str) -> None:
+    page.goto(f"{hardware}#/hw/hardware?mode=flow")
+    shown(page, "flow/")
+    assert page.locator(".blk").count() == 3
+    assert page.locator("path.way.taken").count() == 1
+    assert page.locator("path.way.skipped").count() == 1
+    page.locator(".ln", has_text="s_add").click()
+    assert page.locator(".ln.lit").count() >= 1
+    page.screenshot(path=str(Path(__file__).resolve().parent.parent.parent / "test-output" / "hardware-flow.png"))
+
+
+def test_cdna_has_waves_but_no_instructions(page: Page, hardware: str) -> None:
+    page.goto(f"{hardware}#/hw/hardware")
+    shown(page, "waves/")
+    page.locator("select").select_option(label="scan<b> · run 0")
+    page.get_by_text("CDNA traces hold no program counter").first.wait_for()
