@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from peephole.model.tables import NONE
+from peephole.query.links import Arrow, Links
 from peephole.query.memory import read_buffers
 from peephole.query.names import plain
 from peephole.store.capture import Capture
@@ -28,18 +29,13 @@ class UsedBuffer:
 
 
 @dataclass(frozen=True, slots=True)
-class FlowEnd:
-    """The other end of an arrow."""
+class Frame:
+    """A line of the user's program."""
 
-    row: int
-    track: int
-    depth: int
-    start: int
-    dur: int
-    name: str
-    bytes: int
-    kind: str
-    outgoing: bool
+    file: str
+    line: int
+    function: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +52,29 @@ class SliceDetail:
     context: int
     context_name: str
     args: dict[str, Any]
-    ordinal: int
-    """Which of its name on its lane it is, from 1, and of how many; 0 of 0 when the lane is too long to count."""
-    of: int
-    buffers: tuple[UsedBuffer, ...]
-    flows: tuple[FlowEnd, ...]
+    correlation: int
+    stack: tuple[Frame, ...]
+    """Where its compilation was asked for, innermost first."""
     before: int
     """Row of the slice before it on its lane, -1 for none."""
     after: int
 
 
-_COUNTED = 2_000_000
+@dataclass(frozen=True, slots=True)
+class SliceLinks:
+    """What takes longer to find: its place among its like, its buffers and its arrows."""
+
+    rank: int
+    """By duration among the slices of its name on its track, 1 the longest; 0 when there are too many to count."""
+    of: int
+    runs: int
+    """Slices of its name in the whole capture; 0 when there are too many to count."""
+    buffers: tuple[UsedBuffer, ...]
+    flows: tuple[Arrow, ...]
+
+
+_COUNTED: Final = 4_000_000
+"""Slices up to which those of one name are counted."""
 
 
 def slice_detail(capture: Capture, row: int) -> SliceDetail:
@@ -75,30 +83,37 @@ def slice_detail(capture: Capture, row: int) -> SliceDetail:
         raise IndexError(row)
     frame = capture.read("slices", rows=slice(row, row + 1))
     track, depth = int(frame["track"][0]), int(frame["depth"][0])
-    correlation, context = int(frame["correlation"][0]), int(frame["context"][0])
-    name = frame.texts("name")[0] or ""
+    context = int(frame["context"][0])
     lanes = capture.lanes()
     lane = lanes.find(track, depth)
     first, count = int(lanes.first[lane]), int(lanes.count[lane])
-    ordinal, of = _ordinal(capture, first, count, row, name)
+    context_name, stack = _context(capture, context)
     return SliceDetail(
         row,
         track,
-        _name_of(capture, "tracks", track),
+        _track_name(capture, track),
         depth,
         int(frame["start"][0]),
         int(frame["dur"][0]),
-        plain(name),
+        frame.texts("name")[0] or "",
         context,
-        _name_of(capture, "contexts", context),
+        context_name,
         _args(frame.texts("args")[0]),
-        ordinal,
-        of,
-        _buffers(capture, correlation),
-        _flows(capture, correlation),
+        int(frame["correlation"][0]),
+        stack,
         row - 1 if row > first else NONE,
         row + 1 if row + 1 < first + count else NONE,
     )
+
+
+def slice_links(capture: Capture, row: int, links: Links) -> SliceLinks:
+    """What the slice of that row is linked to; IndexError when there is none."""
+    if not 0 <= row < capture.count("slices"):
+        raise IndexError(row)
+    frame = capture.read("slices", ["track", "dur", "name", "correlation"], slice(row, row + 1))
+    correlation = int(frame["correlation"][0])
+    rank, of, runs = _place(capture, int(frame["track"][0]), int(frame["dur"][0]), frame.texts("name")[0])
+    return SliceLinks(rank, of, runs, _buffers(capture, links, correlation), tuple(links.flows_of(correlation)))
 
 
 def slice_at(capture: Capture, track: int, depth: int, time: int) -> int:
@@ -123,85 +138,68 @@ def slice_at(capture: Capture, track: int, depth: int, time: int) -> int:
 def _args(text: str | None) -> dict[str, Any]:
     try:
         value = json.loads(text) if text else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"args": text}
     return value if isinstance(value, dict) else {"args": value}
 
 
-def _name_of(capture: Capture, table: str, number: int) -> str:
-    if number < 0 or not capture.count(table):
-        return ""
-    frame = capture.read(table, ["id", "name"])
+def _track_name(capture: Capture, number: int) -> str:
+    frame = capture.read("tracks", ["id", "name"])
     found = np.flatnonzero(frame["id"] == number)
     return plain(frame.texts("name")[int(found[0])]) if len(found) else ""
 
 
-def _ordinal(capture: Capture, first: int, count: int, row: int, name: str) -> tuple[int, int]:
-    if count > _COUNTED:
-        return 0, 0
-    before = whole = 0
-    for frame in capture.scan("slices", ["name"], rows=slice(first, first + count)):
+def _context(capture: Capture, number: int) -> tuple[str, tuple[Frame, ...]]:
+    if number < 0 or not capture.count("contexts"):
+        return "", ()
+    ids = capture.read("contexts", ["id"])["id"]
+    found = np.flatnonzero(ids == number)
+    if not len(found):
+        return "", ()
+    at = int(found[0])
+    frame = capture.read("contexts", ["name", "stack"], slice(at, at + 1))
+    return plain(frame.texts("name")[0]), _stack(frame.texts("stack")[0])
+
+
+def _stack(text: str | None) -> tuple[Frame, ...]:
+    try:
+        rows = json.loads(text) if text else []
+    except (ValueError, RecursionError):
+        return ()
+    if not isinstance(rows, list):
+        return ()
+    return tuple(
+        Frame(str(row[0]), row[1] if isinstance(row[1], int) else NONE, str(row[2]), str(row[3]))
+        for row in rows[:64]
+        if isinstance(row, list) and len(row) >= 4
+    )
+
+
+def _place(capture: Capture, track: int, dur: int, name: str | None) -> tuple[int, int, int]:
+    """How many of this name on the track are longer, plus one; how many there are; how many anywhere."""
+    if name is None or capture.count("slices") > _COUNTED:
+        return 0, 0, 0
+    longer = of = runs = 0
+    for frame in capture.scan("slices", ["track", "dur", "name"]):
         texts = frame.texts("name")
-        same = np.flatnonzero(texts.codes == texts.code(name)) + first
-        before += int((same < row).sum())
-        whole += len(same)
-        first += len(frame)
-    return before + 1, whole
+        same = texts.codes == texts.code(name)
+        own = same & (frame["track"] == track)
+        runs += int(same.sum())
+        of += int(own.sum())
+        longer += int((own & (frame["dur"] > dur)).sum())
+    return longer + 1, of, runs
 
 
-def _buffers(capture: Capture, correlation: int) -> tuple[UsedBuffer, ...]:
-    if not correlation or not capture.count("uses"):
+def _buffers(capture: Capture, links: Links, correlation: int) -> tuple[UsedBuffer, ...]:
+    uses = links.uses_of(correlation)
+    if not uses:
         return ()
-    uses = capture.read("uses", ["buffer", "slice", "mode", "position"])
-    rows = np.flatnonzero(uses["slice"] == correlation)
-    if not len(rows):
-        return ()
-    wanted = uses["buffer"][rows]
     ids = capture.read("buffers", ["id"])["id"]
-    places = np.flatnonzero(np.isin(ids, wanted))
+    places = np.flatnonzero(np.isin(ids, [use[0] for use in uses]))
     known = {buffer.id: buffer for buffer in read_buffers(capture, places)}
-    modes = uses.texts("mode")
-    found = []
-    for row in rows.tolist():
-        buffer = known.get(int(uses["buffer"][row]))
-        if buffer is not None:
-            found.append(
-                UsedBuffer(
-                    buffer.id, buffer.device, buffer.bytes, buffer.dtype, buffer.name, modes[row] or "",
-                    int(uses["position"][row]),
-                )
-            )  # fmt: skip
+    found = [
+        UsedBuffer(buffer.id, buffer.device, buffer.bytes, buffer.dtype, buffer.name, mode, position)
+        for number, mode, position in uses
+        if (buffer := known.get(number)) is not None
+    ]
     return tuple(sorted(found, key=lambda use: use.position))
-
-
-def _flows(capture: Capture, correlation: int, most: int = 200) -> tuple[FlowEnd, ...]:
-    if not correlation or not capture.count("flows"):
-        return ()
-    flows = capture.read("flows", ["from", "to", "bytes", "kind"])
-    rows = np.flatnonzero((flows["from"] == correlation) | (flows["to"] == correlation))[:most]
-    if not len(rows):
-        return ()
-    others = np.where(flows["from"][rows] == correlation, flows["to"][rows], flows["from"][rows])
-    ends = find_correlated(capture, others)
-    kinds = flows.texts("kind")
-    found = []
-    for row, other in zip(rows.tolist(), others.tolist(), strict=True):
-        if other in ends:
-            outgoing = int(flows["from"][row]) == correlation
-            found.append(FlowEnd(*ends[other], int(flows["bytes"][row]), kinds[row] or "", outgoing))
-    return tuple(found)
-
-
-def find_correlated(capture: Capture, numbers: Any) -> dict[int, tuple[int, int, int, int, int, str]]:
-    """Row, track, depth, start, duration and name of the slices with these correlations."""
-    found: dict[int, tuple[int, int, int, int, int, str]] = {}
-    first = 0
-    for frame in capture.scan("slices", ["correlation", "track", "depth", "start", "dur", "name"]):
-        texts = frame.texts("name")
-        for at in np.flatnonzero(np.isin(frame["correlation"], numbers)).tolist():
-            found[int(frame["correlation"][at])] = (
-                first + at, int(frame["track"][at]), int(frame["depth"][at]), int(frame["start"][at]),
-                int(frame["dur"][at]), plain(texts[at]),
-            )  # fmt: skip
-        first += len(frame)
-    return found

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from peephole.query.memory import devices
 from peephole.query.names import Track, plain, tracks
 from peephole.store.capture import Capture
+from peephole.store.windows import Buckets
 
 HOST, DEVICES, MESSAGES, COUNTERS, MEMORY = "Host", "Devices", "Messages", "Counters", "Memory"
 _GROUP_OF: Final = {
@@ -24,6 +25,8 @@ COLOURS: Final = 11
 """Names with a colour of their own; the others share the twelve by hash."""
 _SAMPLE: Final = 256
 """Pixels at which the cost of names is looked at."""
+_OVERVIEW: Final = 64
+"""Lanes that make the picture of the whole trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +71,27 @@ def timeline_tracks(capture: Capture) -> list[TimelineTrack]:
         for track in known
         if track.slices or track.kind == "counter"
     ]
-    rows += [TimelineTrack(-1, name, "memory", MEMORY, (), 0, -1, -1, "bytes") for name in devices(capture)]
-    return sorted(rows, key=lambda row: (_ORDER.index(row.group), _HOST_ORDER.get(row.kind, 9)))
+    process = {track.id: track.process for track in known}
+    places = {row.name: place for place, row in enumerate(rows)}
+    held = sorted(devices(capture), key=lambda name: places.get(name, len(rows)))
+    rows += [TimelineTrack(-1, name, "memory", MEMORY, (), 0, -1, -1, "bytes") for name in held]
+
+    def place(row: TimelineTrack) -> tuple[int, int, int]:
+        # the threads of a process stand together; everything else stays as the capture orders it
+        return (
+            _ORDER.index(row.group),
+            _HOST_ORDER.get(row.kind, 9),
+            process.get(row.id, -1) if row.kind == "thread" else -1,
+        )
+
+    return sorted(rows, key=place)
 
 
 def _under(track: Track, devices_by_name: dict[str, int]) -> int:
-    if track.kind not in ("copy", "batch"):
+    if track.kind != "copy":
         return -1
+    if track.parent in devices_by_name.values():
+        return track.parent
     name = plain(track.name)
     while ":" in name:
         name = name.rpartition(":")[0]
@@ -86,6 +103,54 @@ def _under(track: Track, devices_by_name: dict[str, int]) -> int:
 def _units(capture: Capture) -> dict[int, str]:
     frame = capture.read("tracks", ["id", "unit"])
     return {int(track): unit for track, unit in zip(frame["id"], frame.texts("unit"), strict=True) if unit}
+
+
+def timeline_span(capture: Capture) -> tuple[int, int]:
+    """First and last moment of anything on the timeline, ns; (0, 0) when it is empty."""
+    ends = [capture.span()] if len(capture.lanes()) else []
+    if capture.count("markers"):
+        time = capture.read("markers", ["time"])["time"]
+        ends.append((int(time.min()), int(time.max())))
+    if capture.count("buffers"):
+        frame = capture.read("buffers", ["alloc", "free"])
+        ends.append((int(frame["alloc"].min()), int(max(frame["alloc"].max(), frame["free"].max()))))
+    if capture.count("counters"):
+        time = capture.read("counters", ["time"])["time"]
+        ends.append((int(time.min()), int(time.max())))
+    return (min(end[0] for end in ends), max(end[1] for end in ends)) if ends else (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The whole trace on a few pixels: shares of 0 … 1 of each pixel in which devices and the host were busy."""
+
+    devices: NDArray[np.float32]
+    host: NDArray[np.float32]
+
+
+def overview(capture: Capture, t0: int, t1: int, pixels: int) -> Overview:
+    """Mean over all devices (or workers), and the outermost ranges of the busiest host track, pixel by pixel."""
+    rows = [row for row in timeline_tracks(capture) if row.depths]
+    device = [(row.id, row.depths[0]) for row in rows if row.kind in ("device", "worker")]
+    host = [(row.id, row.depths[0]) for row in rows if row.group == HOST][:_OVERVIEW]
+    edges = t0 + (np.arange(pixels + 1, dtype=np.int64) * max(1, t1 - t0)) // max(1, pixels)
+    width = np.maximum(np.diff(edges), 1)
+    shares = [_shares(window, edges) / width for window in capture.windows(device[:_OVERVIEW], t0, t1, pixels)]
+    hosts = [_shares(window, edges) / width for window in capture.windows(host, t0, t1, pixels)]
+    nothing = np.zeros(pixels, np.float32)
+    most = np.max(hosts, axis=0) if hosts else nothing
+    mean = np.mean(shares, axis=0) if shares else nothing
+    return Overview(np.minimum(mean, 1).astype(np.float32), np.minimum(most, 1).astype(np.float32))
+
+
+def _shares(window: Buckets, edges: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Busy ns between each two edges: busy time as a function of time is made of straight lines."""
+    if not len(window):
+        return np.zeros(len(edges) - 1)
+    after = np.cumsum(window.busy)
+    knots = np.stack([window.start, window.end], axis=1).ravel().astype(np.float64)
+    values = np.stack([after - window.busy, after], axis=1).ravel().astype(np.float64)
+    return np.diff(np.interp(edges.astype(np.float64), knots, values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +194,8 @@ def name_colours(capture: Capture) -> NDArray[np.uint8]:
     t0, t1 = capture.span()
     kinds = {track.id: track.kind for track in tracks(capture)}
     lanes = capture.lanes()
-    wanted = [
-        (int(track), int(depth))
-        for track, depth in zip(lanes.track.tolist(), lanes.depth.tolist(), strict=True)
-        if kinds.get(int(track)) in ("device", "worker")
-    ]
+    every = [(int(track), int(depth)) for track, depth in zip(lanes.track, lanes.depth, strict=True)]
+    wanted = [lane for lane in every if kinds.get(lane[0]) in ("device", "worker")] or every
     cost = np.zeros(len(names) + 1, np.int64)
     for window in capture.windows(wanted, t0, t1, _SAMPLE):
         np.add.at(cost, window.name, window.busy)
@@ -193,7 +255,7 @@ class RangeFigures:
     """False when the range holds so many slices that sums come from the pyramid."""
 
 
-_EXACT: Final = 400_000
+_EXACT: Final = 1_500_000
 """Slices up to which a range is summed slice by slice."""
 
 
@@ -201,27 +263,20 @@ def range_figures(capture: Capture, t0: int, t1: int, most: int = 12) -> RangeFi
     """Busy time and counts per track, and the names that took most, of the slices that overlap the range."""
     rows = [row for row in timeline_tracks(capture) if row.depths]
     exact = _slices_in(capture, t0, t1) <= _EXACT
-    sums: list[TrackSum] = []
     names = capture.names()
-    total, count = np.zeros(len(names) + 1, np.int64), np.zeros(len(names) + 1, np.int64)
+    sums: list[TrackSum] = []
+    device, host = (np.zeros((2, len(names) + 1), np.int64) for _ in range(2))
     kernels = copies = copied = 0
     for row in rows:
-        own = 0
-        busy = 0
+        own = busy = 0
         for depth in row.depths:
-            if exact:
-                frame, _ = capture.slices(row.id, depth, t0, t1)
-                start, end = frame["start"], frame["start"] + frame["dur"]
-                inside = np.minimum(end, t1) - np.maximum(start, t0)
-                codes, number = frame.texts("name").codes, np.ones(len(frame), np.int64)
-            else:
-                window = capture.buckets(row.id, depth, t0, t1, 2000)
-                inside, codes, number = window.busy, window.name, window.count
+            inside, codes, number = _inside(capture, row.id, depth, t0, t1, exact)
             if depth == row.depths[0]:
                 busy = int(inside.sum())
-            if row.group == DEVICES and row.kind != "copy":
-                np.add.at(total, codes, inside)
-                np.add.at(count, codes, number)
+            if row.kind != "copy":
+                of = device if row.group == DEVICES else host
+                np.add.at(of[0], codes, inside)
+                np.add.at(of[1], codes, number)
             own += int(number.sum())
         if row.kind == "copy":
             copies += own
@@ -229,13 +284,26 @@ def range_figures(capture: Capture, t0: int, t1: int, most: int = 12) -> RangeFi
         elif row.group == DEVICES:
             kernels += own
         sums.append(TrackSum(row.id, row.name, busy, own))
-    total, count = total[:-1], count[:-1]
-    if not total.any():
-        # no device: where the program itself spent its time
-        total, count = _host_sums(capture, rows, t0, t1, exact, len(names))
+    # without a device: where the program itself spent its time
+    total, count = (device if device[0].any() else host)[:, :-1]
     order = np.argsort(-total, kind="stable")[:most]
     top = tuple(NameSum(plain(names[i]), i, int(total[i]), int(count[i])) for i in order.tolist() if total[i] > 0)
-    return RangeFigures(t0, t1, tuple(sums), top, int((total > 0).sum()), kernels, copies, copied, exact)
+    return RangeFigures(t0, t1, tuple(sums), top, int((count > 0).sum()), kernels, copies, copied, exact)
+
+
+def _inside(
+    capture: Capture, track: int, depth: int, t0: int, t1: int, exact: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """The ns of slices within the range, their names and how many they are."""
+    if not exact:
+        window = capture.buckets(track, depth, t0, t1, 2000)
+        whole = np.maximum(window.end - window.start, 1)
+        share = np.clip(np.minimum(window.end, t1) - np.maximum(window.start, t0), 0, None) / whole
+        return (window.busy * share).astype(np.int64), window.name, window.count
+    frame, _ = capture.slices(track, depth, t0, t1)
+    start, end = frame["start"], frame["start"] + frame["dur"]
+    inside = np.minimum(end, t1) - np.maximum(start, t0)
+    return inside, frame.texts("name").codes, np.ones(len(frame), np.int64)
 
 
 def _slices_in(capture: Capture, t0: int, t1: int) -> int:
@@ -246,18 +314,6 @@ def _slices_in(capture: Capture, t0: int, t1: int) -> int:
     length = np.maximum(lanes.end - lanes.start, 1)
     inside = np.clip(np.minimum(lanes.end, t1) - np.maximum(lanes.start, t0), 0, None)
     return int((lanes.count * (inside / length)).sum())
-
-
-def _host_sums(
-    capture: Capture, rows: list[TimelineTrack], t0: int, t1: int, exact: bool, names: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    total, count = np.zeros(names + 1, np.int64), np.zeros(names + 1, np.int64)
-    for row in rows:
-        for depth in row.depths:
-            window = capture.buckets(row.id, depth, t0, t1, 4000 if exact else 2000)
-            np.add.at(total, window.name, window.busy)
-            np.add.at(count, window.name, window.count)
-    return total[:-1], count[:-1]
 
 
 def _bytes(capture: Capture, row: TimelineTrack, t0: int, t1: int) -> int:

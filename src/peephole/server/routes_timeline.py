@@ -1,0 +1,353 @@
+"""The timeline: tracks, windows, series, slices, ranges, hits, gaps. Times are ns from the origin that it names."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from peephole.query import hits as hits_query
+from peephole.query import slice as slice_query
+from peephole.query import timeline as query
+from peephole.query.idle import idle
+from peephole.query.links import Arrow, Links, SliceAt
+from peephole.server.arrays import raw_reply
+from peephole.server.library import Shelf
+from peephole.server.replies import Refusal, columns, number, query_number, reply
+from peephole.server.routes_captures import shelf_of
+from peephole.store.capture import Capture
+from peephole.store.series import Series
+
+Result = TypeVar("Result")
+TRACKS = 10_000
+"""Tracks that are sent: more rows than anyone scrolls through; the reply says how many there are."""
+NAMES = 8192
+LANES = 2048
+PIXELS = 8192
+_generations = itertools.count(1)
+
+
+async def quick(shelf: Shelf, question: Callable[[Capture], Result], fresh: bool = False) -> Result:
+    """The answer of a question that must not wait for a slow one.
+
+    A sealed capture never changes and guards its own files, so that many threads may read it. One that grows is read
+    behind its lock, and looks for news only when asked to: what the page has drawn stays one picture.
+    """
+
+    def work() -> Result:
+        capture = shelf.capture
+        if capture is not None and not capture.live:
+            return question(capture)
+        with shelf.lock:
+            capture = shelf.open() if fresh or shelf.capture is None else shelf.capture
+            return question(capture)
+
+    return await run_in_threadpool(work)
+
+
+def _kept(shelf: Shelf, capture: Capture, name: str, make: Callable[[Capture], Result]) -> Result:
+    """As `Shelf.once`, without looking for news."""
+    if name not in shelf.derived:
+        shelf.derived[name] = make(capture)
+    result: Result = shelf.derived[name]
+    return result
+
+
+def _origin(shelf: Shelf, capture: Capture) -> tuple[int, int]:
+    return _kept(shelf, capture, "timeline span", query.timeline_span)
+
+
+def _generation(shelf: Shelf, capture: Capture) -> int:
+    """A number that changes with the rows of a growing capture: rows and names are numbered anew then."""
+    return _kept(shelf, capture, "timeline generation", lambda _: next(_generations))
+
+
+def _times(request: Request, origin: tuple[int, int]) -> tuple[int, int]:
+    t0 = query_number(request, "t0", 0, -(2**53))
+    t1 = query_number(request, "t1", origin[1] - origin[0], -(2**53))
+    if t1 < t0:
+        raise Refusal(400, "t1 must not be before t0.")
+    return origin[0] + t0, origin[0] + max(t1, t0 + 1)
+
+
+def _pixels(request: Request) -> int:
+    return min(query_number(request, "px", 1000, 1), PIXELS)
+
+
+async def whole(request: Request) -> Response:
+    """Span, tracks, markers and counts."""
+    shelf = shelf_of(request)
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        t0, t1 = _origin(shelf, capture)
+        rows = _kept(shelf, capture, "timeline tracks", query.timeline_tracks)
+        names = ("id", "name", "kind", "group", "depths", "slices", "parent", "under", "unit")
+        marks = _kept(shelf, capture, "timeline markers", query.markers)
+        return {
+            "origin": str(t0),
+            "span": t1 - t0,
+            "generation": _generation(shelf, capture),
+            "live": capture.live,
+            "slices": capture.count("slices"),
+            "flows": capture.count("flows"),
+            "names": len(capture.names()),
+            "trackCount": len(rows),
+            "tracks": columns(rows[:TRACKS], names),
+            "markerCount": marks.total,
+            "markers": {
+                "time": [time - t0 for time in marks.time], "name": marks.name, "kind": marks.kind,
+                "track": marks.track, "colour": marks.colour,
+            },
+        }  # fmt: skip
+
+    return reply(await quick(shelf, answer, fresh=True))
+
+
+async def names(request: Request) -> Response:
+    """A page of names with their colours."""
+    shelf = shelf_of(request)
+    first = query_number(request, "first", 0)
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        every = capture.names()
+        colours = _kept(shelf, capture, "timeline colours", query.name_colours)
+        page = slice(first, first + NAMES)
+        colour = colours[: len(every)][page].tolist()
+        return {"first": first, "total": len(every), "page": NAMES, "text": every[page], "colour": colour}
+
+    return reply(await quick(shelf, answer))
+
+
+async def window(request: Request) -> Response:
+    """Many lanes of a window, as raw arrays."""
+    shelf, pixels = shelf_of(request), _pixels(request)
+    lanes = _lanes(request.query_params.get("lanes", ""))
+
+    def answer(capture: Capture) -> Response:
+        span = _origin(shelf, capture)
+        t0, t1 = _times(request, span)
+        found = capture.windows(lanes, t0, t1, pixels)
+        head = {
+            "generation": _generation(shelf, capture),
+            "n": [len(lane) for lane in found],
+            "width": [lane.width for lane in found],
+        }
+        start, end, busy, count, row, name = (
+            np.concatenate([getattr(lane, column) for lane in found] or [np.zeros(0, np.int64)])
+            for column in ("start", "end", "busy", "count", "row", "name")
+        )
+        share = busy / np.maximum(end - start, 1)
+        share[end == start] = 1  # something without length is there all the same
+        arrays = [(start - span[0]).astype(np.float64), (end - span[0]).astype(np.float64), share.astype(np.float32)]
+        arrays += [count.astype(np.uint32), row.astype(np.uint32), name.astype(np.int32)]
+        return raw_reply(head, arrays)
+
+    return await quick(shelf, answer)
+
+
+def _lanes(text: str) -> list[tuple[int, int]]:
+    wanted = []
+    for part in text.split(",") if text else ():
+        track, _, depth = part.partition(":")
+        wanted.append((number(track, "a lane's track"), number(depth or "0", "a lane's depth")))
+    if len(wanted) > LANES:
+        raise Refusal(400, f"At most {LANES} lanes can be asked for at once.")
+    return wanted
+
+
+async def series(request: Request) -> Response:
+    """Counters (by track) and the memory of devices (by name's place in `memory`), as raw arrays."""
+    shelf, pixels = shelf_of(request), _pixels(request)
+    counters = [number(part, "counters") for part in request.query_params.get("counters", "").split(",") if part]
+    devices = request.query_params.getlist("memory")
+    if len(counters) + len(devices) > LANES:
+        raise Refusal(400, f"At most {LANES} series can be asked for at once.")
+
+    def answer(capture: Capture) -> Response:
+        span = _origin(shelf, capture)
+        t0, t1 = _times(request, span)
+        found: list[Series] = [capture.counter(track) for track in counters]
+        found += [capture.memory(device) for device in devices]
+        parts = [one.window(t0, t1, pixels) for one in found]
+        peaks = [one.peak() for one in found]
+        head = {
+            "generation": _generation(shelf, capture),
+            "n": [len(part.start) for part in parts],
+            "peak": [value for _, value in peaks],
+            "peakTime": [time - span[0] for time, _ in peaks],
+            "low": [float(one.value.min()) if len(one) else 0.0 for one in found],
+        }
+        empty = [np.zeros(0)]
+        arrays = [np.concatenate([part.start - span[0] for part in parts] or empty).astype(np.float64)]
+        arrays += [np.concatenate([getattr(p, c) for p in parts] or empty) for c in ("low", "high", "mean")]
+        return raw_reply(head, arrays)
+
+    return await quick(shelf, answer)
+
+
+async def overview(request: Request) -> Response:
+    """The whole trace on a few pixels."""
+    shelf, pixels = shelf_of(request), _pixels(request)
+
+    def answer(capture: Capture) -> Response:
+        t0, t1 = _origin(shelf, capture)
+        found = _kept(shelf, capture, f"timeline overview {pixels}", lambda c: query.overview(c, t0, t1, pixels))
+        return raw_reply({"pixels": pixels, "generation": _generation(shelf, capture)}, [found.devices, found.host])
+
+    return await quick(shelf, answer)
+
+
+async def one_slice(request: Request) -> Response:
+    """A slice's own facts."""
+    shelf, row = shelf_of(request), query_number(request, "row", 0)
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        origin = _origin(shelf, capture)[0]
+        try:
+            found = slice_query.slice_detail(capture, row)
+        except IndexError:
+            raise Refusal(404, f"This capture has {capture.count('slices')} slices; there is no row {row}.") from None
+        return {
+            "row": row, "track": found.track, "trackName": found.track_name, "depth": found.depth,
+            "start": found.start - origin, "dur": found.dur, "name": found.name, "context": found.context,
+            "contextName": found.context_name, "args": found.args, "stack": found.stack, "before": found.before,
+            "after": found.after,
+        }  # fmt: skip
+
+    return reply(await quick(shelf, answer))
+
+
+async def slice_links(request: Request) -> Response:
+    """What a slice is linked to, and its place among its like."""
+    shelf, row = shelf_of(request), query_number(request, "row", 0)
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        origin = _origin(shelf, capture)[0]
+        links = _kept(shelf, capture, "timeline links", Links)
+        try:
+            found = slice_query.slice_links(capture, row, links)
+        except IndexError:
+            raise Refusal(404, f"This capture has {capture.count('slices')} slices; there is no row {row}.") from None
+        flows = [_arrow(arrow, origin) for arrow in found.flows]
+        return {"row": row, "rank": found.rank, "of": found.of, "runs": found.runs, "buffers": found.buffers,
+                "flows": flows}  # fmt: skip
+
+    return reply(await quick(shelf, answer))
+
+
+def _arrow(arrow: Arrow, origin: int) -> dict[str, Any]:
+    ends = {"from": _end(arrow.source, origin), "to": _end(arrow.target, origin)}
+    return {**ends, "bytes": arrow.bytes, "kind": arrow.kind}
+
+
+def _end(at: SliceAt, origin: int) -> dict[str, Any]:
+    place = {"row": at.row, "track": at.track, "depth": at.depth}
+    return {**place, "start": at.start - origin, "dur": at.dur, "name": at.name}
+
+
+async def flows(request: Request) -> Response:
+    """The arrows of a window when they are few."""
+    shelf, most = shelf_of(request), min(query_number(request, "most", 300, 1), 2000)
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        span = _origin(shelf, capture)
+        links = _kept(shelf, capture, "timeline links", Links)
+        arrows, total = links.flows_in(*_times(request, span), most)
+        return {"total": total, "flows": [_arrow(arrow, span[0]) for arrow in arrows]}
+
+    return reply(await quick(shelf, answer))
+
+
+async def slice_at(request: Request) -> Response:
+    """The slice at a time of a lane, or the nearest one."""
+    shelf = shelf_of(request)
+    track, depth = query_number(request, "track", 0), query_number(request, "depth", 0)
+    time = query_number(request, "time", 0, -(2**53))
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        return {"row": slice_query.slice_at(capture, track, depth, _origin(shelf, capture)[0] + time)}
+
+    return reply(await quick(shelf, answer))
+
+
+async def range_figures(request: Request) -> Response:
+    """The figures of a range."""
+    shelf = shelf_of(request)
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        span = _origin(shelf, capture)
+        found = query.range_figures(capture, *_times(request, span))
+        return {
+            "t0": found.t0 - span[0], "t1": found.t1 - span[0], "tracks": found.tracks, "top": found.top,
+            "names": found.names, "kernels": found.kernels, "copies": found.copies, "copied": found.copied,
+            "exact": found.exact,
+        }  # fmt: skip
+
+    return reply(await quick(shelf, answer))
+
+
+async def search(request: Request) -> Response:
+    """How many slices have these words in their name, and the one after (or before) a time or at a place."""
+    shelf, text = shelf_of(request), request.query_params.get("q", "")[:200]
+    place = query_number(request, "place", -1, -1)
+    time = query_number(request, "time", 0, -(2**53))
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        origin = _origin(shelf, capture)[0]
+        found = _hits(shelf, capture, text)
+        at = (place % len(found) if place >= 0 else found.after(origin + time) % len(found)) if len(found) else -1
+        start = int(found.start[at]) - origin if at >= 0 else 0
+        return {"query": text, "total": len(found), "names": found.names, "place": at, "row": found.at(at),
+                "start": start, "near": found.near}  # fmt: skip
+
+    return reply(await quick(shelf, answer))
+
+
+def _hits(shelf: Shelf, capture: Capture, text: str) -> hits_query.Hits:
+    """The hits of a query; the last one is kept for the steps through it."""
+    known: hits_query.Hits | None = shelf.derived.get("timeline hits")
+    if known is None or known.query != text:
+        known = shelf.derived["timeline hits"] = hits_query.find_slices(capture, text)
+    return known
+
+
+async def gaps(request: Request) -> Response:
+    """The longest stretches in which devices did nothing."""
+    shelf, limit = shelf_of(request), min(query_number(request, "limit", 100, 1), 1000)
+    ranged = "t0" in request.query_params
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        span = _origin(shelf, capture)
+        found = idle(capture, interval=_times(request, span) if ranged else None, limit=limit)
+        rows = [
+            {"track": gap.track.id, "trackName": gap.track.name, "start": gap.start - span[0], "dur": gap.dur,
+             "before": gap.before, "after": gap.after}
+            for gap in found.gaps
+        ]  # fmt: skip
+        sums = [{"track": one.track.id, "busy": one.busy, "idle": one.idle, "gaps": one.gaps} for one in found.tracks]
+        return {"gaps": rows, "tracks": sums}
+
+    return reply(await quick(shelf, answer))
+
+
+_BELOW = "/captures/{capture}/timeline"
+ROUTES = [
+    Route(_BELOW, whole),
+    Route(f"{_BELOW}/names", names),
+    Route(f"{_BELOW}/window", window),
+    Route(f"{_BELOW}/series", series),
+    Route(f"{_BELOW}/overview", overview),
+    Route(f"{_BELOW}/slice", one_slice),
+    Route(f"{_BELOW}/links", slice_links),
+    Route(f"{_BELOW}/flows", flows),
+    Route(f"{_BELOW}/at", slice_at),
+    Route(f"{_BELOW}/range", range_figures),
+    Route(f"{_BELOW}/search", search),
+    Route(f"{_BELOW}/gaps", gaps),
+]

@@ -1,0 +1,119 @@
+"""The Top page: names with their time, and the runs of one name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from peephole.query import timeline, top_table
+from peephole.query.names import plain
+from peephole.query.rates import rates
+from peephole.query.top import TopRow
+from peephole.server.replies import Refusal, number, query_number, reply
+from peephole.server.routes_captures import shelf_of
+from peephole.server.routes_timeline import quick
+from peephole.store.capture import Capture
+
+
+def _asked(request: Request, capture: Capture) -> tuple[str, tuple[int, int] | None, int]:
+    group = request.query_params.get("group", "kernels")
+    if group not in top_table.GROUPS:
+        raise Refusal(400, f"group must be one of {', '.join(top_table.GROUPS)}.")
+    origin = timeline.timeline_span(capture)[0]
+    if "t0" not in request.query_params and "t1" not in request.query_params:
+        return group, None, origin
+    low = query_number(request, "t0", 0, -(2**53))
+    high = query_number(request, "t1", 2**53, -(2**53))
+    return group, (origin + low, origin + high), origin
+
+
+async def table(request: Request) -> Response:
+    """Names of a group by column, most time first."""
+    shelf = shelf_of(request)
+    only = request.query_params.get("tracks")
+    tracks = None if only is None else {number(part, "tracks") for part in only.split(",") if part}
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        group, interval, _ = _asked(request, capture)
+        found = top_table.top_table(capture, group, tracks, interval)
+        colours = timeline.name_colours(capture)
+        speed = _rates(capture, found, tracks, interval) if group == "kernels" else {}
+        rows = found.rows
+        speeds = [speed.get(row.name, {}) for row in rows]
+        return {
+            "group": group,
+            "groups": [name for name in top_table.GROUPS if top_table.group_tracks(capture, name)],
+            "total": found.total,
+            "count": found.count,
+            "exact": found.exact,
+            "bins": top_table.BINS,
+            "tracks": {"id": [row.id for row in found.tracks], "name": [row.name for row in found.tracks]},
+            "name": [row.name for row in rows],
+            "number": [row.number for row in rows],
+            "colour": [int(colours[row.number]) if row.number >= 0 else 12 for row in rows],
+            "sum": [row.total for row in rows],
+            "runs": [row.count for row in rows],
+            "shortest": [row.shortest for row in rows],
+            "longest": [row.longest for row in rows],
+            "median": [row.median for row in rows],
+            "p95": [row.p95 for row in rows],
+            "context": [row.context for row in rows],
+            "flops": [one.get("flops", -1) for one in speeds],
+            "bytesPerS": [one.get("bytes_per_s", -1) for one in speeds],
+            "histogram": [count for row in rows for count in row.histogram],
+        }
+
+    return reply(await quick(shelf, answer, fresh=True))
+
+
+def _rates(
+    capture: Capture, found: top_table.TopTable, tracks: set[int] | None, interval: tuple[int, int] | None
+) -> dict[str, dict[str, float]]:
+    """Mean rates by name, over all tracks, weighted by how often they were seen there."""
+    chosen = {row.id for row in found.tracks if tracks is None or row.id in tracks}
+    rows = [
+        TopRow(track.name, row.name, row.total, row.count, row.shortest, row.longest, 0.0, row.context)
+        for row in found.rows
+        for track in found.tracks
+        if track.id in chosen
+    ]
+    parts: dict[str, list[dict[str, float]]] = {}
+    for (_, name), values in rates(capture, rows, chosen, interval).items():
+        parts.setdefault(name, []).append(values)
+    return {
+        name: {key: float(np.mean([one[key] for one in values if key in one])) for key in set().union(*values)}
+        for name, values in parts.items()
+    }
+
+
+async def runs(request: Request) -> Response:
+    """One name: its tracks and its slowest runs, each with the marker before it."""
+    shelf, name = shelf_of(request), query_number(request, "name", 0)
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        if name >= len(capture.names()):
+            raise Refusal(404, f"This capture has {len(capture.names())} names; there is no number {name}.")
+        group, interval, origin = _asked(request, capture)
+        found = top_table.name_runs(capture, name, group, interval)
+        marks = timeline.markers(capture)
+        times = np.array(marks.time, np.int64)
+        before = [int(np.searchsorted(times, run.start, "right")) - 1 for run in found.slowest]
+        return {
+            "name": plain(capture.names()[name]),
+            "tracks": found.tracks,
+            "slowest": [
+                {"row": run.row, "track": run.track, "start": run.start - origin, "dur": run.dur,
+                 "marker": marks.name[at] if at >= 0 else ""}
+                for run, at in zip(found.slowest, before, strict=True)
+            ],
+        }  # fmt: skip
+
+    return reply(await quick(shelf, answer))
+
+
+_BELOW = "/captures/{capture}/top"
+ROUTES = [Route(_BELOW, table), Route(f"{_BELOW}/runs", runs)]
