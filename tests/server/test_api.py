@@ -74,6 +74,12 @@ def test_the_graph_after_a_match(client: TestClient) -> None:
     assert after["root"] == sink
 
 
+def test_a_node_by_its_number(client: TestClient) -> None:
+    node = get(client, f"{HAND}/nodes/3")
+    assert (node["op"], node["src"], node["shape"], node["metadata"]) == ("ADD", [2, 5], "(4,)", None)
+    assert get(client, f"{HAND}/nodes/900") == {"id": 900, "known": False}
+
+
 def test_when_a_node_came_and_went(client: TestClient) -> None:
     before = get(client, f"{HAND}/steps/0/graph")
     identity = {before["ops"][code]: before["identity"][at] for at, code in enumerate(before["op"])}

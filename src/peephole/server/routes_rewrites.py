@@ -243,7 +243,26 @@ async def history(request: Request) -> Response:
     return reply(await ask(shelf_of(request), answer))
 
 
+async def one_node(request: Request) -> Response:
+    """A node as it was recorded, with the tensor operation that it came from; `known` is false for one that only a
+    replay made."""
+    number = path_number(request, "node")
+    return reply(await ask(shelf_of(request), lambda capture: _node(capture, number)))
+
+
+def _node(capture: Capture, number: int) -> dict[str, Any]:
+    count = capture.count("nodes")
+    ids = capture.read("nodes", ["id"])["id"] if count else np.zeros(0, np.int64)
+    row = int(np.searchsorted(ids, number))
+    if row >= count or ids[row] != number:
+        return {"id": number, "known": False}
+    frame = capture.read("nodes", rows=slice(row, row + 1))
+    texts = {name: frame.texts(name)[0] for name in ("op", "dtype", "arg", "tag", "shape", "metadata")}
+    return {"id": number, "known": True, "src": frame.lists("src")[0], **texts}
+
+
 ROUTES = [
+    Route("/captures/{capture}/nodes/{node}", one_node),
     Route("/captures/{capture}/contexts", list_contexts),
     Route("/captures/{capture}/contexts/{context}", one_context),
     Route("/captures/{capture}/contexts/{context}/steps", context_steps),

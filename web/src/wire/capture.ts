@@ -136,3 +136,11 @@ export interface HistoryWire {
   created: number;
   deleted: number;
 }
+
+/** A node as it was recorded; only `known: false` for one that a replay made. */
+export interface NodeWire {
+  id: number;
+  known: boolean;
+  /** "softmax@prog.py:4", null when unknown. */
+  metadata?: string | null;
+}

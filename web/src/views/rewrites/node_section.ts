@@ -1,7 +1,7 @@
 /** Details of the selected node: its fields, what it reads, who reads it, when it came and went. */
 import { fill, h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
-import type { HistoryWire } from "../../wire/capture.ts";
+import type { HistoryWire, NodeWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { copyButton } from "../common/copy.ts";
 import { label } from "../../data/listing.ts";
@@ -15,6 +15,8 @@ export interface NodeActions {
   goTo(match: number): void;
   close(): void;
   history(identity: number): Promise<HistoryWire>;
+  /** What the capture knows about a node by its id. */
+  recorded(id: number): Promise<NodeWire>;
 }
 
 /** Fills the section for the node of that identity; hides it when the graph has none and never had. */
@@ -24,6 +26,7 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
   host.hidden = false;
   const close = h("button.btn", { type: "button", onclick: () => actions.close() }, "Close ", h("kbd", "Esc"));
   const history = h("dd.history", h("span.faint", "…"));
+  const origin = [h("dt", { hidden: true }, "From"), h("dd.mono.wrap", { hidden: true })] as const;
   if (at < 0 && !ghost) {
     fill(host, h("div.h", h("span.grow", "Node"), close), h("p.dim", "The selected node is not in this graph."), h("dl.kv", h("dt", "History"), history));
   } else {
@@ -36,10 +39,18 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
       h(
         "dl.kv",
         ...fields.slice(1).flatMap(([name, value]) => [h("dt", name), h("dd.mono.wrap", clip(value, 2000))]),
-        h("dt", "History"), history,
+        h("dt", "History"), history, ...origin,
       ),
       ...(at >= 0 ? [neighbours("Sources", sourcesOf(graph, at), graph, actions), neighbours("Used by", usersOf(graph, at), graph, actions)] : []),
     );
+  }
+  const id = at >= 0 ? graph.id[at]! : ghost?.id;
+  if (id !== undefined) {
+    actions.recorded(id).then(({ metadata }) => {
+      if (!metadata || metadata === "(lost)") return;
+      origin[1].textContent = clip(metadata, 400);
+      for (const element of origin) element.hidden = false;
+    }, () => undefined);
   }
   actions.history(identity).then(
     (wire) => {

@@ -5,7 +5,7 @@ import { abortable } from "../../data/client.ts";
 import { Graphs } from "../../data/graphs.ts";
 import { ContextTree } from "../../data/tree.ts";
 import { numberParam, type Params } from "../../state/place.ts";
-import type { ContextsWire, ContextWire, HistoryWire, StepsWire } from "../../wire/capture.ts";
+import type { ContextsWire, ContextWire, HistoryWire, NodeWire, StepsWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { showLayer, waitFor } from "../common/states.ts";
 import type { Page, StatusPart, View, ViewDef } from "../registry.ts";
@@ -140,8 +140,8 @@ class RewritesView implements View {
     const before = this.tree;
     this.tree = new ContextTree(...loaded);
     for (const id of before?.openContexts ?? []) this.tree.openContexts.add(id);
-    this.page.left.replaceChildren();
-    this.treePane = new TreePane(this.page.left, this.tree, (kind, id) => this.choose(kind, id));
+    if (this.treePane) this.treePane.update(this.tree);
+    else this.treePane = new TreePane(this.page.left, this.tree, (kind, id) => this.choose(kind, id));
     this.drawStatus();
     await this.arrive();
   }
@@ -261,6 +261,7 @@ class RewritesView implements View {
       select: (other) => this.page.nav.set({ node: other }, "replace"),
       goTo: (match) => this.page.nav.set({ match: match === 0 ? null : match }),
       close: () => this.page.nav.set({ node: null }),
+      recorded: (id) => this.page.client.once<NodeWire>(`nodes/${id}`),
       history: (node) => this.page.client.once<HistoryWire>(`steps/${graph.step}/history?identity=${node}&match=${graph.match}`),
     });
   }

@@ -19,7 +19,7 @@ export class TreePane {
 
   constructor(
     host: HTMLElement,
-    private readonly tree: ContextTree,
+    private tree: ContextTree,
     private readonly onChoose: (kind: "context" | "step", id: number) => void,
   ) {
     this.box = filterBox("Filter contexts and steps", (text) => this.setFilter({ ...this.filter, text }), () => this.focus());
@@ -41,6 +41,14 @@ export class TreePane {
     });
     this.list.element.classList.add("tree");
     this.refresh();
+  }
+
+  /** The same tree with more in it: a live capture has grown. Nothing moves but what is below. */
+  update(tree: ContextTree): void {
+    for (const id of this.tree.foldedSteps) tree.foldedSteps.add(id);
+    this.tree = tree;
+    this.refresh();
+    if (this.current) this.list.select(this.indexOf(this.current.kind, this.current.id), false);
   }
 
   focusFilter(): void {
