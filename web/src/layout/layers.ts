@@ -28,6 +28,8 @@ export interface Layers {
   line: Int32Array;
   up: Adjacency;
   down: Adjacency;
+  /** How many edges of the graph each piece of line carries, by the pieces' numbers in up.edge and down.edge. */
+  load: Float32Array;
   /** Edges that no line was made for. */
   longest: number;
 }
@@ -58,15 +60,24 @@ export function layers(dag: Dag, rank: Int32Array): Layers {
       row[next++] = rank[v]! + i;
     }
   }
+  const pieces = upper.length;
   for (let e = 0; e < from.length; e++) {
     const span = rank[to[e]!]! - rank[from[e]!]!;
     if (span > longest) continue;
     upper.push(span === 1 ? from[e]! : line[from[e]!]! + span - 2);
     lower.push(to[e]!);
   }
+  const load = new Float32Array(upper.length).fill(1).fill(0, 0, pieces);
+  // from the last place of each line upwards: a piece carries what leaves the place below it
+  const out = new Float32Array(total);
+  for (let i = pieces; i < upper.length; i++) out[upper[i]!]!++;
+  for (let i = pieces - 1; i >= 0; i--) {
+    load[i] = out[lower[i]!]!;
+    if (upper[i]! >= count) out[upper[i]!]! += load[i]!;
+  }
   const a = Int32Array.from(upper);
   const b = Int32Array.from(lower);
-  return { count, total, rank: row, rows, owner, line, up: adjacency(total, b, a), down: adjacency(total, a, b), longest };
+  return { count, total, rank: row, rows, owner, line, load, up: adjacency(total, b, a), down: adjacency(total, a, b), longest };
 
   function reaches(limit: number): { far: Int32Array; total: number } {
     const far = new Int32Array(count).fill(1);

@@ -1,3 +1,4 @@
+import type { Adjacency } from "./adjacency.ts";
 import { CurveWriter, exit } from "./curve.ts";
 import { BOX, type Drawing, type Routes } from "./drawing.ts";
 import type { Layers } from "./layers.ts";
@@ -8,6 +9,8 @@ const APART = 12;
 
 /** How near to the middle of a row a line may begin to bend, the softest first; the last clears every box. */
 const BENDS = [0, 4, 8, 12];
+/** Lines up to this far apart bend together. */
+const BESIDE = 60;
 
 /** The curve of every edge, through the passing places of its source's line. */
 export function route(drawing: Drawing, graph: Layers, ordered: Order, x: Float64Array, y: Float64Array, pitch: number): Routes {
@@ -37,8 +40,8 @@ export function route(drawing: Drawing, graph: Layers, ordered: Order, x: Float6
       const goes = (i === span - 2 ? x[b]! : x[dot + 1]!) - x[dot]!;
       if (Math.abs(came) < 0.5 && Math.abs(goes) < 0.5) continue;
       // straight down between its neighbours in the row as far as they are near, so that no box is cut
-      const enter = bend(dot, -came);
-      const leave = bend(dot, goes);
+      const enter = bend(dot, -came, graph.up);
+      const leave = bend(dot, goes, graph.down);
       way.push(x[dot]! + shift, row - enter);
       if (enter + leave > 0) way.push(x[dot]! + shift, row + leave);
     }
@@ -47,8 +50,22 @@ export function route(drawing: Drawing, graph: Layers, ordered: Order, x: Float6
   }
   return writer.finish();
 
-  /** Where a line that goes `by` to the side may leave its straight way, measured from the middle of the row. */
-  function bend(dot: number, by: number): number {
+  /** Where a line may leave its straight way: where it clears the boxes, and with the lines that it runs beside. */
+  function bend(dot: number, by: number, towards: Adjacency): number {
+    const row = graph.rank[dot]!;
+    const step = by < 0 ? -1 : 1;
+    let at = alone(dot, by);
+    for (let i = ordered.start[row]! + ordered.place[dot]! + step; i >= ordered.start[row]! && i < ordered.start[row + 1]!; i += step) {
+      const other = ordered.item[i]!;
+      if (other < graph.count || Math.abs(x[other]! - x[dot]!) > BESIDE) break;
+      const turn = x[towards.node[towards.start[other]!]!]! - x[other]!;
+      if (turn * step <= 0.5) break;
+      at = Math.max(at, alone(other, turn));
+    }
+    return at;
+  }
+  /** The softest bend with which a line that goes `by` to the side clears the next box, from the middle of the row. */
+  function alone(dot: number, by: number): number {
     const room = clearance(dot, by);
     for (const at of BENDS) {
       const t = (BOX / 2 + 3 - at) / (pitch - 2 * at);
