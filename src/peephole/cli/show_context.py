@@ -116,7 +116,7 @@ class Details:
             if self._printer.json:
                 facts = {"kind": "match", "step": step.id, "match": match.ordinal, "file": match.file}
                 dur = None if match.dur < 0 else match.dur
-                lines = [kind + text for kind, text in diff]
+                lines = [f"{kind} {text}" for kind, text in diff]
                 self._printer.record(
                     {**facts, "line": match.line, "source": match.source, "dur_ns": dur, "diff": lines}
                 )
@@ -125,7 +125,7 @@ class Details:
             if match.source:
                 self._printer.block(match.source, "dim")
             for kind, text in diff:
-                self._printer.block(kind + text, {"-": "red", "+": "green"}.get(kind, ""))
+                self._printer.block(f"{kind} {text}", {"-": "red", "+": "green"}.get(kind, ""))
 
     def _artifacts(self, context: int, kind: str) -> None:
         for artifact in artifacts(self._capture, context, kind):
