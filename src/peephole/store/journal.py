@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import re
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from peephole.model.journal import PROCESS_SHIFT
+from peephole.model.journal import PROCESS_SHIFT, SLOT
 from peephole.store.build import Builder, Progress
 from peephole.store.processes import ProcessInfo, read_process
-from peephole.store.segments import list_segments
+from peephole.store.segments import Loaded, list_segments, load
 from peephole.store.threads import ThreadReader
 from peephole.store.tracks import Tracks
 
 _FOLDER = re.compile(r"p(\d{1,9})")
+_AHEAD: Final = 3
+"""Segments that are read before they are needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A segment that has, or may have, something new."""
+
+    reader: ThreadReader
+    number: int
+    path: Path
+    slot: int
+    slots: int
 
 
 class JournalReader:
@@ -27,30 +44,43 @@ class JournalReader:
 
     def advance(self, progress: Progress | None = None) -> bool:
         """Reads what is new; True when there was something."""
-        work: list[tuple[ThreadReader, list[tuple[int, Path]]]] = []
+        work = self._new_segments()
+        total = sum(item.slots for item in work)
+        done = 0
+        news = False
+        with ThreadPoolExecutor(1, "peephole-read") as pool:
+            # the next segments are on their way while one is taken apart
+            waiting: deque[Future[Loaded]] = deque()
+            coming = iter(work)
+            for item in work:
+                while len(waiting) < _AHEAD and (following := next(coming, None)) is not None:
+                    waiting.append(pool.submit(load, following.path, following.slot))
+                news = item.reader.read(item.number, item.path, waiting.popleft().result()) or news
+                done += item.slots
+                if progress is not None:
+                    progress(done, total)
+        for reader in self._threads.values():
+            reader.flush()
+        return news
+
+    def _new_segments(self) -> list[Work]:
+        work = []
         for ordinal, path in self._folders():
             known = self.processes.get(ordinal)
             if known is None or not known.clean:
                 info = self.processes[ordinal] = read_process(path, ordinal, self.builder.manifest)
                 info.offset = self._offset(info)
-            for number, segments in list_segments(path).items():
-                reader = self._threads.get((ordinal, number))
+            for thread, segments in list_segments(path).items():
+                reader = self._threads.get((ordinal, thread))
                 if reader is None:
-                    reader = ThreadReader(self.processes[ordinal], self.tracks, self.builder)
-                    self._threads[ordinal, number] = reader
-                work.append((reader, segments))
-        total = sum(_size(path) for _, segments in work for _, path in segments) // 32
-        done = 0
-        news = False
-        for reader, segments in work:
-            for number, path in segments:
-                if reader.read(number, path):
-                    news = True
-                done += _size(path) // 32
-                if progress is not None:
-                    progress(done, total)
-            reader.flush()
-        return news
+                    reader = self._threads[ordinal, thread] = ThreadReader(
+                        self.processes[ordinal], self.tracks, self.builder
+                    )
+                for number, file in segments:
+                    slot = reader.wants(number)
+                    if slot is not None:
+                        work.append(Work(reader, number, file, slot, _size(file) // SLOT))
+        return work
 
     def _folders(self) -> list[tuple[int, Path]]:
         try:

@@ -96,6 +96,32 @@ def is_whole(data: bytes, header: Header) -> bool:
     return len(data) >= header.used * SLOT and zlib.crc32(memoryview(data)[: header.used * SLOT]) == header.crc
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A segment's bytes from some slot on."""
+
+    slot: int
+    header: Header | None
+    data: bytes
+    whole: bool
+    """A closed segment that was read from its first slot has all of them and the right checksum."""
+    error: str | None = None
+
+
+def load(path: Path, slot: int) -> Loaded:
+    """Reads a segment from that slot on. Hardly holds Python's lock, so it is worth a thread of its own."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise OSError("it is too large")
+        with path.open("rb") as file:
+            header = read_header(file.read(SLOT))
+            file.seek(SLOT + slot * SLOT)
+            data = file.read()
+    except OSError as error:
+        return Loaded(slot, None, b"", False, str(error))
+    return Loaded(slot, header, data, header is not None and slot == 0 and is_whole(data, header))
+
+
 def split(data: bytes, closed: bool, problem: Problem, where: str) -> Split:
     """The slices and records in `data`, which begins at a record.
 

@@ -27,7 +27,7 @@ from peephole.model.tables import TABLES, Table
 from peephole.store.build import Builder
 from peephole.store.ids import TIMES, global_ids, is_id
 from peephole.store.processes import ProcessInfo, parse_object
-from peephole.store.segments import LARGEST, Split, is_whole, read_header, split
+from peephole.store.segments import Loaded, Split, split
 from peephole.store.spool import RECORD, pick
 from peephole.store.tracks import Tracks
 
@@ -63,27 +63,25 @@ class ThreadReader:
     def _problem(self, reason: str, count: int = 1, example: str = "") -> None:
         self.builder.manifest.problem(reason, count, example)
 
-    def read(self, number: int, path: Path) -> bool:
-        """Reads what is new in a segment; True when there was something."""
+    def wants(self, number: int) -> int | None:
+        """The slot from which a segment has something new for us; None when we have all of it."""
         if number < self._segment or (number == self._segment and self._done):
-            return False
+            return None
+        return self._slot if number == self._segment else 0
+
+    def read(self, number: int, path: Path, loaded: Loaded) -> bool:
+        """Takes what is new in a segment, loaded from the slot that we wanted; True when there was something."""
         where = f"{path.parent.name}/{path.name}"
         if number > self._segment:
             if number > self._segment + 1:
                 self._problem("journal segments that are missing", number - self._segment - 1, where)
                 self._gap = True
             self._segment, self._slot, self._dropped, self._done = number, 0, 0, False
-        try:
-            if path.stat().st_size > LARGEST:
-                raise OSError("it is too large")
-            with path.open("rb") as file:
-                header = read_header(file.read(SLOT))
-                file.seek(SLOT + self._slot * SLOT)
-                data = file.read()
-        except OSError as error:
-            self._problem("journal segments that cannot be read", 1, f"{where}: {error}")
+        if loaded.error is not None:
+            self._problem("journal segments that cannot be read", 1, f"{where}: {loaded.error}")
             self._done = True
             return False
+        header, data = loaded.header, loaded.data
         if header is None:
             self._problem("journal segments that are none: wrong or missing header", 1, where)
             self._done = self._gap = True
@@ -94,7 +92,7 @@ class ThreadReader:
             if len(data) < header.used * SLOT:
                 self._problem("journal segments that were cut short", 1, where)
                 closed = False
-            elif not is_whole(data, header):
+            elif not loaded.whole:
                 self._problem("journal segments with a wrong checksum", 1, where)
                 damaged = True
         if closed:
