@@ -43,6 +43,9 @@ $(VENV)/.installed: pyproject.toml packaging/hatch_build.py packaging/peephole-s
 	$(BIN)/pip install --quiet --editable '.[dev]'
 	@touch $@
 
+.PHONY: web
+web: src/peephole/server/static/.built
+
 # the browser that the page is tested in
 .PHONY: chromium
 chromium:
