@@ -182,6 +182,20 @@ def test_stepping_moves_no_survivor_and_overlaps_nothing(graph: Graph) -> None:
     graph.shot("stepped-dark-1600")
 
 
+def test_a_step_that_comes_before_its_pass_is_drawn_does_not_mix_two_graphs(graph: Graph) -> None:
+    graph.show(KERNEL)
+    graph.page.evaluate(
+        """async () => {
+          const first = {...schedule(200), step: 2}, next = {...rewrite(first, 1), step: 2};
+          await Promise.all([view.show(first, 'fresh'), view.show(next, 'step')]);
+        }"""
+    )
+    boxes = {box["key"]: box_place(box) for box in graph.boxes}
+    graph.page.evaluate("view.layoutAgain()")
+    graph.until("() => view.boxes.length > 0")
+    assert {box["key"]: box_place(box) for box in graph.boxes} == boxes
+
+
 def box_place(box: dict[str, Any]) -> tuple[float, float, float]:
     return box["x"], box["y"], box["width"]
 

@@ -57,6 +57,7 @@ export class GraphView {
   private marks: Marks = { selected: -1, hovered: -1, focused: -1, found: new Set() };
   private selected: number | null = null;
   private search = { text: "", at: -1 };
+  private shownStep = -1;
   private ticket = 0;
   private frame = 0;
   private hoverTimer = 0;
@@ -94,7 +95,8 @@ export class GraphView {
 
   /** Draws a graph. "step" keeps every surviving box in its place, to the pixel; "fresh" lays it out anew. */
   async show(graph: GraphWire, mode: "fresh" | "step"): Promise<void> {
-    const stepping = mode === "step" && this.picture !== null;
+    // a pass whose layout is still under way has no places to keep yet
+    const stepping = mode === "step" && this.picture !== null && this.shownStep === graph.step;
     this.refreshTheme();
     this.graph = graph;
     if (!stepping) {
@@ -212,6 +214,7 @@ export class GraphView {
 
   private place(scene: Scene, placement: Placement): void {
     this.picture = pictureOf(scene, placement);
+    this.shownStep = this.graph!.step;
     scene.key.forEach((key, box) => this.memory.set(key, [placement.x[box]!, placement.y[box]!]));
     this.renderer.setPicture(this.picture);
     this.minimap.setPicture(this.picture, this.theme, devicePixelRatio);
