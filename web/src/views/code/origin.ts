@@ -1,4 +1,5 @@
 /** The chain from the user's program to a kernel: the line, the tensor operations, the schedule. */
+import { plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { clip, count, counted, isOwnFile } from "../../base/format.ts";
 import { codeNodes } from "../../base/highlight.ts";
@@ -25,7 +26,7 @@ export function originSections(page: Page, context: ContextWire): HTMLElement {
 }
 
 function chain(page: Page, context: ContextWire, origin: PlaceOfOrigin | null): HTMLElement {
-  return h("div.sec", h("div.chain", program(context, origin), operations(origin), schedule(page, origin), h("div.on", h("b", "This kernel"), h("div.dim.mono.ell.name", clip(context.function, 80) || context.kind))));
+  return h("div.sec", h("div.chain", program(context, origin), operations(origin), schedule(page, origin), h("div.on", h("b", "This kernel"), h("div.dim.mono.ell.name", clip(plain(context.name), 80)))));
 }
 
 function program(context: ContextWire, origin: PlaceOfOrigin | null): HTMLElement | null {

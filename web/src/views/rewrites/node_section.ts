@@ -4,7 +4,7 @@ import { clip, count } from "../../base/format.ts";
 import type { HistoryWire, NodeWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { copyButton } from "../common/copy.ts";
-import { label } from "../../data/listing.ts";
+import { label, typeName } from "../../data/listing.ts";
 
 const MOST = 24;
 
@@ -71,7 +71,7 @@ function historyLinks(wire: HistoryWire, actions: NodeActions): Node[] {
 }
 
 function fieldsOf(graph: GraphWire, at: number): [string, string][] {
-  const fields: [string, string][] = [["Op", graph.ops[graph.op[at]!] ?? "?"], ["Type", graph.dtypes[graph.dtype[at]!] ?? ""]];
+  const fields: [string, string][] = [["Op", graph.ops[graph.op[at]!] ?? "?"], ["Type", typeName(graph.dtypes[graph.dtype[at]!] ?? "")]];
   const optional: [string, string | undefined][] = [
     ["Shape", graph.shapes[graph.shape[at]!]],
     ["Argument", graph.args[graph.arg[at]!]],
@@ -83,7 +83,7 @@ function fieldsOf(graph: GraphWire, at: number): [string, string][] {
 }
 
 function ghostFields(node: GraphWire["removed"][number]): [string, string][] {
-  return [["Op", node.op], ["Type", node.dtype], ["Shape", node.shape ?? ""], ["Argument", node.arg ?? ""], ["Node", count(node.id)]].filter(([, value]) => value !== "") as [string, string][];
+  return [["Op", node.op], ["Type", typeName(node.dtype)], ["Shape", node.shape ?? ""], ["Argument", node.arg ?? ""], ["Node", count(node.id)]].filter(([, value]) => value !== "") as [string, string][];
 }
 
 function sourcesOf(graph: GraphWire, at: number): number[] {

@@ -117,8 +117,12 @@ export class App {
   }
 
   private create(def: ViewDef): View {
+    const current = (): CaptureInfo => this.info!;
     const page: Page = {
-      info: this.info!,
+      // asked anew each time: a live capture grows
+      get info() {
+        return current();
+      },
       client: this.client!,
       nav: this.nav,
       left: this.panes.left,
