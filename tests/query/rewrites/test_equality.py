@@ -21,7 +21,7 @@ def test_every_graph_is_the_stock_viewers(
 
 
 def test_training_a_small_net(equality: Any, train: Any) -> None:
-    report = equality.compare(train.pickle, train.capture, seconds=20, sample=3)
+    report = equality.compare(train.pickle, train.capture, seconds=10, sample=3)
     assert report.differences == []
     assert report.steps > 20 and report.graphs > 200
 

@@ -43,14 +43,13 @@ def changes(pool: Pool, old: Graph, new: Graph) -> Changes:
 
 def difference(pool: Pool, before: int, after: int, most: int = MOST_LINES) -> list[DiffLine]:
     """The node before and after as lines: what only one of them has, and the shared nodes that this refers to."""
-    old, new = pool.walk(before), pool.walk(after)
-    old_set, new_set = set(old), set(new)
-    gone = [node for node in old if node not in new_set]
-    came = [node for node in new if node not in old_set]
+    old_set, new_set = pool.reach(before), pool.reach(after)
+    # numbers are given to sources before users
+    gone, came = sorted(old_set - new_set), sorted(new_set - old_set)
     shared = {s for node in (*gone, *came) for s in pool.src[node] if s in old_set and s in new_set}
     shared.update(root for root in (before, after) if root in old_set and root in new_set)
     writer = Listing(pool, uses(pool, (*gone, *came)))
-    context = [node for node in old if node in shared]
+    context = sorted(shared)
     for node in context:
         _prepare(pool, writer, node)
     lines: list[DiffLine] = []

@@ -26,6 +26,12 @@ def identities(pool: Pool, outcome: Outcome, nodes: Sequence[int]) -> dict[int, 
             if node != new and own[node] // radix != own[new] // radix:
                 continue
             found[new] = node
+    for node in nodes:
+        # nothing below it was touched
+        if node not in outcome.value:
+            continue
+        if outcome.value[node] == node and node < found.get(node, node + 1):
+            found[node] = node
     taken = {found[node] for node in nodes if node in found}
     # what was not visited stands inside the body of a call, as it always did
     return {node: found[node] if node in found else node + len(own) * (node in taken) for node in nodes}

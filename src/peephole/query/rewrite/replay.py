@@ -25,7 +25,7 @@ from peephole.query.rewrite.substitute import Endless, substitute
 ERROR_OP: Final = "REWRITE_ERROR"
 KEPT: Final = 8
 """Graphs that a replay keeps at hand."""
-CROWDED: Final = 40
+CROWDED: Final = 12
 """A pool is emptied of what replays made when it has grown to this many times its own nodes."""
 
 
@@ -68,6 +68,7 @@ class Replay:
         self._steps: _Steps | None = None
         self._checked = False
         self.regular = is_regular(self)
+        self._touched = _touched(self) if self.regular and not step.walk else []
         pool.seal()
 
     @property
@@ -116,7 +117,14 @@ class Replay:
         return {before: after for before, after in pairs.items() if before != after}
 
     def _leap(self, match: int) -> Graph:
-        outcome = substitute(self.pool, self.first, self.replacements(match), walk=self.step.walk)
+        outcome = substitute(
+            self.pool,
+            self.first,
+            self.replacements(match),
+            walk=self.step.walk,
+            touched=self._touched,
+            match=match,
+        )
         nodes = self.pool.walk(outcome.root)
         return Graph(match, outcome.root, nodes, identities(self.pool, outcome, nodes))
 
@@ -182,6 +190,23 @@ class _Steps:
             self.roots.append(root)
             self.identities.advance(root)
         return root
+
+
+def _touched(replay: Replay) -> list[int]:
+    """For each node, the first match of it or of a node below it. Calls count as touched: their visit has effects."""
+    pool = replay.pool
+    never = replay.matches + 1
+    first: dict[int, int] = {}
+    for match, before in enumerate(replay.before, 1):
+        first.setdefault(before, match)
+    result: list[int] = []
+    for node, src in enumerate(pool.src):
+        earliest = 0 if node in pool.calls else first.get(node, never)
+        for s in src:
+            below = result[s]
+            earliest = min(earliest, below)
+        result.append(earliest)
+    return result
 
 
 def is_regular(replay: Replay) -> bool:

@@ -7,7 +7,7 @@ alone. The body of a call stays as it is unless the pass enters calls.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,9 +33,17 @@ class Outcome:
     """(node, the key of `value` that tells what became of it) for each node of the graph or of a replacement."""
 
 
-def substitute(pool: Pool, root: int, replacements: Mapping[int, int], *, walk: bool) -> Outcome:
-    """The graph under that root with the replacements made. Endless or DtypeError where tinygrad would raise."""
-    return _walk(pool, root, replacements) if walk else _settle(pool, root, replacements)
+def substitute(
+    pool: Pool, root: int, replacements: Mapping[int, int], *, walk: bool, touched: Sequence[int] = (), match: int = 0
+) -> Outcome:
+    """The graph under that root with the replacements made. Endless or DtypeError where tinygrad would raise.
+
+    `touched` tells for the first nodes of the pool which match is the first to touch them or something below; what is
+    only touched after `match` need not be looked at.
+    """
+    if walk:
+        return _walk(pool, root, replacements)
+    return _settle(pool, root, replacements, [int(first > match) for first in touched])
 
 
 def _walk(pool: Pool, root: int, replacements: Mapping[int, int]) -> Outcome:
@@ -60,13 +68,13 @@ def _walk(pool: Pool, root: int, replacements: Mapping[int, int]) -> Outcome:
     return Outcome(value[root], value, [(node, node) for node in value])
 
 
-def _settle(pool: Pool, root: int, replacements: Mapping[int, int]) -> Outcome:
+def _settle(pool: Pool, root: int, replacements: Mapping[int, int], still: Sequence[int]) -> Outcome:
     value: dict[int, int] = {}
     visited = [(root, root)]
     placed = {root}
     waiting: dict[int, list[tuple[int, int, int]]] = {}
     stack = [(root, ENTER, root)]
-    source, calls = pool.src, pool.calls
+    source, calls, known = pool.src, pool.calls, len(still)
     while stack:
         node, stage, now = stack.pop()
         if node in value:
@@ -81,8 +89,11 @@ def _settle(pool: Pool, root: int, replacements: Mapping[int, int]) -> Outcome:
             for s in reversed(src):
                 if s not in placed:
                     placed.add(s)
-                    visited.append((s, s))
-                    stack.append((s, ENTER, s))
+                    if s < known and still[s]:
+                        value[s] = s
+                    else:
+                        visited.append((s, s))
+                        stack.append((s, ENTER, s))
             continue
         if stage == BUILD:
             src = source[now]
