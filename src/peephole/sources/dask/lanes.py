@@ -5,6 +5,9 @@ from __future__ import annotations
 from time import perf_counter_ns, time_ns
 from typing import TYPE_CHECKING, Any, Final
 
+from peephole.model.tables import NONE
+from peephole.record.rows import FORMATS
+
 if TYPE_CHECKING:
     from peephole.record.recorder import Recorder
 
@@ -12,6 +15,7 @@ PLAIN: Final = {"client": "SEND", "dispatcher": "DISPATCH", "worker": "RELEASE"}
 """What a slice without facts is, by the kind of its track: the most frequent events are written in the short form."""
 
 _RESYNC: Final = 1_000_000_000
+_FLOW, _encode_flow = FORMATS["flows"]
 
 
 class Lane:
@@ -88,6 +92,16 @@ class Cluster:
             self._offset, self._synced = now - time_ns(), now
         return round(seconds * 1e9) + self._offset
 
+    def flow(self, source: int, target: int, kind: str, size: int = NONE) -> None:
+        """An arrow between two slices; written without detours, since there is one per task."""
+        recorder = self.recorder
+        if recorder.closed:
+            return
+        writer = recorder.slot().writer
+        payload = _encode_flow(writer.texts, writer.intern, from_=source, to=target, bytes=size, kind=kind)
+        if payload is not None:
+            writer.record(_FLOW, payload)
+
     def transfer(self, entry: dict[str, Any], source: Lane, target: Lane) -> None:
         """Data that a worker fetched from another: a slice on its lane and an arrow from the other's."""
         recorder = self.recorder
@@ -101,4 +115,4 @@ class Cluster:
         row = target.transfer_row(start, max(end, start))
         recorder.slice(target.track, start, max(0, end - start), op, row, correlation=got, args=facts)
         recorder.slice(source.track, start, 0, op, source.release_row, correlation=sent, args={"message": "get_data"})
-        recorder.row("flows", **{"from": sent, "to": got}, bytes=size, kind="transfer")
+        self.flow(sent, got, "transfer", size)
