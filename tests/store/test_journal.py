@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.store import journals as j
 
+from peephole.model.tables import TABLES
 from peephole.store.capture import Capture, open_capture
 
 FIRST = "p00000/t0000.000000.seg"
@@ -205,3 +206,24 @@ def test_windows_beyond_all_time() -> None:
     assert len(capture.buckets(0, 0, -(1 << 70), 1 << 70, 100)) > 0
     assert len(capture.windows([(0, 0), (9, 9)], -(1 << 70), 1 << 70, 100)) == 2
     assert sum(reasons(capture).values()) == 3
+
+
+def test_many_rows_of_one_kind_are_read_as_few_are() -> None:
+    few: list[Any] = []
+    many: list[Any] = []
+    for count, out in ((10, few), (300, many)):
+        data = j.text("GPU") + j.text("x" * 90)
+        for i in range(1, count + 1):
+            data += j.row("buffers", id=i, device=1 + i % 2, alloc=i, bytes=i * i) + j.slot_slice(i, 1, 1)
+            data += j.record(4, struct.pack("<qq", i, i + 5)) + j.row("counters", track=0, time=i, value=i / 4)
+            data += j.row("uses", buffer=i, slice=i, mode=2, position=i) + j.row("markers", time=i, name=2, args=b"{}")
+        capture = opened({FIRST: j.segment(data, True)})
+        for table in ("buffers", "counters", "uses", "markers"):
+            frame = capture.read(table, None, slice(0, 10))
+            declared = {c.name for c in TABLES[table].columns}
+            names = declared & {"id", "alloc", "free", "bytes", "time", "value", "position"}
+            out.append({name: frame[name].tolist() for name in names})
+            assert capture.count(table) == count
+        out.append(list(capture.read("buffers", ["device"], slice(0, 10)).texts("device")))
+        out.append(list(capture.read("markers", ["args"], slice(0, 10)).texts("args")))
+    assert few == many

@@ -60,6 +60,14 @@ class Split:
         return self.data[at + 4 : at + 4 + INLINE] + self.data[at + SLOT : at + SLOT + length - INLINE]
 
 
+def gather(found: Split, records: NDArray[np.int64], size: int) -> bytes:
+    """The payloads of records that are all of that many bytes, one behind the other."""
+    flat = np.frombuffer(found.data, np.uint8)
+    columns = np.concatenate([np.arange(4, 4 + min(size, INLINE)), np.arange(SLOT, SLOT + max(0, size - INLINE))])
+    starts = np.array(found.record_at, np.int64)[records] * SLOT
+    return bytes(flat[starts[:, None] + columns])
+
+
 def list_segments(folder: Path) -> dict[int, list[tuple[int, Path]]]:
     """The segments of a process by thread, each thread's in order."""
     found: dict[int, list[tuple[int, Path]]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,16 +28,18 @@ from peephole.model.tables import TABLES, Table
 from peephole.store.build import Builder
 from peephole.store.ids import TIMES, global_ids, is_id
 from peephole.store.processes import ProcessInfo, parse_object
-from peephole.store.segments import Loaded, Split, split
+from peephole.store.segments import Loaded, Split, gather, split
 from peephole.store.spool import RECORD, pick
 from peephole.store.tracks import Tracks
 
 _TABLES: Final = {kind: TABLES[name] for name, kind in TABLE_KINDS.items()}
 _FORMATS: Final = {name: record_format(table) for name, table in TABLES.items()}
+_UNIFORM: Final = {kind: _FORMATS[table.name].size for kind, table in _TABLES.items() if not tail_columns(table)}
+"""Kinds whose records are all of one size."""
+_MANY: Final = 64
 _FLUSH: Final = 1 << 16
 _MAX_TRACK: Final = 1 << 22
 _I64: Final = struct.Struct("<q")
-_TWO: Final = struct.Struct("<qq")
 _U32: Final = struct.Struct("<I")
 LOST: Final = "(lost)"
 """The name of a slice whose text was in a part of the journal that is gone."""
@@ -53,7 +56,7 @@ class ThreadReader:
         self._codes = np.zeros(0, np.int32)
         self._pending: tuple[int, str | None] | None = None
         self._rows: dict[int, list[bytes]] = {}
-        self._frees: list[tuple[int, int]] = []
+        self._frees: list[bytes] = []
         self._segment = -1
         self._slot = 0
         self._dropped = 0
@@ -114,7 +117,9 @@ class ThreadReader:
     def _take(self, found: Split, where: str) -> None:
         args_at: list[int] = []
         args: list[tuple[int, str | None]] = []
-        for i, kind in enumerate(found.record_kind):
+        others, alike = _uniform(found)
+        for i in others:
+            kind = found.record_kind[i]
             payload = found.payload(i)
             if kind == KIND_STRING:
                 # behind a gap nobody knows the number of a text: a name that is missing beats a wrong one
@@ -131,9 +136,15 @@ class ThreadReader:
                     self._flush_rows(kind)
             elif kind == KIND_FREE:
                 if len(payload) >= 16:
-                    self._frees.append(_TWO.unpack_from(payload))
+                    self._frees.append(payload[:16])
             else:
                 self._other(kind, payload, where)
+        # after the texts that they may name
+        for kind, data in alike:
+            if kind == KIND_FREE:
+                self._frees.append(data)
+            else:
+                self._append_rows(_TABLES[kind], data, {})
         if len(found.slices):
             self._slices(found, args_at, args)
         elif args:
@@ -213,16 +224,15 @@ class ThreadReader:
         for kind in list(self._rows):
             self._flush_rows(kind)
         if self._frees:
-            buffers = np.array([f[0] for f in self._frees], np.int64)
-            times = np.array([f[1] for f in self._frees], np.int64) + self.process.offset
-            self.builder.frees(global_ids(buffers, self.process.ordinal), times)
+            pairs = np.frombuffer(b"".join(self._frees), "<i8").reshape(-1, 2)
+            times = pairs[:, 1] + self.process.offset
+            self.builder.frees(global_ids(pairs[:, 0], self.process.ordinal), times)
             self._frees = []
 
     def _flush_rows(self, kind: int) -> None:
         table = _TABLES[kind]
         payloads = self._rows.pop(kind)
         fixed = _FORMATS[table.name]
-        columns = fixed_columns(table)
         good = []
         tails: dict[str, list[bytes | None]] = {column.name: [] for column in tail_columns(table)}
         for payload in payloads:
@@ -234,13 +244,15 @@ class ThreadReader:
                 values.append(value)
         if len(good) < len(payloads):
             self._problem(f"rows of {table.name} that are damaged", len(payloads) - len(good))
-        if not good:
-            return
-        dtype = np.dtype([(c.name, _NUMPY[c.type]) for c in columns])
-        data = np.frombuffer(b"".join(good), dtype)
+        if good:
+            self._append_rows(table, b"".join(good), tails)
+
+    def _append_rows(self, table: Table, data: bytes, tails: dict[str, list[bytes | None]]) -> None:
+        columns = fixed_columns(table)
+        fixed = np.frombuffer(data, np.dtype([(c.name, _NUMPY[c.type]) for c in columns]))
         rows: dict[str, Any] = {}
         for column in columns:
-            rows[column.name] = self._column(table, column.name, np.ascontiguousarray(data[column.name]))
+            rows[column.name] = self._column(table, column.name, np.ascontiguousarray(fixed[column.name]))
         for column in tail_columns(table):
             rows[column.name] = self._tail(column.type, tails[column.name])
         self.builder.append(table.name, rows)
@@ -281,6 +293,22 @@ class ThreadReader:
 
 
 _NUMPY: Final = {"bool": "u1", "i16": "<i2", "i32": "<i4", "i64": "<i8", "f64": "<f8", "str": "<u4"}
+
+
+def _uniform(found: Split) -> tuple[Sequence[int], list[tuple[int, bytes]]]:
+    """Records of one size and kind together where there are many, and the numbers of all others."""
+    alike: list[tuple[int, bytes]] = []
+    if len(found.record_kind) < _MANY:
+        return range(len(found.record_kind)), alike
+    kinds, lengths = np.array(found.record_kind), np.array(found.record_length)
+    left = np.ones(len(kinds), np.bool_)
+    for kind in np.unique(kinds).tolist():
+        size = 16 if kind == KIND_FREE else _UNIFORM.get(kind, 0)
+        own = np.flatnonzero((kinds == kind) & (lengths == size)) if size else np.zeros(0, np.int64)
+        if len(own) >= _MANY:
+            left[own] = False
+            alike.append((kind, gather(found, own, size)))
+    return np.flatnonzero(left).tolist(), alike
 
 
 def _doubtful(found: Split) -> bool:
