@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -259,3 +260,12 @@ def test_unknown_operations_get_colours_until_there_are_none() -> None:
 
 def test_sizes_as_the_tape_writes_them() -> None:
     assert [size_text(n) for n in (91, 65741, 12582912, 1342177280)] == ["91 B", "64.2 KB", "12.0 MB", "1.2 GB"]
+
+
+def test_a_long_name_leaves_room_for_the_figures(make: Make, tape_line: Line) -> None:
+    t = replace(make(training(tape_line)), name="a_very_long_name_of_a_tape_" * 4)
+    picture = layout(t)
+    stretches = picture.axis.stretches
+    room = stretches[-1].x1 - stretches[0].x0
+    assert width(picture.title, 17, bold=True) + width(picture.subtitle, 12) < room
+    assert picture.title.endswith("…")

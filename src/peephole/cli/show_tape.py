@@ -38,7 +38,7 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
 
     found = tape(capture)
     if request.interval is not None:
-        a, b = (time / 1e9 for time in request.interval)
+        a, b = ((time - found.session.offset) / 1e9 for time in request.interval)
         found = select(found, interval=(a, b))
     if request.source == "Workers":
         workers(found, printer, request.top or 10)

@@ -27,6 +27,8 @@ RIGHT: Final = 24.0
 WIDEST: Final = 2900.0
 WIDEST_DENSE: Final = 1800.0
 """px of time: more single marks need more room, densities do not."""
+APART: Final = 8.0
+"""px within which the marks of a finer clock stand above each other."""
 LABEL_ROWS: Final = 3
 LABEL_STEP: Final = 12.0
 LABEL_SIZE: Final = 10.0
@@ -52,7 +54,7 @@ def layout(tape: Tape, options: Options = Options()) -> Picture:  # noqa: B008
     has_lead = lead is not None and len(parts) > 1 and parts[1][0] == lead
     left = _left(tape)
     colours = colours_of(_family_counts(tape, drawn))
-    slots = len(np.unique(tape.time[drawn][tape.time[drawn] >= parts[has_lead][0]]))
+    slots = len(np.unique(tape.time[drawn][tape.time[drawn] >= parts[has_lead][0]] // 1_000_000))
     seconds = sum(b - a for a, b in parts[has_lead:]) / 1e9
     content = float(np.clip(max(10.5 * slots, 1080 + 12 * seconds), 1080, WIDEST))
     dense = _is_dense(tape, drawn, content)
@@ -87,7 +89,7 @@ def layout(tape: Tape, options: Options = Options()) -> Picture:  # noqa: B008
         + legend_height(item_rows)
         + 18 * len(note := _note(tape, per, left_out, dense, total - left - RIGHT))
         + 10,
-        title=shorten(tape.name, 70),
+        title=_title(tape, total - left - RIGHT),
         subtitle=_subtitle(tape),
         lanes=lanes,
         axis=axis,
@@ -177,9 +179,10 @@ def _marks(tape: Tape, rows: Ints, axis: Axis, lanes: list[LaneBox], colours: di
     lane = tape.lane[rows]
     ys = np.array([box.y for box in lanes])
     half = np.array([(box.y1 - box.y) for box in lanes])
-    step = 1_000_000 if tape.resolution >= 1_000_000 else max(1, tape.resolution)
-    order = np.lexsort((np.arange(len(rows)), tape.time[rows] // step, lane))
-    key = lane[order] * (1 << 50) + tape.time[rows][order] // step
+    # one moment is what the tape's clock calls one, or what the picture cannot show apart
+    moment = tape.time[rows] if tape.resolution >= 1_000_000 else np.floor(x / APART).astype(np.int64)
+    order = np.lexsort((np.arange(len(rows)), moment, lane))
+    key = lane[order] * (1 << 53) + moment[order] // (1_000_000 if tape.resolution >= 1_000_000 else 1)
     begin = np.flatnonzero(np.diff(key, prepend=key[0] - 1 if len(key) else 0))
     count = np.diff(np.append(begin, len(key)))
     place = np.arange(len(key)) - np.repeat(begin, count)
@@ -354,6 +357,15 @@ def _ticks(axis: Axis) -> tuple[list[tuple[float, str]], list[float]]:
     return labelled, small
 
 
+def _title(tape: Tape, room: float) -> str:
+    """The tape's name, cut where it would touch what stands to its right."""
+    room -= width(_subtitle(tape), 12) + 30
+    length = 70
+    while length > 8 and width(shorten(tape.name, length), 17, bold=True) > room:
+        length -= 1
+    return shorten(tape.name, length)
+
+
 def _subtitle(tape: Tape) -> str:
     clients, workers = len(tape.of_kind("client")), len(tape.of_kind("worker"))
     first, last = float(tape.time.min()) / 1e9, float((tape.time + tape.dur).max()) / 1e9
@@ -377,6 +389,8 @@ def _note(tape: Tape, per: int, left_out: int, dense: bool, room: float) -> list
         )
     elif tape.resolution >= 1_000_000:
         said.append("Events of one millisecond stand above each other in the order of their numbers.")
+    else:
+        said.append("Events that would hide each other stand above each other in their order.")
     if len(tape.arrows):
         said.append(f"Arrows are summed per {_milliseconds(per)}; wider means more.")
     if left_out:
