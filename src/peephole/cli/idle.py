@@ -10,6 +10,9 @@ from peephole.cli.target import add_json, add_target, open_target
 HELP = """The longest stretches in which a track did nothing, with what ran before and after, and how busy each track
 was. Without -s: the devices and workers, or every track where there are none."""
 
+_TRACKS = 64
+"""Tracks that are summed up in the terminal, or -n when that is more; JSON has them all."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
@@ -69,8 +72,11 @@ def run(args: argparse.Namespace) -> int:
         Column("gaps", right=True),
         Column("share busy", right=True),
     )
+    shown = found.tracks[: max(args.limit, _TRACKS)]
     printer.table(
         sums_of,
-        [(b.track.name, duration(b.busy), duration(b.idle), count(b.gaps), f"{b.share:.1%}") for b in found.tracks],
+        [(b.track.name, duration(b.busy), duration(b.idle), count(b.gaps), f"{b.share:.1%}") for b in shown],
     )
+    if len(found.tracks) > len(shown):
+        printer.line((f"and {count(len(found.tracks) - len(shown))} tracks more", "dim"))
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +10,10 @@ import numpy as np
 
 from peephole.query.names import Track, plain, tracks
 from peephole.store.capture import Capture
+from peephole.store.frame import Frame
 
+_PART: Final = 1 << 20
+"""Slices of short tracks that are read at once."""
 DEVICES: Final = ("device", "worker")
 """Kinds of tracks whose gaps matter when nobody names a track."""
 
@@ -65,23 +68,38 @@ def idle(
     else:
         known = [track for track in known if track.id in chosen]
     gaps: list[Gap] = []
-    sums: list[Busy] = []
-    for track in known:
-        found, busy = _of_track(capture, track, interval, limit)
-        gaps += found
-        sums.append(busy)
+    sums: dict[int, Busy] = {}
+    for frame, parts in _frames(capture, known):
+        for track, rows in parts:
+            found, sums[track.id] = _of_track(frame, rows, track, interval, limit)
+            gaps += found
     gaps.sort(key=lambda gap: (-gap.dur, gap.start))
-    return Idle(tuple(gaps[:limit]), tuple(sums))
+    return Idle(tuple(gaps[:limit]), tuple(sums[track.id] for track in known))
 
 
-def _of_track(capture: Capture, track: Track, interval: tuple[int, int] | None, limit: int) -> tuple[list[Gap], Busy]:
+def _frames(capture: Capture, known: list[Track]) -> Iterator[tuple[Frame, list[tuple[Track, slice]]]]:
+    """The slices of the tracks, those of many short tracks at once, and where in the frame each track lies."""
     lanes = capture.lanes()
-    own = lanes.of_track(track.id)
-    # the lanes of a track lie next to each other
-    first = int(lanes.first[own.start])
-    last = int(lanes.first[own.stop - 1] + lanes.count[own.stop - 1])
-    frame = capture.read("slices", ["start", "dur", "name"], slice(first, last))
-    order = np.argsort(frame["start"], kind="stable")
+    places = []
+    for track in known:
+        own = lanes.of_track(track.id)
+        # the lanes of a track lie next to each other
+        places.append((int(lanes.first[own.start]), int(lanes.first[own.stop - 1] + lanes.count[own.stop - 1]), track))
+    places.sort(key=lambda place: place[0])
+    while places:
+        begin = places[0][0]
+        some = 1
+        while some < len(places) and places[some][1] - begin <= _PART:
+            some += 1
+        frame = capture.read("slices", ["start", "dur", "name"], slice(begin, places[some - 1][1]))
+        yield frame, [(track, slice(first - begin, last - begin)) for first, last, track in places[:some]]
+        del places[:some]
+
+
+def _of_track(
+    frame: Frame, rows: slice, track: Track, interval: tuple[int, int] | None, limit: int
+) -> tuple[list[Gap], Busy]:
+    order = np.argsort(frame["start"][rows], kind="stable") + rows.start
     start = frame["start"][order]
     end = start + frame["dur"][order]
     reach = np.maximum.accumulate(end)
