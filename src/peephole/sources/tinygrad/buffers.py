@@ -26,7 +26,7 @@ class Buffers:
         self._alive: dict[tuple[str, int], dict[str, Any]] = {}
         self._held: dict[str, int] = {}
         self._lives: dict[int, list[list[int]]] = {}
-        """tinygrad's number to [our number, when freed or NONE]: it keeps its number when it is allocated again."""
+        """tinygrad's number to [our number, when allocated, when freed or NONE], each time that it was allocated."""
         self._next = 0
 
     def alloc(self, device: str, key: int, arg: Any, time: Any) -> None:
@@ -38,8 +38,8 @@ class Buffers:
             raise ValueError("a buffer's size is out of range")
         number = self._next
         self._next += 1
-        self._lives.setdefault(key, []).append([number, NONE])
         at = ns(time)
+        self._lives.setdefault(key, []).append([number, at, NONE])
         row = {
             "id": number,
             "device": device,
@@ -58,20 +58,22 @@ class Buffers:
         if row is None:
             raise ValueError("a buffer is freed that was not allocated")
         at = ns(time)
-        self._lives[key][-1][1] = at
+        self._lives[key][-1][2] = at
         self._count(device, -row["bytes"], at)
         if self._free is not None:
             self._free(row["id"], at)
         else:
             self._out.row("buffers", **row, free=at)
 
-    def number(self, key: Any, time: int) -> int:
-        """The buffer that a kernel which began at that time used; NONE for one that was never allocated."""
-        lives = self._lives.get(key) if type(key) is int else None
-        if not lives:
-            return NONE
-        # its outputs are allocated after it began, so the first one that was not freed by then
-        return next((number for number, freed in lives if freed == NONE or freed > time), lives[-1][0])
+    def number(self, key: Any, begun: int, until: int) -> int:
+        """The buffer that a kernel used which began then; NONE for one that was not allocated by `until`.
+
+        Outputs are allocated after it began. A view has no allocation, and its number is that of the next buffer.
+        """
+        for number, alloc, freed in self._lives.get(key, ()) if type(key) is int else ():
+            if alloc <= until and (freed == NONE or freed > begun):
+                return number
+        return NONE
 
     def finish(self) -> None:
         """Writes the buffers that are still alive."""

@@ -102,6 +102,7 @@ class Follower:
         """Takes what is left of the rewrites, where tinygrad would write its pickle."""
         self.followed.ops.TRACK_MATCH_STATS.value = 0
         self._do(self._last_rewrites)
+        self._untrack()
 
     def finish_profile(self) -> None:
         """Takes what is left of the run, where tinygrad would write its pickle: devices are still open here."""
@@ -116,6 +117,12 @@ class Follower:
             self._recorder.problem(f"a device could not finish its profile: {type(error).__name__}: {error}")
         self.followed.helpers.PROFILE.value = 0
         self._do(self._last_events)
+        self._untrack()
+
+    def _untrack(self) -> None:
+        """Switches VIZ off when both are done, as tinygrad does: it would look for source lines to the very end."""
+        if not self.followed.ops.TRACK_MATCH_STATS.value and not self.followed.helpers.PROFILE.value:
+            self.followed.helpers.VIZ.value = 0
 
     def close(self) -> None:
         """Ends the following before the journal closes."""

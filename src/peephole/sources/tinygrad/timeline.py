@@ -30,6 +30,7 @@ from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
 _HOST: Final = frozenset(("TINY", "USER", "GC"))
 _HOST_CLOCK: Final = frozenset(("CPU", "PYTHON", "NULL", "NPY", "DISK", "TINYFS"))
 """Devices that run on the host and its clock; in 0.14 they run a kernel before its exec point is written."""
+_NEVER: Final = 1 << 62
 _MOST_INNER: Final = 200_000
 _SKEW: Final = 100_000
 """How far, in ns, a device's aligned clock may be behind the host's."""
@@ -74,6 +75,7 @@ class Timeline:
         self._hardware = Hardware(out, self.offsets, contexts)
         self._ranges: dict[tuple[str, str], deque[Any]] = {}
         self._execs: dict[tuple[str, str], deque[Any]] = {}
+        self._untimed: deque[Any] = deque()
         self._turns: dict[str | bytes, int] = {}
         self._unaligned: list[Any] = []
         self._unknown: dict[str, int] = {}
@@ -94,12 +96,16 @@ class Timeline:
             self._count(f"unknown event {type(event).__name__[:60]}")
             return
         try:
+            if self._untimed:
+                self._write_untimed(event)
             take(event)
         except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
             self._count(f"{type(event).__name__} not understood: {str(error)[:60]}")
 
     def finish(self) -> None:
         """Writes what waited for something that did not come."""
+        while self._untimed:
+            self._write_exec(self._untimed.popleft())
         unaligned, self._unaligned = self._unaligned, []
         for event in unaligned:
             self._take_aligned(event)
@@ -116,6 +122,15 @@ class Timeline:
         for reason, count in self._unknown.items():
             self._out.problem(reason, count)
         self._unknown.clear()
+
+    def _write_untimed(self, event: Any) -> None:
+        fields = fields_of(event)
+        time = fields.get("en") or fields.get("ts")
+        if time is None or fields.get("name") in ("alloc", "free"):
+            return
+        until = ns(time)  # the lanes of one call have one time
+        while self._untimed and ns(self._untimed[0].ts) < until:
+            self._write_exec(self._untimed.popleft(), until)
 
     def _count(self, reason: str) -> None:
         self._unknown[reason] = self._unknown.get(reason, 0) + 1
@@ -173,7 +188,7 @@ class Timeline:
             args["open"] = True
         elif device == "TINY" and self._closed is not None:
             self._within(name, title, context, start, dur)
-        self._slice(device, start + offset, dur, title, context, args, executed)
+        self._slice(device, start + offset, dur, title, context, args, executed, until=start + offset + _SKEW)
 
     def _within(self, name: Any, title: str, context: int, start: int, dur: int) -> None:
         """Keeps the ranges of steps until that of their context comes, which ends after all of them."""
@@ -276,17 +291,17 @@ class Timeline:
         if waiting:
             self._write_range(waiting.popleft(), event)
         elif host and self._texts.release == REFERENCE:
-            self._write_exec(event)
+            self._untimed.append(event)  # the next event says until when its buffers had been allocated
         else:
             self._execs.setdefault(key, deque()).append(event)
 
-    def _write_exec(self, event: Any) -> None:
+    def _write_exec(self, event: Any, until: int = _NEVER) -> None:
         """A kernel or copy that nobody timed: it is there, with what it used, without length."""
-        name = str(event.arg["name"])
-        context = self._contexts.by_key.get(function_name(name), self._contexts.by_key.get(plain(name), NONE))
-        self._slice(
-            event.device, ns(event.ts), 0, self._contexts.name(context, _single_spaced(name)), context, {}, event
-        )
+        name = _single_spaced(str(event.arg["name"]))
+        # The point says no more than a name: where several kernels share it, nobody knows which one this was.
+        found = self._contexts.all_by_key.get(function_name(name), [])
+        context = found[0] if len(found) == 1 else NONE
+        self._slice(event.device, ns(event.ts), 0, self._contexts.name(context, name), context, {}, event, until=until)
 
     # captured graphs
 
@@ -306,7 +321,7 @@ class Timeline:
         first = min(start for _, start, _ in entries)
         last = max(start + dur for _, start, dur in entries)
         device = f"{event.ents[0].device.split(':')[0]} Graph"
-        self._slice(device, first, last - first, f"batched {len(entries)}", NONE, {}, executed)
+        self._slice(device, first, last - first, f"batched {len(entries)}", NONE, {}, executed, until=first + _SKEW)
         flows = event.deps if isinstance(event.deps, list) and len(event.deps) == len(entries) else []
         numbers = [self._out.new_correlation() if flows else 0 for _ in entries]
         for at, (entry, start, dur) in enumerate(entries):
@@ -341,10 +356,11 @@ class Timeline:
         args: dict[str, Any],
         executed: Any,
         correlation: int = 0,
+        until: int = _NEVER,
     ) -> None:
         uses: list[tuple[int, str, int]] = []
         if executed is not None:
-            uses = self._uses(executed.arg, ns(executed.ts), args)
+            uses = self._uses(executed, until, args)
             if uses and not correlation:
                 correlation = self._out.new_correlation()
         self._out.row(
@@ -360,7 +376,8 @@ class Timeline:
         for buffer, mode, position in uses:
             self._out.row("uses", buffer=buffer, slice=correlation, mode=mode, position=position)
 
-    def _uses(self, arg: Any, time: int, args: dict[str, Any]) -> list[tuple[int, str, int]]:
+    def _uses(self, executed: Any, until: int, args: dict[str, Any]) -> list[tuple[int, str, int]]:
+        arg, begun = executed.arg, ns(executed.ts)
         outputs, inputs = _numbers(arg.get("outputs")), _numbers(arg.get("inputs"))
         variables = arg.get("var_vals")
         if isinstance(variables, dict) and variables:
@@ -369,7 +386,7 @@ class Timeline:
             }
         uses = []
         for position, key in enumerate(arg.get("bufs") or ()):
-            buffer = self._buffers.number(key, time)
+            buffer = self._buffers.number(key, begun, until)
             if buffer == NONE:
                 continue
             written, read = position in outputs, position in inputs
