@@ -28,7 +28,7 @@ from peephole.query import rewrites
 from peephole.query.rewrite.trace import trace_of
 from peephole.query.schedule import Schedule, schedule, schedule_contexts
 from peephole.store.capture import Capture, open_capture
-from replay_equality import import_pickle, record
+from replay_equality import import_pickle, record  # type: ignore[import-not-found]
 
 STEPS = (("gpt", "early symbolic"), ("mnist", "symbolic+reduce_collapse+debuf"))
 WIDE = """
