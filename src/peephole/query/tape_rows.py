@@ -82,10 +82,10 @@ def event_rows(capture: Capture, plain: dict[int, str]) -> EventRows:
         some = [every[i] for i in own.tolist()]
         texts = frame.texts("name")
         ops = [args.get("op") for args in some]
-        if not all(type(op) is str for op in ops):
+        if not set(map(type, ops)) <= {str}:
             ops = [op if isinstance(op, str) else texts[i] or "" for i, op in zip(own.tolist(), ops, strict=True)]
         more = [args.get("details") or "" for args in some]
-        if not all(type(text) is str for text in more):
+        if not set(map(type, more)) <= {str}:
             more = [str(text) for text in more]
         details += more
         codes = (
@@ -132,7 +132,7 @@ def loads(text: str) -> Any:
 
 def _ints(values: list[Any]) -> Ints:
     """Whole numbers from 0 on; anything else is -1."""
-    if all(type(value) is int for value in values):
+    if set(map(type, values)) <= {int}:
         try:
             found = np.array(values, np.int64)
             return np.where((found >= 0) & (found < 1 << 62), found, -1)
