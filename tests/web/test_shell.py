@@ -160,6 +160,7 @@ def test_hostile_names_stay_text(view: Shown, hostile_name: str) -> None:
     view.wait_shown("0/1")
     visible = hostile_name.replace("\u0007", "")[:20]
     assert visible in page.locator(".tree").inner_text()
+    page.wait_for_selector("[role=alert] .bad")  # the pass ended in an error: its text is shown
     page.keyboard.press("g")
     page.wait_for_selector(".listing")
     page.keyboard.press("ArrowLeft")

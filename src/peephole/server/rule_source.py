@@ -40,7 +40,7 @@ def rule_lines(capture: Capture, file: str | None, line: int) -> list[dict[str, 
 def rule_handler(capture: Capture, file: str | None, line: int) -> str | None:
     """The function that a rule calls (`lambda …` for one without a name); None when it is not to be seen."""
     lines = _lines(capture, file, line)
-    return _span(lines, line).handler if lines else None
+    return (_span(lines, line).handler or None) if lines else None
 
 
 def _lines(capture: Capture, file: str | None, line: int) -> tuple[str, ...]:
@@ -66,7 +66,10 @@ def _spans(lines: tuple[str, ...]) -> dict[int, Span]:
         if node.end_lineno - node.lineno > LONGEST:
             continue
         known = spans.get(node.lineno, Span(0, None))
-        spans[node.lineno] = Span(max(known.last, node.end_lineno), known.handler or _handler(node))
+        handler = _handler(node)
+        if handler is not None and known.handler is not None:
+            handler = ""  # several rules stand on this line: which one fired is not to be seen
+        spans[node.lineno] = Span(max(known.last, node.end_lineno), known.handler if handler is None else handler)
     return spans
 
 

@@ -26,6 +26,7 @@ export interface StepFacts {
 
 export class MatchPane {
   readonly nodeSection = h("div.sec.node", { hidden: true });
+  private readonly errorSection = h("div.sec", { hidden: true, role: "alert" });
   private readonly chip = h("span.chip");
   private readonly list: VirtualList;
   private readonly box = h("div.matches");
@@ -48,7 +49,7 @@ export class MatchPane {
         h("button.btn", { type: "button", title: "Next match (→)", "aria-label": "Next match", onclick: () => onMove(1) }, "→"),
       ),
       this.box,
-      h("div.scroll", this.nodeSection, this.details),
+      h("div.scroll", this.errorSection, this.nodeSection, this.details),
     );
     this.list = new VirtualList(this.box, {
       rowHeight: ROW, role: "listbox", label: "Matches",
@@ -78,6 +79,19 @@ export class MatchPane {
     else this.timer = window.setTimeout(() => void this.ask(step, match), SETTLE_MS);
   }
 
+  /** The traceback of a rule that raised, or of a replay that did not end; null hides it. */
+  showError(error: string | null): void {
+    this.errorSection.hidden = error === null;
+    if (error === null) return;
+    const last = error.trimEnd().split("\n").at(-1) ?? "";
+    fill(
+      this.errorSection,
+      h("div.h", h("span.grow", "This pass ended in an error"), copyButton(() => error, "Copy details")),
+      h("p.bad", clip(last, 300)),
+      error.trimEnd() !== last && h("pre.trace", error),
+    );
+  }
+
   /** No step is selected: the pane keeps its size and shows what it is given. */
   clear(content: HTMLElement | null = null): void {
     window.clearTimeout(this.timer);
@@ -85,6 +99,7 @@ export class MatchPane {
     this.step = null;
     this.chip.textContent = "0";
     this.box.hidden = true;
+    this.errorSection.hidden = true;
     this.nodeSection.hidden = true;
     fill(this.details, content);
   }
@@ -143,7 +158,6 @@ export class MatchPane {
     const added = wire.diff.filter(([kind]) => kind === "+").length;
     const share = percent(wire.dur, step.dur);
     return [
-      wire.error === null ? null : h("div.sec", h("div.h", "Error"), h("pre.trace", wire.error), copyButton(() => wire.error ?? "", "Copy details")),
       h(
         "div.sec",
         h("div.h", h("span.grow", "Rule"), locationLink(wire.file ?? "", wire.line)),

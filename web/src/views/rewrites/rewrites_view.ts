@@ -228,6 +228,7 @@ class RewritesView implements View {
     this.graph = graph;
     this.shown = key;
     this.stage.title(context, facts.name, match, graph);
+    this.matches.showError(graph.error);
     this.showSelection();
     try {
       await this.stage.show(graph, mode, mode === "fresh" ? cameraOf(this.params) : null);
@@ -333,7 +334,10 @@ class RewritesView implements View {
 
   private drawStatus(): void {
     const { tables } = this.page.info;
-    const figure = (name: string, wide: boolean): StatusPart => h(wide ? "span.wide" : "span", h("b", count(tables[name] ?? 0)), ` ${name}`);
+    const figure = (name: string, wide: boolean, one: string): StatusPart => {
+      const rows = tables[name] ?? 0;
+      return h(wide ? "span.wide" : "span", h("b", count(rows)), ` ${rows === 1 ? one : name}`);
+    };
     const right: StatusPart[] = [];
     if (this.graph) {
       const [shown, total, hidden] = this.counts;
@@ -342,7 +346,7 @@ class RewritesView implements View {
       right.push(h("span", text, hidden !== "" && " · ", hidden !== "" && h("button.link", { type: "button", title: "Show them", onclick: showAll }, `${hidden} hidden`)));
       right.push(h("span.wide", `match ${count(this.graph.match)} of ${count(this.graph.matches)}`));
     }
-    this.page.status([figure("contexts", false), figure("steps", false), figure("matches", true), figure("nodes", true)], right);
+    this.page.status([figure("contexts", false, "context"), figure("steps", false, "step"), figure("matches", true, "match"), figure("nodes", true, "node")], right);
   }
 }
 
