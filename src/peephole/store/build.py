@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from peephole.model.sink import Strings
 from peephole.model.tables import SLICES, TABLES
+from peephole.store.extras import text_array
 from peephole.store.files import INDEX, open_writer, table_path
 from peephole.store.interner import Interner
 from peephole.store.kernels import warm
@@ -70,16 +70,16 @@ class Builder:
     def records(self, records: NDArray[Any], context: NDArray[np.int64] | None, args: Any) -> None:
         """Adds slices as spool records; `context` and `args` of each row, or None for none at all."""
         self._mend(records)
-        texts = _texts(args)
+        texts = text_array(args)
         has = np.zeros(len(records), np.bool_)
         if context is not None:
             has |= context != -1
         if texts is not None:
-            has |= np.fromiter((t is not None for t in texts), np.bool_, len(texts))
+            has |= texts.is_valid().to_numpy(zero_copy_only=False)
         at = np.flatnonzero(has)
         if len(at):
             own = np.full(len(at), -1, np.int64) if context is None else context[at]
-            some = None if texts is None else [texts[i] for i in at.tolist()]
+            some = texts if texts is None or len(at) == len(records) else texts.take(pa.array(at))
             records["extra"][at] = self.spool.extras.append(own, some)
         before = self.spool.rows
         self.spool.append(records)
@@ -142,19 +142,6 @@ class Builder:
                 data = _sorted(data.unify_dictionaries().combine_chunks(), table.order)
                 _write_bounded(writer, data)
         self.manifest.tables[name] = data.num_rows
-
-
-def _texts(args: Any) -> list[str | None] | None:
-    if args is None:
-        return None
-    if isinstance(args, Strings):
-        codes = np.asarray(args.codes)
-        if len(codes) == 0 or codes.max() < 0:
-            return None
-        values = args.values
-        return [values[c] if 0 <= c < len(values) else None for c in codes.tolist()]
-    texts = list(args)
-    return texts if any(t is not None for t in texts) else None
 
 
 def _write_bounded(writer: pq.ParquetWriter, data: pa.Table) -> None:

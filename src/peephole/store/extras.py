@@ -4,13 +4,40 @@ from __future__ import annotations
 
 import mmap
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from peephole.model.sink import Strings
 from peephole.store.lanes import Ints
+
+
+def text_array(args: Sequence[str | None] | Strings | None) -> pa.Array | None:
+    """Texts as an Arrow array without an object per row; None when no row has one."""
+    if args is None:
+        return None
+    if isinstance(args, Strings):
+        codes = np.asarray(args.codes, np.int64)
+        known = (codes >= 0) & (codes < len(args.values))
+        if not known.any():
+            return None
+        return text_column(list(args.values)).take(pa.array(codes, mask=~known))
+    found = text_column(list(args))
+    return found if found.null_count < len(found) else None
+
+
+def text_column(values: list[str | None]) -> pa.Array:
+    """The texts; what UTF-8 cannot say (a lone surrogate) is written as an escape."""
+    try:
+        return pa.array(values, pa.large_string())
+    except UnicodeEncodeError:
+        safe = [None if v is None else v.encode("utf-8", "backslashreplace").decode() for v in values]
+        return pa.array(safe, pa.large_string())
 
 
 class Extras:
@@ -19,64 +46,67 @@ class Extras:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: IO[bytes] | None = None
-        self._parts: list[tuple[Ints, Ints, Ints]] = []
+        self._parts: list[tuple[Ints, Ints]] = []
         self._rows = 0
         self._bytes = 0
         self._view: mmap.mmap | None = None
+        self._args: pa.Array | None = None
 
-    def append(self, context: Ints, args: list[str | None] | None) -> Ints:
+    def append(self, context: Ints, args: pa.Array | None) -> Ints:
         """Keeps rows and gives the `extra` of each."""
         rows = len(context)
         lengths = np.full(rows, -1, np.int64)
-        if args is not None and any(a is not None for a in args):
+        if args is not None and args.null_count < rows:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(dir=self._folder, prefix="args.")  # noqa: SIM115 - until close
-            coded = [b"" if a is None else a.encode("utf-8", "backslashreplace") for a in args]
-            lengths = np.fromiter((len(c) for c in coded), np.int64, rows)
-            self._file.write(b"".join(coded))
-            lengths[[a is None for a in args]] = -1
-        size = np.maximum(lengths, 0)
-        offsets = self._bytes + np.cumsum(size) - size
-        self._bytes += int(size.sum())
-        self._parts.append((context, offsets, lengths))
+            _, offsets, data = args.buffers()
+            bounds = np.frombuffer(offsets, np.int64)[args.offset : args.offset + rows + 1]
+            if data is not None:
+                self._file.write(memoryview(data)[int(bounds[0]) : int(bounds[-1])])
+            lengths = np.diff(bounds)
+            self._bytes += int(bounds[-1] - bounds[0])
+            lengths[~args.is_valid().to_numpy(zero_copy_only=False)] = -1
+        self._parts.append((context, lengths))
         numbers = np.arange(self._rows + 1, self._rows + rows + 1)
         self._rows += rows
         return numbers
 
-    def take(self, extra: NDArray[np.uint32]) -> tuple[Ints, list[str | None] | None]:
+    def take(self, extra: NDArray[np.uint32]) -> tuple[Ints, pa.Array | None]:
         """Contexts and args (None when no row has any) of slices."""
+        contexts = np.full(len(extra), -1, np.int64)
         if self._rows == 0:
-            return np.full(len(extra), -1, np.int64), None
+            return contexts, None
         if len(self._parts) > 1:
-            context, offsets, lengths = (np.concatenate(c) for c in zip(*self._parts, strict=True))
-            self._parts = [(context, offsets, lengths)]
-        all_context, all_offsets, all_lengths = self._parts[0]
+            self._parts = [tuple(np.concatenate(c) for c in zip(*self._parts, strict=True))]  # type: ignore[list-item]
+        all_contexts, lengths = self._parts[0]
         has = np.flatnonzero(extra)
         at = extra[has].astype(np.int64) - 1
-        contexts = np.full(len(extra), -1, np.int64)
-        contexts[has] = all_context[at]
-        with_args = all_lengths[at] >= 0
-        if self._file is None or not with_args.any():
+        contexts[has] = all_contexts[at]
+        if self._file is None or not (lengths[at] >= 0).any():
             return contexts, None
-        if self._view is None and self._bytes:
-            self._file.flush()
+        if self._args is None:
+            self._args = self._mapped(lengths)
+        places = np.zeros(len(extra), np.int64)
+        places[has] = at
+        return contexts, pc.take(self._args, pa.array(places, mask=extra == 0))
+
+    def _mapped(self, lengths: Ints) -> pa.Array:
+        """All args as one array over the file: its bytes are read when they are taken."""
+        assert self._file is not None
+        self._file.flush()
+        data = pa.py_buffer(b"")
+        if self._bytes:
             self._view = mmap.mmap(self._file.fileno(), self._bytes, access=mmap.ACCESS_READ)
-        args: list[str | None] = [None] * len(extra)
-        view = self._view
-        for row, offset, length in zip(
-            has[with_args].tolist(),
-            all_offsets[at[with_args]].tolist(),
-            all_lengths[at[with_args]].tolist(),
-            strict=True,
-        ):
-            args[row] = view[offset : offset + length].decode("utf-8", "replace") if view and length else ""
-        return contexts, args
+            data = pa.py_buffer(self._view)
+        offsets = np.concatenate([[0], np.cumsum(np.maximum(lengths, 0))]).astype(np.int64)
+        valid = pa.array(lengths >= 0).buffers()[1]
+        return pa.LargeStringArray.from_buffers(len(lengths), pa.py_buffer(offsets), data, valid)
 
     def close(self) -> None:
         """Lets go of the file."""
-        if self._view is not None:
-            self._view.close()
-            self._view = None
+        self._args = None
+        # arrays over the map may still be alive in the writer's queue: the map goes when they do
+        self._view = None
         if self._file is not None:
             self._file.close()
             self._file = None

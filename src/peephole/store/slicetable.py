@@ -138,7 +138,7 @@ class SliceTable:
             "name": pa.array(slices.name),
             "context": pa.array(context),
             "correlation": pa.array(slices.correlation),
-            "args": pa.nulls(len(slices), pa.large_string()) if args is None else pa.array(args, pa.large_string()),
+            "args": pa.nulls(len(slices), pa.large_string()) if args is None else args,
         }
         self._queue.put(pa.table([columns[name] for name in self._schema.names], self._schema.names))
         self._index.add(slices.track, slices.depth, slices.start, slices.dur, slices.name, ROW_GROUP)
@@ -182,15 +182,14 @@ def _ended(slices: Slices) -> Slices:
     return slices.take(np.flatnonzero(~is_open | (last & ~closed[group])))
 
 
-def _with_open(args: list[str | None] | None, is_open: NDArray[np.int16]) -> list[str | None] | None:
+def _with_open(args: pa.Array | None, is_open: NDArray[np.int16]) -> pa.Array | None:
     """Args that say which slices had not ended."""
     rows = np.flatnonzero(is_open).tolist()
     if not rows:
         return args
-    if args is None:
-        args = [None] * len(is_open)
+    texts: list[str | None] = [None] * len(is_open) if args is None else args.to_pylist()
     for row in rows:
-        text = args[row]
+        text = texts[row]
         rest = text.strip()[1:] if text is not None and text.strip().startswith("{") else "}"
-        args[row] = '{"open":true' + (rest if rest.strip() == "}" else "," + rest)
-    return args
+        texts[row] = '{"open":true' + (rest if rest.strip() == "}" else "," + rest)
+    return pa.array(texts, pa.large_string())
