@@ -97,17 +97,25 @@ class _Sums:
         if not len(track):
             return
         # code -1 is a slice without a name
-        keys = track.astype(np.int64) * (len(names) + 1) + (name + 1)
-        groups, inverse = _groups(keys)
-        count = np.bincount(inverse, minlength=len(groups))
+        keys = track.astype(np.int64)
+        keys *= len(names) + 1
+        keys += name
+        keys += 1
+        groups, place = _places(keys)
+        size = len(groups)
+        count = np.bincount(place, minlength=size)
         # float64 holds whole numbers up to 104 days of ns, more than one part can sum to
-        total = np.bincount(inverse, weights=dur, minlength=len(groups))
-        shortest = np.full(len(groups), np.iinfo(np.int64).max)
-        longest = np.full(len(groups), np.iinfo(np.int64).min)
-        np.minimum.at(shortest, inverse, dur)
-        np.maximum.at(longest, inverse, dur)
-        linked = np.full(len(groups), -1, np.int64)
-        np.maximum.at(linked, inverse, context)
+        total = np.bincount(place, weights=dur, minlength=size)
+        shortest = np.full(size, np.iinfo(np.int64).max)
+        longest = np.full(size, np.iinfo(np.int64).min)
+        np.minimum.at(shortest, place, dur)
+        np.maximum.at(longest, place, dur)
+        linked = np.full(size, -1, np.int64)
+        if context.max() >= 0:
+            np.maximum.at(linked, place, context)
+        there = np.flatnonzero(count)
+        groups, count, total = groups[there], count[there], total[there]
+        shortest, longest, linked = shortest[there], longest[there], linked[there]
         columns = zip(
             groups.tolist(),
             count.tolist(),
@@ -153,14 +161,11 @@ class _Sums:
         )
 
 
-def _groups(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The different keys, and for each row which of them it has."""
+def _places(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Keys that may occur, and for each row the place of its own among them."""
     low, high = int(keys.min()), int(keys.max())
     if high - low > 4 * len(keys) + 1024:
         return np.unique(keys, return_inverse=True)
-    # keys are dense: a table of flags costs a tenth of sorting
-    there = np.zeros(high - low + 1, np.bool_)
-    there[keys - low] = True
-    groups = np.flatnonzero(there)
-    place = np.cumsum(there) - 1
-    return groups + low, place[keys - low]
+    # dense: a key is its own place, which costs a tenth of sorting
+    keys -= low
+    return np.arange(low, high + 1), keys
