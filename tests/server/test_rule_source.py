@@ -10,7 +10,7 @@ from peephole.store.capture import open_capture
 RULES = """\
 pm = PatternMatcher([
   # a comment
-  (UPat(Ops.ADD, name="x"), fold_add),
+  (UPat(Ops.ADD, src=(UPat(), UPat()), name="x"), fold_add),
   (UPat(Ops.MUL,
         name="x"),
    lambda x: x.src[0]),

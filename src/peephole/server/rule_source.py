@@ -40,7 +40,7 @@ def rule_lines(capture: Capture, file: str | None, line: int) -> list[dict[str, 
 def rule_handler(capture: Capture, file: str | None, line: int) -> str | None:
     """The function that a rule calls (`lambda …` for one without a name); None when it is not to be seen."""
     lines = _lines(capture, file, line)
-    return (_span(lines, line).handler or None) if lines else None
+    return _span(lines, line).handler if lines else None
 
 
 def _lines(capture: Capture, file: str | None, line: int) -> tuple[str, ...]:
@@ -58,25 +58,24 @@ def _spans(lines: tuple[str, ...]) -> dict[int, Span]:
         tree = ast.parse("\n".join(lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-    spans: dict[int, Span] = {}
+    last: dict[int, int] = {}
+    handlers: dict[int, list[str | None]] = {}
     for node in ast.walk(tree):
+        if isinstance(node, ast.List):  # a table of rules: (pattern, handler)
+            for element in node.elts:
+                if isinstance(element, ast.Tuple) and len(element.elts) == 2:
+                    handlers.setdefault(element.lineno, []).append(_handler(element.elts[1]))
         if not isinstance(node, (ast.Tuple, ast.FunctionDef, ast.Lambda, ast.Call)) or node.end_lineno is None:
             continue
         # the largest element that begins on the line, unless it is the whole table
-        if node.end_lineno - node.lineno > LONGEST:
-            continue
-        known = spans.get(node.lineno, Span(0, None))
-        handler = _handler(node)
-        if handler is not None and known.handler is not None:
-            handler = ""  # several rules stand on this line: which one fired is not to be seen
-        spans[node.lineno] = Span(max(known.last, node.end_lineno), known.handler if handler is None else handler)
-    return spans
+        if node.end_lineno - node.lineno <= LONGEST:
+            last[node.lineno] = max(last.get(node.lineno, 0), node.end_lineno)
+    # several rules on one line: which one fired is not to be seen
+    single = {line: found[0] for line, found in handlers.items() if len(found) == 1}
+    return {line: Span(end, single.get(line)) for line, end in last.items()}
 
 
-def _handler(node: ast.AST) -> str | None:
-    if not isinstance(node, ast.Tuple) or len(node.elts) != 2 or not isinstance(node.elts[0], (ast.Call, ast.BinOp)):
-        return None
-    second = node.elts[1]
-    if isinstance(second, ast.Lambda):
-        return "lambda " + ast.unparse(second.body)[:120]
-    return ast.unparse(second)[:120] if isinstance(second, (ast.Name, ast.Attribute, ast.Call)) else None
+def _handler(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Lambda):
+        return "lambda " + ast.unparse(node.body)[:120]
+    return ast.unparse(node)[:120] if isinstance(node, (ast.Name, ast.Attribute, ast.Call)) else None
