@@ -17,6 +17,7 @@ from peephole.query.tape_ops import REDUCING, SIGNAL_COMMANDS
 from peephole.query.tape_rows import Ints
 
 SETUP: Final = ("RegisterWorker", "CLIENT", "WORKER")
+"""Commands that belong to joining a cluster, not to its work."""
 
 
 @dataclass(frozen=True, slots=True)
