@@ -232,6 +232,7 @@ class Follower:
         for index in range(self._at[1], ends[1]):
             timeline.event(devices[index])
         self._at[1] = ends[1]
+        timeline.age(perf_counter_ns())
 
 
 def _being_named(event: Any, keys: list[Any]) -> bool:

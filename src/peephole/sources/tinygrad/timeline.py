@@ -32,6 +32,7 @@ _HOST_CLOCK: Final = frozenset(("CPU", "PYTHON", "NULL", "NPY", "DISK", "TINYFS"
 """Devices that run on the host and its clock; in 0.14 they run a kernel before its exec point is written."""
 _NEVER: Final = 1 << 62
 _MOST_INNER: Final = 200_000
+_LONGEST_WAIT: Final = 30_000_000_000
 _SKEW: Final = 100_000
 """How far, in ns, a device's aligned clock may be behind the host's."""
 _WORD: Final = re.compile(r"[^A-Za-z0-9_]")
@@ -101,6 +102,16 @@ class Timeline:
             take(event)
         except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
             self._count(f"{type(event).__name__} not understood: {str(error)[:60]}")
+
+    def age(self, now: int) -> None:
+        """Writes ranges whose exec would have come long ago: the trials of a search, which are not counted."""
+        if self._texts.release != REFERENCE:
+            return
+        for key, waiting in list(self._ranges.items()):
+            while waiting and _host_clock(key[0]) and self._start(waiting[0]) < now - _LONGEST_WAIT:
+                self._write_range(waiting.popleft(), None)
+            if not waiting:
+                del self._ranges[key]
 
     def finish(self) -> None:
         """Writes what waited for something that did not come."""
