@@ -21,13 +21,20 @@ export interface MatchRow {
 /** Rows by match number, from 1; a row that is not here yet is asked for, and `onArrival` says when it came. */
 export class Matches {
   private readonly pages = new Map<number, MatchesWire | "asked">();
+  private dropped = false;
 
   constructor(
     private readonly client: CaptureClient,
     readonly step: number,
     readonly total: number,
     private readonly onArrival: () => void,
+    private readonly delay = 0,
   ) {}
+
+  /** Nobody looks at these any more. */
+  drop(): void {
+    this.dropped = true;
+  }
 
   row(number: number): MatchRow | null {
     if (number < 1 || number > this.total) return null;
@@ -53,6 +60,11 @@ export class Matches {
 
   private ask(page: number): void {
     this.pages.set(page, "asked");
+    if (this.delay > 0) setTimeout(() => this.dropped || this.fetch(page), this.delay);
+    else this.fetch(page);
+  }
+
+  private fetch(page: number): void {
     this.client
       .get<MatchesWire>(`steps/${this.step}/matches?first=${page * PAGE + 1}&count=${PAGE}`)
       .then((wire) => {

@@ -58,11 +58,12 @@ export class MatchPane {
     });
   }
 
-  /** Shows a step's matches, with one of them selected; 0 is the graph that went in. */
-  show(step: StepFacts, match: number): void {
+  /** Shows a step's matches, with one of them selected; 0 is the graph that went in. They are asked for after a delay. */
+  show(step: StepFacts, match: number, delay = 0): void {
     if (this.step?.id !== step.id || this.step.matches !== step.matches) {
       this.step = step;
-      this.matches = new Matches(this.client, step.id, step.matches, () => this.list.refresh());
+      this.matches?.drop();
+      this.matches = new Matches(this.client, step.id, step.matches, () => this.list.refresh(), delay);
       this.chip.textContent = count(step.matches);
       this.box.style.setProperty("--rows", String(Math.max(1, step.matches)));
       this.box.style.setProperty("--digits", `${Math.max(22, 8 + 7 * count(step.matches).length)}px`);

@@ -18,6 +18,9 @@ import { TreePane } from "./tree_pane.ts";
 /** Stepping with pauses makes entries in the history, playing does not. */
 const PAUSE_MS = 900;
 const CAMERA_MS = 250;
+/** Two steps within this time: the user is passing through, so only the one that is stayed on is asked for. */
+const HURRY_MS = 250;
+const SETTLE_MS = 120;
 
 export const REWRITES: ViewDef = {
   id: "rewrites",
@@ -50,6 +53,7 @@ class RewritesView implements View {
   private wanted = "";
   private counts: [number, number, string] = [0, 0, ""];
   private lastMove = 0;
+  private lastStep = { id: -1, at: -HURRY_MS, hurried: false };
   private cameraTimer = 0;
   private leaving = new AbortController();
   private loading = new AbortController();
@@ -198,7 +202,8 @@ class RewritesView implements View {
     const match = Math.max(0, Math.min(numberParam(this.params, "match", 0), facts.matches));
     this.page.middle.querySelector(":scope > .stage > .layer.kept")?.remove();
     this.treePane!.show("step", facts.id);
-    this.matches.show(facts, match);
+    const hurried = this.passedThrough(facts.id);
+    this.matches.show(facts, match, hurried ? SETTLE_MS : 0);
     const context = this.tree!.contexts.name[this.tree!.contextAt.get(this.tree!.steps.context[at]!) ?? -1] ?? "";
     const key = `${facts.id}/${match}`;
     if (key === this.shown && this.graph) {
@@ -215,7 +220,10 @@ class RewritesView implements View {
     const graph = await waitFor(
       this.stage.body,
       { title: `Replaying ${facts.name}`, note: match > 0 ? `to match ${count(match)} of ${count(facts.matches)}` : `${count(facts.matches)} matches` },
-      (stop) => abortable(this.graphs.get(facts.id, match), stop),
+      async (stop) => {
+        if (hurried) await abortable(new Promise((done) => window.setTimeout(done, SETTLE_MS)), stop);
+        return abortable(this.graphs.get(facts.id, match), stop);
+      },
       signal,
     );
     if (signal.aborted) return;
@@ -239,6 +247,14 @@ class RewritesView implements View {
     this.page.middle.dataset["shown"] = key;
     this.drawStatus();
     this.graphs.ahead(facts.id, match + 1, facts.matches);
+  }
+
+  /** True when the user came to this step and has hardly looked at the one before. */
+  private passedThrough(step: number): boolean {
+    if (step === this.lastStep.id) return this.lastStep.hurried;
+    const now = performance.now();
+    this.lastStep = { id: step, at: now, hurried: now - this.lastStep.at < HURRY_MS };
+    return this.lastStep.hurried;
   }
 
   private showSelection(): void {
