@@ -1,7 +1,7 @@
 /** Hardware: waves and units of a kernel clock by clock, instructions with heat, counters, control flow. */
 import { fill, h } from "../../base/dom.ts";
 import { count, counted } from "../../base/format.ts";
-import { CLASS_COLOURS, drawHardware, topHeight, wholeSpan, type HardwarePicture } from "../../draw/hardware_draw.ts";
+import { drawHardware, topHeight, wholeSpan, type HardwarePicture } from "../../draw/hardware_draw.ts";
 import { readTheme } from "../../draw/theme.ts";
 import { HEAD, hardwareRows, OCCUPANCY, OCCUPANCY_HEAD } from "../../layout/hardware_rows.ts";
 import { numberParam, type Params } from "../../state/place.ts";
@@ -12,6 +12,7 @@ import { isAbort } from "../../data/client.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { CounterTable } from "./counter_table.ts";
 import { FlowGraph } from "./flow_graph.ts";
+import { HardwareBar, type Mode } from "./hardware_bar.ts";
 import { InstructionList } from "./instruction_list.ts";
 
 export const HARDWARE: ViewDef = {
@@ -23,14 +24,8 @@ export const HARDWARE: ViewDef = {
   create: (page) => new HardwareView(page),
 };
 
-type Mode = "waves" | "counters" | "flow";
-const MODES: [Mode, string][] = [["waves", "Waves"], ["counters", "Counters"], ["flow", "Control flow"]];
-
 class HardwareView implements View {
-  private readonly kernels = h("select.btn", { "aria-label": "Kernel and run" }) as HTMLSelectElement;
-  private readonly engines = h("span.seg", { role: "group", "aria-label": "Engine" });
-  private readonly modes = h("span.seg", { role: "group", "aria-label": "What to show" });
-  private readonly legend = h("span.hw-lg.wide");
+  private readonly bar = new HardwareBar((change) => this.go(change), () => this.fit());
   private readonly canvas = h("canvas.hw-canvas", { tabindex: 0, role: "application", "aria-label": "Waves and units over clock cycles" }) as HTMLCanvasElement;
   private readonly body = h("div.stage");
   private readonly counters = h("div.hw-pmc");
@@ -54,9 +49,7 @@ class HardwareView implements View {
   private hover = 0;
 
   constructor(private readonly page: Page) {
-    this.kernels.addEventListener("change", () => this.go({ row: this.kernels.value, t0: null, t1: null, ev: null }));
-    const fit = h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit", h("kbd.wide", "Space"));
-    page.middle.append(h("div.bar", this.kernels, this.engines, this.modes, h("span.grow"), this.legend, fit), this.body, this.counters, this.said);
+    page.middle.append(this.bar.element, this.body, this.counters, this.said);
     page.right.classList.add("hw-right");
     this.list = new InstructionList(page.right, (instruction) => this.chooseInstruction(instruction));
     document.body.append(this.tooltip);
@@ -147,20 +140,7 @@ class HardwareView implements View {
   }
 
   private drawBar(entry: HardwareEntry | undefined): void {
-    const traces = this.traces();
-    const runs = new Map<string, HardwareEntry>();
-    for (const other of traces) if (!runs.has(`${other.kernel} ${other.run}`) || other.detail) runs.set(`${other.kernel} ${other.run}`, runs.get(`${other.kernel} ${other.run}`)?.detail ? runs.get(`${other.kernel} ${other.run}`)! : other);
-    fill(this.kernels, ...[...runs.values()].map((other) =>
-      h("option", { value: other.row, selected: entry !== undefined && other.kernel === entry.kernel && other.run === entry.run }, `${other.kernel} · run ${other.run}`)));
-    this.kernels.hidden = runs.size === 0;
-    const own = traces.filter((other) => entry && other.kernel === entry.kernel && other.run === entry.run);
-    fill(this.engines, ...own.map((other) =>
-      h(`button${other.row === entry?.row ? ".on" : ""}${other.detail ? "" : ".faint"}`,
-        { type: "button", "aria-pressed": String(other.row === entry?.row), title: other.detail ? "" : "Wave starts and ends only", onclick: () => this.go({ row: other.row, ev: null, t0: null, t1: null }) },
-        other.unit.replace(":", " "))));
-    fill(this.modes, ...MODES.map(([mode, title]) =>
-      h(`button${mode === this.mode ? ".on" : ""}`, { type: "button", "aria-pressed": String(mode === this.mode), onclick: () => this.go({ mode: mode === "waves" ? null : mode }) }, title)));
-    this.legend.hidden = this.mode !== "waves";
+    this.bar.draw(this.traces(), entry, this.mode);
   }
 
   private async openTrace(entry: HardwareEntry): Promise<void> {
@@ -186,7 +166,7 @@ class HardwareView implements View {
       focus: null, linked: null, selected: -1, cycle: perCycle,
     };
     this.layRows();
-    fill(this.legend, ...trace.classes.slice(0, 6).map((name, i) => h("span", h(`i.sw.cat-${CLASS_COLOURS[i]}`), name)));
+    this.bar.drawLegend(trace.classes);
     const run = counters.runs.find((other) => other.kernel === entry.kernel && other.run === entry.run) ?? counters.runs.find((other) => other.kernel === entry.kernel);
     fill(this.counters, ...(run ? [...run.counters.map((counter) => [counter.name, count(counter.total)] as const), ...run.metrics.map((metric) => [metric.name, `${metric.value.toFixed(1)}${metric.unit}`] as const)] : [])
       .map(([name, value]) => h("div", h("span.ell", { title: name }, name), h("b", value))));

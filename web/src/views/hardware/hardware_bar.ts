@@ -1,0 +1,54 @@
+/** The bar above a hardware trace: kernel and run, engine, what to show, what the colours mean. */
+import { fill, h } from "../../base/dom.ts";
+import { CLASS_COLOURS } from "../../draw/hardware_draw.ts";
+import type { HardwareEntry } from "../../wire/hardware.ts";
+
+export type Mode = "waves" | "counters" | "flow";
+const MODES: [Mode, string][] = [["waves", "Waves"], ["counters", "Counters"], ["flow", "Control flow"]];
+/** Classes of the legend: the rest is rare and told by the tooltip. */
+const NAMED = 6;
+
+export class HardwareBar {
+  readonly element: HTMLElement;
+  private readonly kernels = h("select.btn", { "aria-label": "Kernel and run" }) as HTMLSelectElement;
+  private readonly engines = h("span.seg", { role: "group", "aria-label": "Engine" });
+  private readonly modes = h("span.seg", { role: "group", "aria-label": "What to show" });
+  private readonly legend = h("span.hw-lg.wide");
+
+  constructor(
+    private readonly go: (change: Record<string, string | number | null>) => void,
+    fit: () => void,
+  ) {
+    this.kernels.addEventListener("change", () => this.open(Number(this.kernels.value)));
+    const button = h("button.btn", { type: "button", onclick: fit }, "Fit", h("kbd.wide", "Space"));
+    this.element = h("div.bar", this.kernels, this.engines, this.modes, h("span.grow"), this.legend, button);
+  }
+
+  draw(traces: readonly HardwareEntry[], entry: HardwareEntry | undefined, mode: Mode): void {
+    const runs = new Map<string, HardwareEntry>();
+    for (const other of traces) {
+      const key = `${other.kernel} ${other.run}`;
+      // of a run's engines the first with instructions stands for it
+      if (!runs.get(key)?.detail && (other.detail || !runs.has(key))) runs.set(key, other);
+    }
+    const sameRun = (other: HardwareEntry): boolean => entry !== undefined && other.kernel === entry.kernel && other.run === entry.run;
+    fill(this.kernels, ...[...runs.values()].map((other) => h("option", { value: other.row, selected: sameRun(other) }, `${other.kernel} · run ${other.run}`)));
+    this.kernels.hidden = runs.size === 0;
+    fill(this.engines, ...traces.filter(sameRun).map((other) => {
+      const on = other.row === entry?.row;
+      const title = other.detail ? null : "Wave starts and ends only";
+      return h(`button${on ? ".on" : ""}${other.detail ? "" : ".faint"}`, { type: "button", "aria-pressed": String(on), title, onclick: () => this.open(other.row) }, other.unit.replace(":", " "));
+    }));
+    fill(this.modes, ...MODES.map(([own, title]) =>
+      h(`button${own === mode ? ".on" : ""}`, { type: "button", "aria-pressed": String(own === mode), onclick: () => this.go({ mode: own === "waves" ? null : own }) }, title)));
+    this.legend.hidden = mode !== "waves";
+  }
+
+  drawLegend(classes: readonly string[]): void {
+    fill(this.legend, ...classes.slice(0, NAMED).map((name, i) => h("span", h(`i.sw.cat-${CLASS_COLOURS[i]}`), name)));
+  }
+
+  private open(row: number): void {
+    this.go({ row, t0: null, t1: null, ev: null });
+  }
+}
