@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,3 +119,33 @@ class Links:
         modes = self._uses.texts("mode")
         rows = np.flatnonzero(self._uses["slice"] == correlation).tolist()
         return [(int(self._uses["buffer"][row]), modes[row] or "", int(self._uses["position"][row])) for row in rows]
+
+    def users_of(self, buffer: int) -> tuple[list[tuple[SliceAt, str, int]], int]:
+        """Slice, mode and position of each use of a buffer, and how many more name a slice that is not there."""
+        owners = self._uses["buffer"]
+        first, last = (int(np.searchsorted(owners, buffer, side)) for side in ("left", "right"))
+        modes, places = self._uses.texts("mode"), self._place(self._uses["slice"][first:last])
+        found = [
+            (self._slice(place), modes[first + i] or "", int(self._uses["position"][first + i]))
+            for i, place in enumerate(places.tolist())
+            if place >= 0
+        ]
+        return found, last - first - len(found)
+
+    @cached_property
+    def _makers(self) -> tuple[Ints, Ints]:
+        """The buffers that a known slice wrote, sorted, and the place of the first that did."""
+        modes = self._uses.texts("mode")
+        writing = np.array(["write" in mode for mode in modes.values] + [False], np.bool_)
+        places = self._place(self._uses["slice"])
+        uses = np.flatnonzero(writing[modes.codes] & (places >= 0))
+        places, owners = places[uses], self._uses["buffer"][uses]
+        order = np.lexsort((self._uses["position"][uses], self._rows[places], self._columns["start"][places], owners))
+        buffers, first = np.unique(owners[order], return_index=True)
+        return buffers, places[order][first]
+
+    def maker_of(self, buffer: int) -> str:
+        """The name of the slice that wrote a buffer first; empty when none is known."""
+        buffers, places = self._makers
+        at = int(np.searchsorted(buffers, buffer))
+        return self._slice(int(places[at])).name if at < len(buffers) and buffers[at] == buffer else ""

@@ -86,7 +86,11 @@ def memory(capture: Capture, device: str) -> Memory:
     frame = capture.read("buffers", ["device", "alloc", "free", "bytes"])
     texts = frame.texts("device")
     own = np.flatnonzero(texts.codes == texts.code(device) if device else texts.codes < 0)
-    alloc, free, size = frame["alloc"][own], frame["free"][own], frame["bytes"][own]
+    return memory_of(device, own, frame["alloc"][own], frame["free"][own], frame["bytes"][own])
+
+
+def memory_of(device: str, own: Ints, alloc: Ints, free: Ints, size: Ints) -> Memory:
+    """The memory of a device out of the columns of its own rows."""
     freed = free != NONE
     time = np.concatenate([alloc, free[freed]])
     is_alloc = np.concatenate([np.ones(len(own), np.bool_), np.zeros(int(freed.sum()), np.bool_)])

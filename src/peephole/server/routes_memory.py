@@ -1,0 +1,202 @@
+"""Memory: devices, the total and the bands of a window, what was alive, one buffer. Times are ns from the origin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from peephole.model.tables import NONE
+from peephole.query.links import Links
+from peephole.query.memory import read_buffers
+from peephole.query.memory_bands import DeviceMemory, Touch, buffer_use, read_devices
+from peephole.query.timeline import timeline_span
+from peephole.server.arrays import raw_reply
+from peephole.server.library import Shelf
+from peephole.server.replies import Refusal, coded, path_number, query_number, reply
+from peephole.server.routes_captures import shelf_of
+from peephole.server.routes_timeline import quick
+from peephole.store.capture import Capture
+from peephole.store.frame import Frame
+
+Result = TypeVar("Result")
+BANDS: Final = 4000
+"""Bands of a reply: more than fit on a screen, few enough to draw in a frame."""
+PIXELS: Final = 8192
+ALIVE: Final = 2000
+USES: Final = 1000
+_SPARK: Final = 32
+
+
+def _once(shelf: Shelf, capture: Capture, name: str, make: Callable[[Capture], Result]) -> Result:
+    """What `make` returns, made by one thread alone and kept until the capture grows."""
+    if name not in shelf.derived:
+        with shelf.lock:
+            if name not in shelf.derived:
+                shelf.derived[name] = make(capture)
+    result: Result = shelf.derived[name]
+    return result
+
+
+def _span(shelf: Shelf, capture: Capture) -> tuple[int, int]:
+    return _once(shelf, capture, "timeline span", timeline_span)
+
+
+def _links(shelf: Shelf, capture: Capture) -> Links:
+    return _once(shelf, capture, "timeline links", Links)
+
+
+def _devices(shelf: Shelf, capture: Capture) -> dict[str, DeviceMemory]:
+    until = _span(shelf, capture)[1]
+    return _once(shelf, capture, "memory devices", lambda capture: read_devices(capture, until))
+
+
+def _device(request: Request, shelf: Shelf, capture: Capture) -> DeviceMemory:
+    found = _devices(shelf, capture)
+    name = request.query_params.get("device", "")
+    if name not in found:
+        raise Refusal(404, f"No buffer of this capture lies on a device called {name[:80]!r}.")
+    return found[name]
+
+
+async def list_devices(request: Request) -> Response:
+    """Every device with its peak and a small picture of its total."""
+    shelf = shelf_of(request)
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        origin, end = _span(shelf, capture)
+        devices = [
+            {
+                "name": name, "buffers": len(device), "living": device.memory.buffers[1], "peak": device.memory.peak,
+                "peakTime": device.memory.peak_time - origin, "spark": _spark(device, origin, end),
+            }
+            for name, device in _devices(shelf, capture).items()
+        ]  # fmt: skip
+        return {"duration": end - origin, "uses": capture.count("uses"), "devices": devices}
+
+    return reply(await quick(shelf, answer, fresh=True))
+
+
+def _spark(device: DeviceMemory, t0: int, t1: int) -> list[int]:
+    """The largest total of each part of the capture; nothing is held before the first."""
+    found = device.series.window(t0, max(t1, t0 + 1), _SPARK)
+    missing = max(0, min(_SPARK, t1 - t0) - len(found.high))
+    return [0] * missing + [int(value) for value in found.high]
+
+
+async def window(request: Request) -> Response:
+    """The total pixel by pixel, and the bands of the buffers, as raw arrays."""
+    shelf = shelf_of(request)
+    pixels = min(query_number(request, "px", 1000, 1), PIXELS)
+    most = min(query_number(request, "most", BANDS, 0), BANDS)
+
+    def answer(capture: Capture) -> Response:
+        origin, end = _span(shelf, capture)
+        t0 = origin + query_number(request, "t0", 0, -(2**53))
+        t1 = max(t0 + 1, origin + query_number(request, "t1", end - origin, -(2**53)))
+        device = _device(request, shelf, capture)
+        total = device.series.window(t0, t1, pixels)
+        found = device.bands(t0, t1, most, max(1, (t1 - t0) // pixels))
+        offset = _once(shelf, capture, f"memory offsets {device.name}", lambda _: device.offset)
+        texts = _once(shelf, capture, "memory texts", lambda capture: capture.read("buffers", ["dtype", "name"]))
+        rows = device.rows[found.drawn]
+        dtypes, dtype = _texts(texts, "dtype", rows)
+        names, name = _texts(texts, "name", rows)
+        head = {
+            "bands": len(rows), "pixels": len(total.start), "width": total.width,
+            "folded": len(found.folded), "foldedBytes": int(device.size[found.folded].sum()),
+            "left": found.left_out, "leftBytes": found.left_out_bytes, "dtypes": dtypes, "names": names,
+        }  # fmt: skip
+        free = device.free[found.drawn]
+        columns = [
+            device.alloc[found.drawn] - origin, np.where(free == NONE, np.inf, free - float(origin)),
+            offset[found.drawn], device.size[found.drawn], device.id[found.drawn],
+            total.start - origin, total.low, total.high,
+        ]  # fmt: skip
+        return raw_reply(head, [column.astype(np.float64) for column in columns] + [dtype, name])
+
+    return await quick(shelf, answer)
+
+
+def _texts(frame: Frame, column: str, rows: Any) -> tuple[list[str], Any]:
+    """The texts of some rows: those that occur, cut to what a label can show, and the place of each row's."""
+    texts = frame.texts(column)
+    codes, place = np.unique(texts.codes[rows], return_inverse=True)
+    return [texts.values[code][:200] if code >= 0 else "" for code in codes.tolist()], place.astype(np.int32)
+
+
+async def alive(request: Request) -> Response:
+    """What a device held right after a moment, largest first, by column."""
+    shelf = shelf_of(request)
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        origin = _span(shelf, capture)[0]
+        moment = origin + query_number(request, "time", 0, -(2**53))
+        device = _device(request, shelf, capture)
+        places = device.at(moment)
+        shown = read_buffers(capture, device.rows[places[:ALIVE]])
+        links = _links(shelf, capture) if capture.count("uses") else None
+        makers = [links.maker_of(buffer.id) if links else "" for buffer in shown]
+        dtype, dtypes = coded([buffer.dtype for buffer in shown])
+        producer, producers = coded([made or buffer.name for made, buffer in zip(makers, shown, strict=True)])
+        return {
+            "count": len(places), "total": int(device.size[places].sum()), "id": [buffer.id for buffer in shown],
+            "bytes": [buffer.bytes for buffer in shown], "dtype": dtype, "dtypes": dtypes,
+            "producer": producer, "producers": producers,
+        }  # fmt: skip
+
+    return reply(await quick(shelf, answer))
+
+
+async def one_buffer(request: Request) -> Response:
+    """A buffer with its producer, its consumers and the longest time that nobody used it."""
+    shelf, number = shelf_of(request), path_number(request, "buffer")
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        origin, last = _span(shelf, capture)
+        for device in _devices(shelf, capture).values():
+            place = device.find(number)
+            if place >= 0:
+                break
+        else:
+            raise Refusal(404, f"There is no buffer {number} in this capture.")
+        (found,) = read_buffers(capture, device.rows[place : place + 1])
+        peak = device.memory.peak_time
+        use = buffer_use(_links(shelf, capture), number, found.alloc, last if found.free == NONE else found.free)
+        gap = use.untouched
+        return {
+            "id": number, "device": found.device, "alloc": found.alloc - origin,
+            "free": None if found.free == NONE else found.free - origin, "bytes": found.bytes, "dtype": found.dtype,
+            "name": found.name, "offset": int(_once(shelf, capture, f"memory offsets {device.name}",
+                                                    lambda _: device.offset)[place]),
+            "peak": device.memory.peak, "atPeak": bool(device.alloc[place] <= peak < device.end[place]),
+            "before": int(device.id[place - 1]) if place else NONE,
+            "after": int(device.id[place + 1]) if place + 1 < len(device) else NONE,
+            "producer": _touch(use.producer, origin), "consumers": [_touch(t, origin) for t in use.consumers[:USES]],
+            "uses": len(use.consumers), "unknown": use.unknown,
+            "untouched": gap and {"begin": gap.begin - origin, "end": gap.end - origin,
+                                  "after": _touch(gap.after, origin), "before": _touch(gap.before, origin)},
+        }  # fmt: skip
+
+    return reply(await quick(shelf, answer))
+
+
+def _touch(touch: Touch | None, origin: int) -> dict[str, Any] | None:
+    if touch is None:
+        return None
+    at = touch.slice
+    return {"row": at.row, "track": at.track, "start": at.start - origin, "dur": at.dur, "name": at.name,
+            "mode": touch.mode, "position": touch.position}  # fmt: skip
+
+
+_BASE = "/captures/{capture}/memory"
+ROUTES = [
+    Route(_BASE, list_devices),
+    Route(f"{_BASE}/window", window),
+    Route(f"{_BASE}/alive", alive),
+    Route(f"{_BASE}/buffers/{{buffer}}", one_buffer),
+]
