@@ -71,6 +71,9 @@ def write_capture(path: Path, name: str = HOSTILE) -> Path:
                 "dur": [1500, 700],
             },
         )
+        writer.append("tracks", {"id": [0], "name": ["CPU"], "kind": ["device"]})
+        start = {"track": [0] * 3, "start": [0, 1000, 2000], "dur": [100, 200, 300]}
+        writer.append("slices", {**start, "name": ["r_16_4"] * 3, "context": [1] * 3})
         writer.append(
             "artifacts",
             {

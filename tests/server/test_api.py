@@ -26,7 +26,8 @@ def test_captures_are_listed_and_described(client: TestClient) -> None:
     info = get(client, HAND)
     assert (info["name"], info["source"], info["state"], info["live"]) == ("by hand", "test", "sealed", False)
     assert info["tables"]["matches"] == 2
-    assert info["kinds"] == {"schedule": 1, "kernel": 1, "artifact:source": 1, "artifact:binary": 1}
+    kinds = {"schedule": 1, "kernel": 1, "track:device": 1, "artifact:source": 1, "artifact:binary": 1}
+    assert info["kinds"] == kinds
 
 
 def test_names_are_data(client: TestClient) -> None:
@@ -106,6 +107,11 @@ def test_artifacts(client: TestClient) -> None:
     }
     assert texts["source"].startswith("void r_16_4")
     assert texts["binary"].startswith("00000000  00 01 02")
+
+
+def test_runs_of_a_kernel_are_counted(client: TestClient) -> None:
+    assert get(client, f"{HAND}/contexts/1/runs") == {"context": 1, "count": 3, "total": 600}
+    assert get(client, f"{HAND}/contexts/0/runs") == {"context": 0, "count": 0, "total": 0}
 
 
 def test_search_finds_every_kind_of_name(client: TestClient) -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 LONGEST = 8 << 20
 """Bytes of one artifact that are sent as text; the reply says when there is more."""
 
+MOST_SLICES = 4_000_000
+"""With more slices than this, runs are not counted per kernel: the Top view has them."""
+
 BINARY = frozenset({"binary", "data"})
 
 
@@ -81,6 +84,26 @@ def _hexadecimal(content: bytes) -> str:
     )
 
 
+async def runs(request: Request) -> Response:
+    """How often a kernel ran and for how long, -1 when there are too many slices to count at once."""
+    number = path_number(request, "context")
+    known = await ask_once(shelf_of(request), "runs", _runs)
+    count, total = (-1, -1) if known is None else known.get(number, (0, 0))
+    return reply({"context": number, "count": count, "total": total})
+
+
+def _runs(capture: Capture) -> dict[int, tuple[int, int]] | None:
+    if capture.count("slices") > MOST_SLICES:
+        return None
+    frame = capture.read("slices", ["context", "dur"])
+    keep = frame["context"] >= 0
+    contexts, place = np.unique(frame["context"][keep], return_inverse=True)
+    counts = np.bincount(place, minlength=len(contexts))
+    totals = np.zeros(len(contexts), np.int64)
+    np.add.at(totals, place, frame["dur"][keep])
+    return dict(zip(contexts.tolist(), zip(counts.tolist(), totals.tolist(), strict=True), strict=True))
+
+
 async def source(request: Request) -> Response:
     """The lines around a rule that fired in this capture. Other files are not read."""
     file, line = request.query_params.get("file", ""), query_number(request, "line", 1, 1)
@@ -127,6 +150,7 @@ def _origin(one: Origin, names: dict[int, str]) -> dict[str, Any]:
 
 ROUTES = [
     Route("/captures/{capture}/contexts/{context}/origin", origin),
+    Route("/captures/{capture}/contexts/{context}/runs", runs),
     Route("/captures/{capture}/code", list_code),
     Route("/captures/{capture}/artifacts/{row}", one_artifact),
     Route("/captures/{capture}/source", source),

@@ -35,3 +35,10 @@ export interface PlaceOfOrigin {
   realizedSource: string | null;
   operations: { name: string; line: string | null; source: string | null; nodes: number }[];
 }
+
+/** Runs of a kernel; -1 when they were not counted. */
+export interface RunsWire {
+  context: number;
+  count: number;
+  total: number;
+}

@@ -13,7 +13,7 @@ import { clearLayer, emptyState, showLayer, waitFor } from "../common/states.ts"
 import type { Page, View, ViewDef } from "../registry.ts";
 import { CodeBlock } from "./code_block.ts";
 import { KernelList } from "./kernel_list.ts";
-import { originSections } from "./origin.ts";
+import { originSections, runsSection } from "./origin.ts";
 
 const TITLES: Record<string, string> = {
   source: "Source", oplist: "Ops", assembly: "Assembly", error: "Error", binary: "Binary", table: "Table", ast: "AST",
@@ -199,6 +199,7 @@ class CodeView implements View {
         h("div.buttons.below", this.page.has("rewrites") && h("a.btn", { href: rewrites }, "Show in Rewrites")),
       ),
       originSections(this.page, context),
+      runsSection(this.page, context),
     ));
   }
 

@@ -1,10 +1,10 @@
 /** The chain from the user's program to a kernel: the line, the tensor operations, the schedule. */
 import { plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
-import { clip, count, counted, isOwnFile } from "../../base/format.ts";
+import { clip, count, counted, duration, isOwnFile } from "../../base/format.ts";
 import { codeNodes } from "../../base/highlight.ts";
 import type { ContextWire } from "../../wire/capture.ts";
-import type { OriginWire, PlaceOfOrigin } from "../../wire/code.ts";
+import type { OriginWire, PlaceOfOrigin, RunsWire } from "../../wire/code.ts";
 import { locationLink } from "../common/location.ts";
 import type { Page } from "../registry.ts";
 
@@ -19,6 +19,21 @@ export function originSections(page: Page, context: ContextWire): HTMLElement {
       if (origins.length === 0) return;
       fill(host, ...origins.slice(0, MOST_PLACES).map((origin) => chain(page, context, origin)),
         origins.length > MOST_PLACES && h("p.none", `${count(origins.length - MOST_PLACES)} more places run this kernel.`));
+    },
+    () => undefined,
+  );
+  return host;
+}
+
+/** How often the kernel ran; nothing when it never did or nobody counted. */
+export function runsSection(page: Page, context: ContextWire): HTMLElement {
+  const host = h("div");
+  page.client.once<RunsWire>(`contexts/${context.id}/runs`).then(
+    ({ count: runs, total }) => {
+      if (runs <= 0) return;
+      const name = plain(context.name);
+      const times = page.has("timeline") ? h("a", { href: page.nav.address("timeline", { find: name }) }, count(runs)) : count(runs);
+      fill(host, h("div.sec", h("div.h", "Runs"), h("dl.kv", h("dt", "Total"), h("dd", duration(total)), h("dt", "Runs"), h("dd", times, h("span.faint", ` · mean ${duration(total / runs)}`)))));
     },
     () => undefined,
   );
