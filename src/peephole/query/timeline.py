@@ -23,8 +23,9 @@ _ORDER: Final = (HOST, MESSAGES, DEVICES, COUNTERS, MEMORY)
 _HOST_ORDER: Final = {"gc": 0, "user": 1, "tiny": 2}
 COLOURS: Final = 11
 """Names with a colour of their own; the others share the twelve by hash."""
-_SAMPLE: Final = 256
-"""Pixels at which the cost of names is looked at."""
+_SAMPLE: Final = 400_000
+"""Slices from which the cost of names is estimated; up to so many it is exact."""
+_SAMPLED_LANES: Final = 256
 _OVERVIEW: Final = 64
 """Lanes that make the picture of the whole trace."""
 
@@ -186,19 +187,24 @@ def markers(capture: Capture, most: int = 5000) -> Markers:
 def name_colours(capture: Capture) -> NDArray[np.uint8]:
     """The data colour (1 … 12) of each name of `Capture.names()`.
 
-    The eleven kernels that cost most take one each; their cost is summed over a coarse picture of all device lanes, so
-    that it is quick at any size. The rest share the colours by a hash of the name, which holds in every view.
+    The eleven kernels that cost most take one each; in a large capture their cost is estimated from parts of every
+    device's lanes, so that it is quick at any size. The rest share the colours by a hash of
+    the name, which holds in every view.
     """
     names = capture.names()
     colours = np.array([1 + _hash(name) % 12 for name in names] or [12], np.uint8)
-    t0, t1 = capture.span()
     kinds = {track.id: track.kind for track in tracks(capture)}
     lanes = capture.lanes()
-    every = [(int(track), int(depth)) for track, depth in zip(lanes.track, lanes.depth, strict=True)]
-    wanted = [lane for lane in every if kinds.get(lane[0]) in ("device", "worker")] or every
-    cost = np.zeros(len(names) + 1, np.int64)
-    for window in capture.windows(wanted, t0, t1, _SAMPLE):
-        np.add.at(cost, window.name, window.busy)
+    wanted = [lane for lane in range(len(lanes)) if kinds.get(int(lanes.track[lane])) in ("device", "worker")]
+    wanted = wanted or list(range(len(lanes)))
+    cost = np.zeros(len(names) + 1)
+    for lane in wanted[:_SAMPLED_LANES]:
+        track, depth, count = int(lanes.track[lane]), int(lanes.depth[lane]), int(lanes.count[lane])
+        length, share = int(lanes.end[lane] - lanes.start[lane]), _SAMPLE / len(wanted[:_SAMPLED_LANES]) / count
+        for place in (0.0,) if share >= 1 else (0.1, 0.6):
+            t0 = int(lanes.start[lane] + place * length)
+            frame, _ = capture.slices(track, depth, t0, t0 + int(length * min(1.0, share / 2 if share < 1 else 1)) + 1)
+            np.add.at(cost, frame.texts("name").codes, frame["dur"] / min(share, 1.0))
     cost = cost[:-1]
     for place, name in enumerate(np.argsort(-cost, kind="stable")[:COLOURS].tolist()):
         if cost[name] > 0:

@@ -1,0 +1,100 @@
+/** What was fetched of the timeline: tiles of a power of two ns, per lane, the least recently used go first. */
+
+/** ns of a tile are 2 ** level; a tile is drawn on between PIXELS / 2 and PIXELS pixels. */
+export const PIXELS = 512;
+const LIMIT_BYTES = 32 << 20;
+
+/** Tiles of one zoom level. */
+export interface Grid {
+  level: number;
+  /** ns of one tile */
+  width: number;
+  first: number;
+  /** exclusive */
+  past: number;
+}
+
+/** The tiles that cover a window drawn on that many pixels. */
+export function gridFor(t0: number, t1: number, pixels: number): Grid {
+  const perPixel = Math.max(1e-3, (t1 - t0) / Math.max(1, pixels));
+  const level = Math.max(0, Math.floor(Math.log2(perPixel * PIXELS)));
+  const width = 2 ** level;
+  return { level, width, first: Math.floor(t0 / width), past: Math.max(Math.floor(t0 / width) + 1, Math.ceil(t1 / width)) };
+}
+
+export interface Tile<T> {
+  data: T;
+  generation: number;
+  bytes: number;
+}
+
+/** Tiles by lane, level and place. `Map` keeps the order of use. */
+export class TileStore<T> {
+  private readonly tiles = new Map<string, Tile<T>>();
+  /** Which levels a lane has tiles of, so that something coarser or finer can stand in. */
+  private bytes = 0;
+
+  constructor(private readonly limit = LIMIT_BYTES) {}
+
+  get(lane: string, level: number, place: number): Tile<T> | undefined {
+    const key = `${lane}/${level}/${place}`;
+    const tile = this.tiles.get(key);
+    if (tile) {
+      this.tiles.delete(key);
+      this.tiles.set(key, tile);
+    }
+    return tile;
+  }
+
+  has(lane: string, level: number, place: number, generation: number): boolean {
+    return this.tiles.get(`${lane}/${level}/${place}`)?.generation === generation;
+  }
+
+  put(lane: string, level: number, place: number, tile: Tile<T>): void {
+    const key = `${lane}/${level}/${place}`;
+    this.bytes += tile.bytes - (this.tiles.get(key)?.bytes ?? 0);
+    this.tiles.delete(key);
+    this.tiles.set(key, tile);
+    for (const [old, gone] of this.tiles) {
+      if (this.bytes <= this.limit) break;
+      this.tiles.delete(old);
+      this.bytes -= gone.bytes;
+    }
+  }
+
+  clear(): void {
+    this.tiles.clear();
+    this.bytes = 0;
+  }
+
+  /** The tiles of the grid's own level that are there, or of the nearest level that covers the window. */
+  cover(lane: string, grid: Grid, t0: number, t1: number): Tile<T>[] {
+    const own = this.row(lane, grid.level, grid.first, grid.past);
+    if (own.length === grid.past - grid.first) return own;
+    let best = own;
+    let covered = own.length / (grid.past - grid.first);
+    for (const by of [1, -1, 2, -2, 3, 4, 5, 6, 8, 10, 12]) {
+      if (covered >= 1) break;
+      const width = 2 ** (grid.level + by);
+      if (grid.level + by < 0) continue;
+      const first = Math.floor(t0 / width);
+      const past = Math.max(first + 1, Math.ceil(t1 / width));
+      const found = this.row(lane, grid.level + by, first, past);
+      const share = found.length / (past - first);
+      if (share > covered + 1e-9) {
+        best = found;
+        covered = share;
+      }
+    }
+    return best;
+  }
+
+  private row(lane: string, level: number, first: number, past: number): Tile<T>[] {
+    const found: Tile<T>[] = [];
+    for (let place = first; place < past; place++) {
+      const tile = this.get(lane, level, place);
+      if (tile) found.push(tile);
+    }
+    return found;
+  }
+}

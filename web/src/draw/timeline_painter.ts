@@ -1,0 +1,170 @@
+/** The body of the timeline: rows as pixels, then what lies over them as lines. Draws only what is on the screen. */
+import { bytes } from "../base/format.ts";
+import { laneId, seriesId, type TimelineSource } from "../data/timeline.ts";
+import { gridFor } from "../data/timeline_tiles.ts";
+import type { RowBox, RowLayout } from "../layout/timeline_rows.ts";
+import { ticks, type Span } from "../layout/timeline_scale.ts";
+import type { FlowWire } from "../wire/timeline.ts";
+import { Glyphs } from "./timeline_glyphs.ts";
+import { drawLane } from "./timeline_lanes.ts";
+import { drawFlows, drawFocus } from "./timeline_marks.ts";
+import { Raster } from "./timeline_raster.ts";
+import { drawSeries, type Peak } from "./timeline_series.ts";
+import type { TimelineTheme } from "./timeline_theme.ts";
+
+/** A slice that has the focus. */
+export interface Focus {
+  row: number;
+  track: number;
+  depth: number;
+  start: number;
+  dur: number;
+}
+
+export interface Scene {
+  source: TimelineSource;
+  layout: RowLayout;
+  span: Span;
+  scroll: number;
+  range: Span | null;
+  focus: Focus | null;
+  flows: readonly FlowWire[];
+  hits: ReadonlySet<number> | null;
+}
+
+/** CSS pixels between two ticks. */
+export const TICK = 52;
+
+export class TimelinePainter {
+  private readonly context: CanvasRenderingContext2D;
+  private readonly raster = new Raster();
+  private theme: TimelineTheme | null = null;
+  private glyphs: Glyphs | null = null;
+  private ratio = 1;
+  width = 1;
+  height = 1;
+
+  constructor(private readonly canvas: HTMLCanvasElement) {
+    // pixels come from us: a picture in main memory is the quickest
+    this.context = canvas.getContext("2d", { alpha: false, willReadFrequently: true })!;
+  }
+
+  resize(width: number, height: number, ratio: number): void {
+    this.width = Math.max(1, Math.floor(width));
+    this.height = Math.max(1, Math.floor(height));
+    this.ratio = ratio;
+    this.canvas.width = Math.round(this.width * ratio);
+    this.canvas.height = Math.round(this.height * ratio);
+    this.raster.resize(this.canvas.width, this.canvas.height);
+    if (this.theme) this.setTheme(this.theme);
+  }
+
+  setTheme(theme: TimelineTheme): void {
+    this.theme = theme;
+    const size = 11 * this.ratio;
+    this.glyphs = new Glyphs(`${size}px ${theme.ui}`, size);
+  }
+
+  draw(scene: Scene): void {
+    const { theme, raster } = this;
+    if (!theme) return;
+    const peaks = this.drawRows(scene, theme);
+    raster.put(this.context);
+    const { context, ratio } = this;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.drawPeaks(peaks, theme);
+    this.drawLines(scene, theme);
+    const view = { context, theme, layout: scene.layout, span: scene.span, scroll: scene.scroll, width: this.width, height: this.height };
+    drawFlows(view, scene.flows, scene.focus);
+    if (scene.focus) drawFocus(view, scene.focus);
+  }
+
+  /** Rows that are at least partly on the screen. */
+  visible(layout: RowLayout, scroll: number): RowBox[] {
+    return layout.rows.filter((row) => row.y + row.h > scroll && row.y < scroll + this.height);
+  }
+
+  private drawRows(scene: Scene, theme: TimelineTheme): (Peak & { row: RowBox })[] {
+    const { raster, ratio } = this;
+    const { source, span, scroll } = scene;
+    const { pixels } = theme;
+    const scale = raster.width / (span.t1 - span.t0);
+    const px = (value: number): number => Math.round(value * ratio);
+    raster.clear(pixels.bg);
+    for (const time of ticks(span, this.width, TICK).times) {
+      const x = Math.round((time - span.t0) * scale);
+      raster.fill(x, 0, x + 1, raster.height, pixels.grid);
+    }
+    if (scene.range) raster.blend(Math.round((scene.range.t0 - span.t0) * scale), 0, Math.round((scene.range.t1 - span.t0) * scale), raster.height, pixels.accent, pixels.veil);
+    const style = {
+      raster, theme, glyphs: this.glyphs!, ratio, t0: span.t0, scale, hits: scene.hits,
+      text: (name: number) => source.names.text(name), colour: (name: number) => source.names.colour(name),
+    };
+    const grid = gridFor(span.t0, span.t1, this.width);
+    const peaks: (Peak & { row: RowBox })[] = [];
+    for (const row of this.visible(scene.layout, scroll)) {
+      const top = px(row.y - scroll);
+      if (row.kind === "group") {
+        raster.fill(0, top, raster.width, px(row.y + row.h - scroll), pixels.group);
+        raster.fill(0, top, raster.width, top + 1, pixels.line1);
+        continue;
+      }
+      raster.fill(0, top, raster.width, top + 1, pixels.line0);
+      for (const lane of row.lanes) {
+        const tiles = source.lanes.cover(laneId(lane), grid, span.t0, span.t1);
+        if (tiles.length > 0) drawLane(style, tiles, px(row.y + lane.y - scroll), px(lane.h), lane.paint);
+      }
+      if (row.series) {
+        const tiles = source.series.cover(seriesId(row.series), grid, span.t0, span.t1);
+        const peak = drawSeries(style, tiles, top, px(row.h));
+        if (peak) peaks.push({ ...peak, row });
+      }
+    }
+    return peaks;
+  }
+
+  private drawPeaks(peaks: readonly (Peak & { row: RowBox })[], theme: TimelineTheme): void {
+    const { context, ratio } = this;
+    context.font = `10px ${theme.ui}`;
+    context.textBaseline = "middle";
+    for (const peak of peaks) {
+      const x = peak.x / ratio;
+      const y = peak.y / ratio;
+      const text = `peak ${peak.row.series && "memory" in peak.row.series ? bytes(peak.value) : figure(peak.value, peak.row.unit)}`;
+      const width = context.measureText(text).width;
+      context.fillStyle = theme.fg1;
+      context.beginPath();
+      context.arc(x, y, 2.5, 0, 7);
+      context.fill();
+      context.fillStyle = theme.fg2;
+      context.fillText(text, x - 7 - width >= 2 ? x - 7 - width : x + 7, y - 5);
+    }
+  }
+
+  /** Edges of the range and markers, over the slices. */
+  private drawLines(scene: Scene, theme: TimelineTheme): void {
+    const { context, height } = this;
+    const { span, range } = scene;
+    const scale = this.width / (span.t1 - span.t0);
+    if (range) {
+      context.fillStyle = theme.accent;
+      for (const time of [range.t0, range.t1]) context.fillRect(Math.round((time - span.t0) * scale), 0, 1, height);
+    }
+    const { time, colour } = scene.source.whole.markers;
+    let last = -10;
+    for (let i = 0; i < time.length; i++) {
+      const x = Math.round((time[i]! - span.t0) * scale);
+      if (x < 0 || x > this.width || x - last < 3) continue;
+      last = x;
+      context.fillStyle = colour[i] !== "" && /^#[0-9a-f]{3,8}$/i.test(colour[i]!) ? colour[i]! : theme.fg3;
+      for (let y = 0; y < height; y += 6) context.fillRect(x, y, 1, 3);
+    }
+  }
+}
+
+/** A counter's value. */
+export function figure(value: number, unit: string): string {
+  if (unit === "bytes") return bytes(value);
+  const text = Math.abs(value) >= 1e6 ? value.toPrecision(4) : Number(value.toFixed(2)).toLocaleString("en-US");
+  return unit === "" ? text : `${text} ${unit}`;
+}

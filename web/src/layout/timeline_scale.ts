@@ -1,0 +1,74 @@
+/** The window on time: zoom, pan, ticks, and times as text. */
+
+export interface Span {
+  t0: number;
+  t1: number;
+}
+
+/** Shortest window, ns: one nanosecond is then some ten pixels wide. */
+const SHORTEST = 100;
+/** How far beyond the trace one may look, as a share of the window. */
+const BEYOND = 0.04;
+
+/** A window kept within the trace and not shorter than what can be read. */
+export function clampSpan(span: Span, whole: number): Span {
+  const longest = Math.max(SHORTEST, whole) * (1 + 2 * BEYOND);
+  const length = Math.min(Math.max(span.t1 - span.t0, SHORTEST), longest);
+  const margin = BEYOND * length;
+  const high = Math.max(Math.max(SHORTEST, whole) + margin - length, -margin);
+  const t0 = Math.min(Math.max(span.t0, -margin), high);
+  return { t0, t1: t0 + length };
+}
+
+/** Everything. */
+export function fitSpan(whole: number): Span {
+  return { t0: 0, t1: Math.max(SHORTEST, whole) };
+}
+
+/** Zoom by a factor (below 1: in) with the time at `share` of the width staying where it is. */
+export function zoomSpan(span: Span, factor: number, share: number, whole: number): Span {
+  const length = span.t1 - span.t0;
+  const wanted = Math.min(Math.max(length * factor, SHORTEST), Math.max(SHORTEST, whole) * (1 + 2 * BEYOND));
+  const at = span.t0 + share * length;
+  return clampSpan({ t0: at - share * wanted, t1: at + (1 - share) * wanted }, whole);
+}
+
+export function panSpan(span: Span, by: number, whole: number): Span {
+  return clampSpan({ t0: span.t0 + by, t1: span.t1 + by }, whole);
+}
+
+const UNITS: readonly [string, number][] = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
+
+export interface Ticks {
+  unit: string;
+  /** ns */
+  step: number;
+  times: number[];
+  label(time: number): string;
+}
+
+/** Ticks about `every` pixels apart, in the unit that keeps their labels short. */
+export function ticks(span: Span, pixels: number, every = 52): Ticks {
+  const length = span.t1 - span.t0;
+  const rough = (length / Math.max(1, pixels)) * every;
+  const ten = 10 ** Math.floor(Math.log10(Math.max(rough, 1e-9)));
+  const step = Math.max(1, [1, 2, 5, 10].map((n) => n * ten).find((n) => n >= rough) ?? 10 * ten);
+  // the unit in which the window itself reads as a handful of digits
+  const [unit, size] = UNITS.find(([, ns]) => length >= 2 * ns) ?? UNITS[3]!;
+  const digits = Math.max(0, Math.ceil(Math.log10(size) - Math.log10(step) - 1e-9));
+  const times: number[] = [];
+  for (let time = Math.ceil(span.t0 / step) * step; time <= span.t1; time += step) times.push(time);
+  return { unit, step, times, label: (time) => grouped((time + 0) / size, digits) };
+}
+
+function grouped(value: number, digits: number): string {
+  const text = (Object.is(value, -0) ? 0 : value).toFixed(digits);
+  return text.replace(/^(-?\d+)/, (whole) => whole.replace(/\B(?=(\d{3})+(?!\d))/g, ","));
+}
+
+/** A moment for a reader, as exact as a window of that length makes sense: "88.793 ms". */
+export function moment(time: number, length = time): string {
+  const size = Math.max(Math.abs(time), Math.abs(length));
+  const [unit, ns] = UNITS.find(([, each]) => size >= each) ?? UNITS[3]!;
+  return `${grouped(time / ns, unit === "ns" ? 0 : 3)} ${unit}`;
+}

@@ -1,0 +1,114 @@
+/** The field above the timeline: filters tracks by name, finds slices in the whole trace and steps through them. */
+import { fill, h } from "../../base/dom.ts";
+import { clip, count } from "../../base/format.ts";
+import { icon } from "../../base/icons.ts";
+import { isAbort, type CaptureClient } from "../../data/client.ts";
+import type { HitsWire } from "../../wire/timeline.ts";
+
+export interface FinderOptions {
+  onText(text: string): void;
+  onHit(row: number): void;
+  /** Numbers of the names that match, null when nothing is searched for. */
+  onHits(names: ReadonlySet<number> | null): void;
+  /** The time from which the next hit is looked for. */
+  from(): number;
+}
+
+const PAUSE_MS = 160;
+
+export class Finder {
+  readonly element: HTMLElement;
+  private readonly input: HTMLInputElement;
+  private readonly found = h("span.hits", { role: "status" });
+  private text = "";
+  private hits: HitsWire | null = null;
+  private asking = new AbortController();
+  private timer = 0;
+
+  constructor(
+    private readonly client: CaptureClient,
+    private readonly options: FinderOptions,
+  ) {
+    const label = "Filter tracks and slices";
+    this.input = h("input", { type: "text", placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: "false", "aria-keyshortcuts": "F", maxlength: 200 }) as HTMLInputElement;
+    this.input.addEventListener("input", () => {
+      window.clearTimeout(this.timer);
+      this.timer = window.setTimeout(() => options.onText(this.input.value.trim()), PAUSE_MS);
+    });
+    this.input.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") {
+        event.preventDefault();
+        window.clearTimeout(this.timer);
+        if (this.input.value.trim() === this.text) void this.step(event.shiftKey ? -1 : 1);
+        else options.onText(this.input.value.trim());
+      } else if (event.key === "Escape" && this.input.value !== "") {
+        this.input.value = "";
+        options.onText("");
+        event.stopPropagation();
+      }
+    });
+    this.element = h("div.tl-find", h("label.search", icon("filter", 14), this.input, h("kbd", "F")), this.found);
+  }
+
+  focus(): void {
+    this.input.focus();
+    this.input.select();
+  }
+
+  /** Shows the hits of a text; `go` moves on to the first. */
+  show(text: string, go: boolean): void {
+    if (document.activeElement !== this.input) this.input.value = text;
+    if (text === this.text) return;
+    this.text = text;
+    this.hits = null;
+    this.asking.abort();
+    if (text === "") {
+      fill(this.found);
+      this.options.onHits(null);
+      return;
+    }
+    void this.ask(`time=${Math.round(this.options.from())}`, go && document.activeElement !== this.input);
+  }
+
+  /** The next hit, or the one before. */
+  async step(by: 1 | -1): Promise<void> {
+    if (!this.hits || this.hits.total === 0) return;
+    const { place, total } = this.hits;
+    await this.ask(`place=${(place + (this.stepped ? by : 0) + total) % total}`, true);
+  }
+
+  private stepped = false;
+
+  private async ask(where: string, go: boolean): Promise<void> {
+    this.asking.abort();
+    this.asking = new AbortController();
+    const { signal } = this.asking;
+    const { text } = this;
+    try {
+      const hits = await this.client.get<HitsWire>(`timeline/search?q=${encodeURIComponent(text)}&${where}`, signal);
+      if (signal.aborted || text !== this.text) return;
+      this.hits = hits;
+      this.stepped = go;
+      this.options.onHits(hits.total > 0 ? new Set(hits.names) : null);
+      this.draw();
+      if (go && hits.row >= 0) this.options.onHit(hits.row);
+    } catch (error) {
+      if (!isAbort(error)) fill(this.found, h("span.faint", error instanceof Error ? error.message : String(error)));
+    }
+  }
+
+  private draw(): void {
+    const { hits } = this;
+    if (!hits) return;
+    if (hits.total === 0) {
+      const near = hits.near[0];
+      fill(this.found, h("span.faint", `Nothing is named ${clip(hits.query, 24)}`),
+        near !== undefined && h("button.link", { type: "button", onclick: () => this.options.onText(near) }, clip(near, 30)));
+      return;
+    }
+    const button = (by: 1 | -1, label: string, text: string): HTMLElement =>
+      h("button.btn", { type: "button", "aria-label": label, title: label, onclick: () => void this.step(by) }, text);
+    fill(this.found, h("span.dim", this.stepped ? `${count(hits.place + 1)} of ${count(hits.total)}` : `${count(hits.total)} slices`),
+      button(-1, "Previous hit (Shift N)", "‹"), button(1, "Next hit (N)", "›"));
+  }
+}

@@ -1,0 +1,65 @@
+/** The figures of a range, or of the whole trace: length, kernels, bytes, busy; per track; the names that took most. */
+import { fill, h } from "../../base/dom.ts";
+import { bytes, clip, count, counted, duration } from "../../base/format.ts";
+import type { RangeWire, TracksWire } from "../../wire/timeline.ts";
+import { tip } from "../common/tooltip.ts";
+
+export interface RangeLinks {
+  colour(name: number): number;
+  /** The Top page for this range; null when it has nothing to show. */
+  top: string | null;
+  find(name: string): void;
+  tracks: TracksWire;
+  /** The track of the focused slice, -1 for none. */
+  focused: number;
+}
+
+const TOP = 6;
+
+export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks): void {
+  const length = Math.max(1, wire.t1 - wire.t0);
+  const kinds = new Map(links.tracks.id.map((id, at) => [id, { kind: links.tracks.kind[at]!, group: links.tracks.group[at]! }]));
+  const devices = wire.tracks.filter((track) => ["device", "worker"].includes(kinds.get(track.track)?.kind ?? ""));
+  const shown = devices.length > 0 ? devices : wire.tracks;
+  const mean = shown.length > 0 ? shown.reduce((sum, track) => sum + track.busy, 0) / shown.length / length : 0;
+  const slices = wire.tracks.reduce((sum, track) => sum + track.count, 0);
+  const about = wire.exact ? "" : "≈ ";
+  const [unit, size] = length >= 1e9 ? ["s", 1e9] : length >= 1e6 ? ["ms", 1e6] : length >= 1e3 ? ["µs", 1e3] : ["ns", 1];
+  const at = (time: number): string => (time / size).toFixed(unit === "ns" ? 0 : 2);
+  fill(
+    host,
+    h("div.big",
+      h("div", h("b", duration(length)), h("span", tip(h("span", `${at(wire.t0)} – ${at(wire.t1)}`), () => `${at(wire.t0)} – ${at(wire.t1)} ${unit}`))),
+      wire.kernels > 0 ? h("div", h("b", count(wire.kernels)), h("span", "kernels")) : h("div", h("b", count(slices)), h("span", "slices")),
+      wire.copies > 0
+        ? h("div", h("b", wire.copied > 0 ? bytes(wire.copied) : count(wire.copies)), h("span", wire.copied > 0 ? `in ${counted(wire.copies, "copy", "copies")}` : wire.copies === 1 ? "copy" : "copies"))
+        : h("div", h("b", count(wire.tracks.filter((track) => track.count > 0).length)), h("span", "tracks used")),
+      h("div", h("b", `${about}${Math.round(100 * Math.min(1, mean))}%`), h("span", "busy, mean")),
+    ),
+    h("div.h", h("span.grow", devices.length > 0 ? "Busy per device" : "Busy per track"), h("span.faint.plainw", "idle")),
+    h("div.tl-busy", ...shown.map((track) => {
+      const share = Math.min(1, track.busy / length);
+      const name = h("span.ell.name", track.name);
+      tip(name, () => `${track.name}: ${counted(track.count, "slice")}, busy ${duration(track.busy)}`);
+      const meter = h("i");
+      meter.style.width = `${(100 * share).toFixed(1)}%`;
+      if (track.track === links.focused) meter.classList.add("own");
+      return h("div.brow", { "data-track": track.track, "data-busy": track.busy, "data-count": track.count },
+        name, h("div.meter", meter), h("span.num", `${Math.round(100 * share)}%`), h("span.num.faint", duration(Math.max(0, length - track.busy))));
+    })),
+    wire.top.length > 0 && h("div.h.more", h("span.grow", wire.kernels > 0 ? "Top kernels" : "Top names"),
+      links.top !== null ? h("a.plainw", { href: links.top }, `all ${count(wire.names)}`) : h("span.faint.plainw", `of ${count(wire.names)}`)),
+    ...wire.top.slice(0, TOP).map((row) => {
+      const colour = `var(--cat-${links.colour(row.number)})`;
+      const swatch = h("span.sw");
+      swatch.style.background = colour;
+      const meter = h("i");
+      meter.style.width = `${Math.max(1, (100 * row.total) / wire.top[0]!.total)}%`;
+      meter.style.background = colour;
+      const name = h("button.ell.mono.name.plainb", { type: "button", onclick: () => links.find(row.name) }, clip(row.name, 120));
+      tip(name, () => `${row.name}\nClick finds its slices`);
+      return h("div.krow", { "data-total": row.total, "data-count": row.count }, swatch, name, h("div.meter", meter), h("span.num", about + duration(row.total)), h("span.num.faint", `×${count(row.count)}`));
+    }),
+    !wire.exact && h("p.faint.small.below", "So many slices are summed up from the overview: totals per name are close, not exact. Select a shorter range for exact figures."),
+  );
+}

@@ -1,0 +1,295 @@
+/** The drawing: minimap, ruler, rows and their heads; pan, zoom, select, hover. Knows no address and no pane. */
+import { h } from "../../base/dom.ts";
+import { seriesId, type TimelineSource } from "../../data/timeline.ts";
+import { gridFor } from "../../data/timeline_tiles.ts";
+import { HeadPainter } from "../../draw/timeline_head.ts";
+import { busyShare, entryAt } from "../../draw/timeline_lanes.ts";
+import { TimelinePainter, type Focus } from "../../draw/timeline_painter.ts";
+import { valueAt } from "../../draw/timeline_series.ts";
+import { readTimelineTheme, type TimelineTheme } from "../../draw/timeline_theme.ts";
+import { layoutRows, rowAt, type LaneBox, type RowBox, type RowLayout } from "../../layout/timeline_rows.ts";
+import { clampSpan, fitSpan, panSpan, ticks, zoomSpan, type Span } from "../../layout/timeline_scale.ts";
+import { onTheme } from "../../state/settings.ts";
+import type { FlowWire, LaneWindow } from "../../wire/timeline.ts";
+import { attachPointer } from "./pointer.ts";
+import { TrackHeads } from "./track_heads.ts";
+
+export interface StageOptions {
+  /** The user moved the window; told when the movement has come to rest. */
+  onMoved(span: Span): void;
+  onRange(range: Span | null): void;
+  /** A slice was clicked; -1 when the click hit nothing. */
+  onFocus(row: number): void;
+  onOpen(row: number): void;
+  onFold(id: string): void;
+  onPin(id: string): void;
+  /** Something is drawn as sharp as it gets. */
+  onDrawn(): void;
+}
+
+/** What lies under the pointer. */
+export interface Under {
+  row: RowBox;
+  lane: LaneBox | null;
+  entry: { lane: LaneWindow; at: number } | null;
+  value: number | null;
+  time: number;
+}
+
+const REST_MS = 140;
+
+export class Stage {
+  readonly element: HTMLElement;
+  readonly body: HTMLElement;
+  readonly headCanvas = h("canvas.tl-head", { "aria-hidden": "true" }) as HTMLCanvasElement;
+  readonly canvas: HTMLCanvasElement;
+  private readonly scroller: HTMLElement;
+  private readonly space = h("div.tl-space");
+  private readonly unit = h("span.faint");
+  private readonly heads: TrackHeads;
+  private readonly painter: TimelinePainter;
+  private readonly headPainter: HeadPainter;
+  private readonly watcher: ResizeObserver;
+  private readonly stop: (() => void)[] = [];
+  private theme: TimelineTheme;
+  private source: TimelineSource | null = null;
+  private frame = 0;
+  private resting = 0;
+  private asked = 0;
+  private overview: { devices: Float32Array; host: Float32Array } | null = null;
+  private overviewFor = "";
+  layout: RowLayout = { rows: [], height: 0, tracks: 0, hidden: 0, places: new Map() };
+  span: Span = { t0: 0, t1: 1 };
+  range: Span | null = null;
+  focus: Focus | null = null;
+  flows: readonly FlowWire[] = [];
+  hits: ReadonlySet<number> | null = null;
+  /** Milliseconds that drawing took, the last of them: for the benchmark. */
+  readonly frames: number[] = [];
+
+  constructor(host: HTMLElement, private readonly options: StageOptions) {
+    this.canvas = h("canvas.tl-rows", {
+      tabindex: 0, role: "application", "aria-label": "Timeline. W and S zoom, A and D pan, the arrows walk along the track of the focused slice.",
+    }) as HTMLCanvasElement;
+    this.heads = new TrackHeads((id) => options.onFold(id), (id) => options.onPin(id));
+    this.body = h("div.tl-view", this.heads.element, this.canvas);
+    this.scroller = h("div.tl-scroll", { tabindex: -1 }, this.body, this.space);
+    this.element = h("div.stage.tl",
+      h("div.tl-top", h("div.tl-names", h("div.tl-whole", h("span.faint", "Whole trace")), h("div.tl-unit", this.unit)), this.headCanvas),
+      this.scroller,
+    );
+    host.append(this.element);
+    this.painter = new TimelinePainter(this.canvas);
+    this.headPainter = new HeadPainter(this.headCanvas);
+    this.theme = readTimelineTheme(this.element);
+    this.painter.setTheme(this.theme);
+    this.scroller.addEventListener("scroll", () => this.redraw(), { passive: true });
+    this.watcher = new ResizeObserver(() => this.resize());
+    this.watcher.observe(this.element);
+    this.stop.push(onTheme(() => {
+      this.theme = readTimelineTheme(this.element);
+      this.painter.setTheme(this.theme);
+      this.redraw();
+    }));
+    this.stop.push(attachPointer(this));
+    // for tests and the benchmark: what is drawn where
+    (this.element as HTMLElement & { timeline?: Stage }).timeline = this;
+  }
+
+  get width(): number {
+    return this.painter.width;
+  }
+
+  get height(): number {
+    return this.painter.height;
+  }
+
+  get whole(): number {
+    return this.source?.whole.span ?? 1;
+  }
+
+  get scroll(): number {
+    return this.scroller.scrollTop;
+  }
+
+  get small(): boolean {
+    return this.element.clientHeight < 640;
+  }
+
+  setSource(source: TimelineSource): void {
+    this.source = source;
+    this.overviewFor = "";
+    this.resize();
+  }
+
+  setRows(options: { shut: ReadonlySet<string>; pinned: ReadonlySet<string>; filter: string }): void {
+    if (!this.source) return;
+    this.layout = layoutRows(this.source.whole.tracks, { ...options, small: this.small });
+    this.space.style.height = `${this.layout.height}px`;
+    this.heads.setLayout(this.layout);
+    this.redraw();
+  }
+
+  /** Shows a window without telling anyone. */
+  setSpan(span: Span): void {
+    this.span = clampSpan(span, this.whole);
+    this.redraw();
+  }
+
+  /** The user moves: draws at once, says so when it rests. */
+  move(span: Span): void {
+    this.setSpan(span);
+    window.clearTimeout(this.resting);
+    this.resting = window.setTimeout(() => this.options.onMoved(this.span), REST_MS);
+  }
+
+  zoom(factor: number, share = 0.5): void {
+    this.move(zoomSpan(this.span, factor, share, this.whole));
+  }
+
+  pan(share: number): void {
+    this.move(panSpan(this.span, share * (this.span.t1 - this.span.t0), this.whole));
+  }
+
+  fit(): void {
+    this.move(fitSpan(this.whole));
+  }
+
+  scrollBy(px: number): void {
+    this.scroller.scrollTop += px;
+  }
+
+  select(range: Span | null, done: boolean): void {
+    this.range = range;
+    this.redraw();
+    if (done) this.options.onRange(range);
+  }
+
+  click(under: Under | null): void {
+    if (under?.entry) this.options.onFocus(under.entry.lane.row[under.entry.at]!);
+    else this.options.onFocus(-1);
+  }
+
+  open(under: Under | null): void {
+    if (under?.entry) this.options.onOpen(under.entry.lane.row[under.entry.at]!);
+  }
+
+  /** Brings a slice into sight: scrolls to its row, moves the window only when the slice is outside or too small. */
+  reveal(focus: Focus, zoom: boolean): void {
+    const place = this.layout.places.get(`${focus.track}:${focus.depth}`);
+    if (place) {
+      const top = place.row.y + place.lane.y;
+      if (top < this.scroll) this.scroller.scrollTop = Math.max(0, place.row.y - 24);
+      else if (top + place.lane.h > this.scroll + this.height) this.scroller.scrollTop = place.row.y + place.row.h - this.height + 24;
+    }
+    const length = this.span.t1 - this.span.t0;
+    const middle = focus.start + focus.dur / 2;
+    const outside = focus.start + focus.dur < this.span.t0 + 0.02 * length || focus.start > this.span.t1 - 0.02 * length;
+    const tiny = (focus.dur / length) * this.width < 6;
+    if (zoom && (tiny || focus.dur > length)) {
+      const wanted = Math.max(focus.dur * 12, 1000);
+      this.move({ t0: middle - wanted / 2, t1: middle + wanted / 2 });
+    } else if (outside) this.move(panSpan(this.span, middle - (this.span.t0 + this.span.t1) / 2, this.whole));
+  }
+
+  /** What is at a place of the canvas, CSS px. */
+  under(x: number, y: number): Under | null {
+    const row = rowAt(this.layout.rows, y + this.scroll);
+    if (!row || !this.source || x < 0 || x > this.width) return null;
+    const scale = this.width / (this.span.t1 - this.span.t0);
+    const time = this.span.t0 + x / scale;
+    const within = y + this.scroll - row.y;
+    const lane = row.lanes.find((one) => within >= one.y - 1 && within < one.y + one.h + 1) ?? null;
+    const grid = gridFor(this.span.t0, this.span.t1, this.width);
+    const entry = lane ? entryAt(this.source.lanes.cover(lane.id, grid, this.span.t0, this.span.t1), this.span.t0, scale, x, 3) : null;
+    const value = row.series ? valueAt(this.source.series.cover(seriesId(row.series), grid, this.span.t0, this.span.t1), time) : null;
+    return { row, lane, entry, value, time };
+  }
+
+  nameOf(number: number): string {
+    return this.source?.names.text(number) ?? "";
+  }
+
+  redraw(): void {
+    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.draw());
+  }
+
+  /** Rows whose top is below the lower edge. */
+  get below(): number {
+    return this.layout.rows.filter((row) => row.kind !== "group" && row.y >= this.scroll + this.height).length;
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.frame);
+    window.clearTimeout(this.resting);
+    window.clearTimeout(this.asked);
+    this.watcher.disconnect();
+    for (const stop of this.stop) stop();
+  }
+
+  private resize(): void {
+    const ratio = Math.min(3, window.devicePixelRatio || 1);
+    const width = this.element.clientWidth - this.heads.width;
+    this.body.style.height = `${this.scroller.clientHeight}px`;
+    this.painter.resize(this.scroller.clientWidth - this.heads.width, this.scroller.clientHeight, ratio);
+    this.headPainter.resize(width, ratio);
+    if (this.painter.width < 2) return;
+    const wanted = Math.min(2000, this.headPainter.width);
+    const key = `${this.source?.whole.generation ?? 0}/${wanted}`;
+    if (this.source && this.overviewFor !== key && this.source.whole.slices > 0) {
+      this.overviewFor = key;
+      this.source.overview(wanted).then((overview) => {
+        this.overview = overview;
+        this.redraw();
+      }).catch(() => undefined);
+    }
+    this.redraw();
+  }
+
+  private draw(): void {
+    this.frame = 0;
+    const { source } = this;
+    if (!source || this.width < 2) return;
+    const begun = performance.now();
+    const { layout, span, range, focus, flows, hits } = this;
+    this.painter.draw({ source, layout, span, scroll: this.scroll, range, focus, flows, hits });
+    // the ruler is as wide as the rows even when a scroll bar takes some of it
+    this.headPainter.draw({ span: this.underBar(span), whole: source.whole.span, range, markers: source.whole.markers, overview: this.overview }, this.theme);
+    const visible = this.painter.visible(layout, this.scroll);
+    this.heads.draw(visible, this.scroll, focus?.track ?? -1);
+    this.unit.textContent = ticks(span, this.width).unit;
+    this.frames.push(performance.now() - begun);
+    if (this.frames.length > 2000) this.frames.splice(0, 1000);
+    const lanes = visible.flatMap((row) => row.lanes);
+    const series = visible.flatMap((row) => (row.series ? [row.series] : []));
+    source.want(lanes, series, Math.max(0, span.t0), Math.min(span.t1, source.whole.span), this.width);
+    if (!source.waiting) this.settled(visible);
+  }
+
+  private underBar(span: Span): Span {
+    const more = this.headPainter.width / this.width;
+    return { t0: span.t0, t1: span.t0 + (span.t1 - span.t0) * more };
+  }
+
+  /** Everything wanted is there: figures beside the names, and whoever waits for the picture. */
+  private settled(visible: readonly RowBox[]): void {
+    window.clearTimeout(this.asked);
+    this.asked = window.setTimeout(() => {
+      const grid = gridFor(this.span.t0, this.span.t1, this.width);
+      this.heads.setNotes(visible, (row) => {
+        const { source } = this;
+        if (!source) return "";
+        if (row.series) {
+          const tile = source.series.cover(seriesId(row.series), grid, this.span.t0, this.span.t1)[0];
+          return tile ? { peak: tile.data.peak } : "";
+        }
+        const lane = row.lanes[0];
+        if (row.group !== "Devices" || !lane) return row.note;
+        const t0 = Math.max(0, this.span.t0);
+        const t1 = Math.min(this.span.t1, source.whole.span);
+        return `${Math.round(100 * busyShare(source.lanes.cover(lane.id, grid, t0, t1), t0, t1))}%`;
+      });
+      this.options.onDrawn();
+    }, 30);
+  }
+}

@@ -1,0 +1,416 @@
+/** The timeline: the drawing in the middle, figures and the focused slice at the right, everything in the address. */
+import { plain } from "../../base/ansi.ts";
+import { fill, h } from "../../base/dom.ts";
+import { count, duration } from "../../base/format.ts";
+import { isAbort } from "../../data/client.ts";
+import { TimelineSource } from "../../data/timeline.ts";
+import { clampSpan, fitSpan, type Span } from "../../layout/timeline_scale.ts";
+import { numberParam, type Params } from "../../state/place.ts";
+import type { CaptureInfo } from "../../wire/capture.ts";
+import type { FlowsWire, GapsWire, LinksWire, RangeWire, SliceWire, TimelineWire } from "../../wire/timeline.ts";
+import { clearLayer, emptyState, errorState, showLayer, waitFor } from "../common/states.ts";
+import type { Page, View, ViewDef } from "../registry.ts";
+import { Finder } from "./finder.ts";
+import { drawGaps } from "./gaps_pane.ts";
+import { drawRange } from "./range_pane.ts";
+import { drawSlice } from "./slice_pane.ts";
+import { Stage } from "./stage.ts";
+
+export const TIMELINE: ViewDef = {
+  id: "timeline",
+  title: "Timeline",
+  panes: { left: null, right: "Details" },
+  keys: [
+    ["Zoom, pan", "W S A D"], ["Select a range", "⇧ drag"], ["Zoom to range or slice", "Z"], ["Walk along the track", "← →"], ["Rows up, down", "↑ ↓"],
+    ["Next, previous hit", "N ⇧N"], ["Code of the slice", "Enter"], ["Follow the end", "End"],
+  ],
+  available: (info) => ["slices", "counters", "markers", "buffers"].some((table) => (info.tables[table] ?? 0) > 0),
+  create: (page) => new TimelineView(page),
+};
+
+/** Which flows are drawn: those of the focused slice, all of the window when they are few, none. */
+const FLOWS = ["focused", "window", "off"] as const;
+
+class TimelineView implements View {
+  private readonly stage: Stage;
+  private readonly finder: Finder;
+  private readonly figures = h("div.sec");
+  private readonly detail = h("div.sec", { "aria-label": "Focused slice" });
+  private readonly spoken = h("div.spoken", { role: "status", "aria-live": "polite" });
+  private readonly rangeBar = h("div.bar");
+  private readonly gapsButton = h("button.btn.wide", { type: "button", "aria-pressed": "false" }, "Idle gaps");
+  private readonly flowsButton = h("button.btn.wide", { type: "button" });
+  private readonly leaving = new AbortController();
+  private source: TimelineSource | null = null;
+  private params: Params = {};
+  private info: CaptureInfo;
+  private slice: SliceWire | null = null;
+  private links: LinksWire | null = null;
+  private asked = { figures: "", slice: "", flows: "" };
+  private figuring = new AbortController();
+  private slicing = new AbortController();
+  private renewing: Promise<void> | null = null;
+  private opening = true;
+
+  constructor(private readonly page: Page) {
+    this.info = page.info;
+    this.finder = new Finder(page.client, {
+      onText: (text) => page.nav.set({ find: text, hit: null }, "replace"),
+      onHit: (row) => page.nav.set({ slice: row }, "replace"),
+      onHits: (names) => {
+        this.stage.hits = names;
+        this.stage.redraw();
+      },
+      from: () => this.slice?.start ?? this.stage.span.t0,
+    });
+    const fit = h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit ", h("kbd", "Space"));
+    page.middle.append(
+      h("div.bar", this.finder.element, this.gapsButton, this.flowsButton, h("span.grow"),
+        h("span.dim.wide", "Drag pans · wheel zooms · ", h("kbd", "⇧"), " drag selects"), fit),
+    );
+    this.stage = new Stage(page.middle, {
+      onMoved: (span) => this.moved(span),
+      onRange: (range) => page.nav.set({ r0: range ? range.t0 : null, r1: range ? range.t1 : null }),
+      onFocus: (row) => page.nav.set({ slice: row >= 0 ? row : null }, row >= 0 ? "push" : "replace"),
+      onOpen: (row) => void this.openCode(row),
+      onFold: (id) => page.nav.set({ shut: toggled(this.params["shut"], id) }, "replace"),
+      onPin: (id) => page.nav.set({ pin: toggled(this.params["pin"], id) }, "replace"),
+      onDrawn: () => this.drawn(),
+    });
+    page.middle.append(this.spoken);
+    this.gapsButton.addEventListener("click", () => page.nav.set({ gaps: this.params["gaps"] === undefined ? 1 : null }));
+    this.flowsButton.addEventListener("click", () => {
+      const now = FLOWS.indexOf((this.params["flows"] ?? "focused") as (typeof FLOWS)[number]);
+      const next = FLOWS[(now + 1) % FLOWS.length]!;
+      page.nav.set({ flows: next === "focused" ? null : next }, "replace");
+    });
+    page.right.append(this.rangeBar, h("div.scroll", this.figures, this.detail));
+    void this.load();
+  }
+
+  show(params: Params): void {
+    this.params = params;
+    if (this.source) this.arrive();
+  }
+
+  key(event: KeyboardEvent): boolean {
+    const big = event.shiftKey ? 3 : 1;
+    switch (event.key.length === 1 ? event.key.toLowerCase() : event.key) {
+      case "w": this.stage.zoom(0.8 ** big); return true;
+      case "s": this.stage.zoom(1.25 ** big); return true;
+      case "a": this.stage.pan(-0.12 * big); return true;
+      case "d": this.stage.pan(0.12 * big); return true;
+      case "ArrowLeft":
+      case "ArrowRight": return this.walk(event.key === "ArrowRight" ? 1 : -1);
+      case "ArrowUp":
+      case "ArrowDown": this.stage.scrollBy(event.key === "ArrowDown" ? 44 : -44); return true;
+      case "z": return this.zoomIn();
+      case " ": this.fit(); return true;
+      case "End": this.follow(); return true;
+      case "n": void this.finder.step(event.shiftKey ? -1 : 1); return true;
+      case "Enter":
+        if (!this.slice) return false;
+        void this.openCode(this.slice.row);
+        return true;
+      default: return false;
+    }
+  }
+
+  filter(): void {
+    this.finder.focus();
+  }
+
+  escape(): boolean {
+    if (this.params["gaps"] !== undefined) this.page.nav.set({ gaps: null }, "replace");
+    else if (this.params["r0"] !== undefined) this.page.nav.set({ r0: null, r1: null }, "replace");
+    else if (this.params["slice"] !== undefined) this.page.nav.set({ slice: null }, "replace");
+    else if (this.params["find"] !== undefined) this.page.nav.set({ find: null }, "replace");
+    else return false;
+    return true;
+  }
+
+  grown(info: CaptureInfo): void {
+    this.info = info;
+    this.renew();
+  }
+
+  dispose(): void {
+    this.leaving.abort();
+    this.figuring.abort();
+    this.slicing.abort();
+    this.source?.dispose();
+    this.stage.dispose();
+  }
+
+  private async load(): Promise<void> {
+    const whole = await waitFor(this.stage.element, { title: "Reading the timeline" }, (signal) => this.page.client.get<TimelineWire>("timeline", signal), this.leaving.signal);
+    if (!whole || this.leaving.signal.aborted) return;
+    this.source = new TimelineSource(
+      this.page.client, whole, () => this.stage.redraw(), () => this.renew(),
+      (error) => showLayer(this.stage.element, errorState(error, () => {
+        clearLayer(this.stage.element);
+        this.stage.redraw();
+      })),
+    );
+    if (whole.tracks.id.length === 0) showLayer(this.stage.element, emptyState("No tracks yet", "The capture has no slices, counters or buffers so far."));
+    this.stage.setSource(this.source);
+    this.arrive();
+  }
+
+  /** A live capture has more: asks anew, once at a time, and keeps what is shown until it comes. */
+  private renew(): void {
+    this.renewing ??= this.page.client.get<TimelineWire>("timeline").then((whole) => {
+      this.renewing = null;
+      const { source } = this;
+      if (this.leaving.signal.aborted || !source || whole.generation === source.whole.generation) return;
+      const shift = Number(BigInt(source.whole.origin) - BigInt(whole.origin));
+      if (shift !== 0) this.stage.setSpan({ t0: this.stage.span.t0 + shift, t1: this.stage.span.t1 + shift });
+      source.renew(whole);
+      clearLayer(this.stage.element);
+      this.stage.setSource(source);
+      this.asked = { figures: "", slice: "", flows: "" };
+      this.arrive();
+      if (this.slice) void this.refocus(this.slice, shift);
+    }).catch(() => {
+      this.renewing = null;
+    });
+  }
+
+  /** Rows are numbered anew when a live capture grows: the focused slice is found by its place. */
+  private async refocus(slice: SliceWire, shift: number): Promise<void> {
+    const { row } = await this.page.client.get<{ row: number }>(`timeline/at?track=${slice.track}&depth=${slice.depth}&time=${slice.start + shift}`);
+    if (row >= 0 && row !== slice.row && !this.leaving.signal.aborted) this.page.nav.set({ slice: row }, "replace");
+  }
+
+  private arrive(): void {
+    const { params, stage } = this;
+    stage.setRows({ shut: idSet(params["shut"]), pinned: idSet(params["pin"]), filter: params["find"] ?? "" });
+    stage.span = clampSpan(this.wantedSpan(), stage.whole);
+    const range = spanOf(params, "r0", "r1");
+    stage.range = range;
+    this.finder.show(params["find"] ?? "", params["slice"] === undefined);
+    this.gapsButton.classList.toggle("on", params["gaps"] !== undefined);
+    this.gapsButton.setAttribute("aria-pressed", String(params["gaps"] !== undefined));
+    this.flowsButton.hidden = this.source!.whole.flows === 0;
+    this.flowsButton.textContent = `Flows: ${params["flows"] ?? "focused"}`;
+    void this.arriveFigures(range);
+    void this.arriveSlice();
+    void this.arriveFlows();
+    stage.redraw();
+    this.drawStatus();
+  }
+
+  private wantedSpan(): Span {
+    const given = spanOf(this.params, "t0", "t1");
+    if (given) return given;
+    const { whole } = this.stage;
+    const length = numberParam(this.params, "follow", 0);
+    return length > 0 ? { t0: whole - length, t1: whole } : fitSpan(whole);
+  }
+
+  /** True while the window goes with the end of a live capture. */
+  private get following(): boolean {
+    return this.params["t0"] === undefined;
+  }
+
+  private moved(span: Span): void {
+    const fits = span.t0 <= 0 && span.t1 >= this.stage.whole;
+    this.page.nav.set(fits ? { t0: null, t1: null, follow: null } : { t0: Math.round(span.t0), t1: Math.round(span.t1), follow: null }, "replace");
+  }
+
+  private fit(): void {
+    this.stage.setSpan(fitSpan(this.stage.whole));
+    this.page.nav.set({ t0: null, t1: null, follow: null }, "replace");
+  }
+
+  private follow(): void {
+    const { span, whole } = this.stage;
+    const length = Math.min(span.t1 - span.t0, whole);
+    this.page.nav.set({ t0: null, t1: null, follow: length < whole ? Math.round(length) : null }, "replace");
+  }
+
+  private zoomIn(): boolean {
+    const target = this.stage.range ?? (this.slice && { t0: this.slice.start, t1: this.slice.start + this.slice.dur });
+    if (!target) return false;
+    const margin = 0.05 * Math.max(target.t1 - target.t0, 20);
+    this.page.nav.set({ t0: Math.round(target.t0 - margin), t1: Math.round(target.t1 + margin), follow: null });
+    return true;
+  }
+
+  private walk(by: 1 | -1): boolean {
+    if (!this.slice) {
+      this.stage.pan(0.12 * by);
+      return true;
+    }
+    const next = by > 0 ? this.slice.after : this.slice.before;
+    if (next >= 0) this.page.nav.set({ slice: next }, "replace");
+    return true;
+  }
+
+  private async openCode(row: number): Promise<void> {
+    const slice = this.slice?.row === row ? this.slice : await this.page.client.get<SliceWire>(`timeline/slice?row=${row}`).catch(() => null);
+    if (!slice || slice.context < 0) return;
+    const view = this.page.has("code") ? "code" : "rewrites";
+    if (this.page.has(view)) this.page.nav.go({ ...this.page.nav.place, view, params: { context: String(slice.context) } });
+  }
+
+  private async arriveFigures(range: Span | null): Promise<void> {
+    const gaps = this.params["gaps"] !== undefined;
+    const key = `${gaps}/${range?.t0}/${range?.t1}/${this.source!.whole.generation}`;
+    if (key === this.asked.figures) return;
+    this.asked.figures = key;
+    this.figuring.abort();
+    this.figuring = new AbortController();
+    const { signal } = this.figuring;
+    const title = gaps ? "Idle gaps" : range ? "Selected range" : "Whole trace";
+    fill(this.rangeBar, h("b", title), h("span.grow"),
+      range && h("button.btn", { type: "button", onclick: () => this.zoomIn() }, "Zoom in ", h("kbd", "Z")),
+      (range || gaps) && h("button.btn", { type: "button", "aria-label": "Clear selection", title: "Clear (Esc)", onclick: () => this.escape() }, "✕"));
+    if (this.source!.whole.slices === 0) return;
+    const times = range ? `?t0=${range.t0}&t1=${range.t1}` : "";
+    if (gaps) {
+      const wire = await waitFor(this.figures, { title: "Looking for gaps" }, (stop) => this.page.client.get<GapsWire>(`timeline/gaps${times}`, stop), signal);
+      if (wire && !signal.aborted) {
+        drawGaps(this.figures, wire, (gap) => {
+          const margin = Math.max(gap.dur, 100);
+          this.page.nav.set({ t0: gap.start - margin, t1: gap.start + gap.dur + margin, r0: gap.start, r1: gap.start + gap.dur, follow: null });
+        });
+      }
+      return;
+    }
+    const wire = await waitFor(this.figures, { title: "Summing up" }, (stop) => this.page.client.get<RangeWire>(`timeline/range${times}`, stop), signal);
+    if (!wire || signal.aborted) return;
+    await this.source!.names.load(0);
+    drawRange(this.figures, wire, {
+      colour: (name) => this.source!.names.colour(name),
+      top: this.page.has("top") ? this.page.nav.address("top", range ? { r0: String(range.t0), r1: String(range.t1) } : {}) : null,
+      find: (name) => this.page.nav.set({ find: name }),
+      tracks: this.source!.whole.tracks,
+      focused: this.slice?.track ?? -1,
+    });
+    this.page.right.dataset["figures"] = key;
+  }
+
+  private async arriveSlice(): Promise<void> {
+    const row = numberParam(this.params, "slice", -1);
+    const key = `${row}/${this.source!.whole.generation}`;
+    if (key === this.asked.slice) return;
+    this.asked.slice = key;
+    this.slicing.abort();
+    this.slicing = new AbortController();
+    const { signal } = this.slicing;
+    if (row < 0) {
+      this.slice = this.links = null;
+      this.stage.focus = null;
+      this.stage.flows = [];
+      this.spoken.textContent = "";
+      delete this.page.right.dataset["slice"];
+      fill(this.detail, h("p.faint", "Click a slice for what it is, what it used and where it came from."));
+      this.stage.redraw();
+      return;
+    }
+    try {
+      const slice = await this.page.client.get<SliceWire>(`timeline/slice?row=${row}`, signal);
+      const first = this.slice === null;
+      this.slice = slice;
+      this.links = null;
+      this.stage.focus = { row, track: slice.track, depth: slice.depth, start: slice.start, dur: slice.dur };
+      // an address that says both where to look and what is focused is shown as it is
+      if (!this.opening || this.params["t0"] === undefined) this.stage.reveal(this.stage.focus, first);
+      this.opening = false;
+      this.stage.redraw();
+      this.spoken.textContent = `${plain(slice.name)}, ${duration(slice.dur)}, on ${slice.trackName}`;
+      this.drawDetail();
+      this.links = await this.page.client.get<LinksWire>(`timeline/links?row=${row}`, signal);
+      this.drawDetail();
+      this.asked.flows = "";
+      void this.arriveFlows();
+    } catch (error) {
+      if (!isAbort(error)) fill(this.detail, errorState(error));
+    }
+  }
+
+  private drawDetail(): void {
+    if (!this.slice) return;
+    drawSlice(this.detail, this.page, this.slice, this.links, {
+      go: (row) => this.page.nav.set({ slice: row }),
+      find: (name) => this.page.nav.set({ find: name }),
+      close: () => this.page.nav.set({ slice: null }, "replace"),
+    });
+    this.page.right.dataset["slice"] = `${this.slice.row}${this.links ? "/links" : ""}`;
+  }
+
+  /** Arrows of the focused slice, or of the whole window when they are few enough to read. */
+  private async arriveFlows(): Promise<void> {
+    const mode = this.params["flows"] ?? "focused";
+    if (mode !== "window") {
+      this.stage.flows = mode === "focused" ? (this.links?.flows ?? []) : [];
+      this.asked.flows = "";
+      this.stage.redraw();
+      return;
+    }
+    const { t0, t1 } = this.stage.span;
+    const key = `${Math.round(t0)}/${Math.round(t1)}`;
+    if (key === this.asked.flows || this.source!.whole.flows === 0) return;
+    this.asked.flows = key;
+    try {
+      const wire = await this.page.client.get<FlowsWire>(`timeline/flows?t0=${Math.round(t0)}&t1=${Math.round(t1)}&most=400`, this.leaving.signal);
+      if (this.asked.flows !== key) return;
+      this.stage.flows = wire.flows.length > 0 ? wire.flows : (this.links?.flows ?? []);
+      if (wire.total > wire.flows.length) this.flowsButton.textContent = `Flows: ${count(wire.total)}, zoom in`;
+      this.stage.redraw();
+    } catch (error) {
+      if (!isAbort(error)) this.asked.flows = "";
+    }
+  }
+
+  private drawn(): void {
+    const { t0, t1 } = this.stage.span;
+    this.page.middle.dataset["shown"] = `${Math.round(t0)}/${Math.round(t1)}`;
+    this.drawStatus();
+  }
+
+  private drawStatus(): void {
+    const { stage, source } = this;
+    if (!source) return;
+    const { whole } = source;
+    const length = stage.span.t1 - stage.span.t0;
+    const { below } = stage;
+    const hidden = stage.layout.hidden + Math.max(0, whole.trackCount - whole.tracks.id.length);
+    const right: (string | Node)[] = [
+      h("span.wide", `window ${duration(Math.min(length, whole.span))} of ${duration(whole.span)}`),
+      h("span", `${duration(length / stage.width)} per pixel`),
+    ];
+    if (this.info.live) {
+      right.push(this.following ? h("span", "following the end") : h("span", "following the end is off ", h("button.endkey", { type: "button", onclick: () => this.follow() }, h("kbd", "End"))));
+    }
+    this.page.status(
+      [
+        h("span", h("b", count(whole.slices)), " slices"), h("span", h("b", count(whole.trackCount)), " tracks"),
+        whole.markerCount > 0 ? h("span.wide", h("b", count(whole.markerCount)), " markers") : "",
+        below > 0 ? h("span.wide", `${count(below)} tracks below the fold`) : "",
+        hidden > 0 ? h("span", h("button.link", { type: "button", onclick: () => this.page.nav.set({ find: null }, "replace") }, `${count(hidden)} tracks hidden`)) : "",
+      ].filter((part) => part !== ""),
+      right,
+    );
+  }
+}
+
+function spanOf(params: Params, a: string, b: string): Span | null {
+  if (params[a] === undefined || params[b] === undefined) return null;
+  const t0 = numberParam(params, a, 0);
+  const t1 = numberParam(params, b, 0);
+  return t1 > t0 ? { t0, t1 } : null;
+}
+
+const SEPARATOR = "~";
+
+function idSet(text: string | undefined): Set<string> {
+  return new Set((text ?? "").split(SEPARATOR).filter((id) => id !== ""));
+}
+
+function toggled(text: string | undefined, id: string): string {
+  const ids = idSet(text);
+  if (!ids.delete(id)) ids.add(id);
+  return [...ids].join(SEPARATOR);
+}

@@ -1,0 +1,90 @@
+/** Names of the rows: groups that fold, tracks that fold and can be pinned, a figure at the right. Only what is in sight. */
+import { h } from "../../base/dom.ts";
+import { bytes } from "../../base/format.ts";
+import { figure } from "../../draw/timeline_painter.ts";
+import type { RowBox, RowLayout } from "../../layout/timeline_rows.ts";
+import { tip } from "../common/tooltip.ts";
+
+interface Head {
+  element: HTMLElement;
+  note: HTMLElement;
+  row: RowBox;
+}
+
+export class TrackHeads {
+  readonly element = h("div.tl-heads", { role: "list", "aria-label": "Tracks" });
+  private heads = new Map<string, Head>();
+  private notes = new Map<string, string>();
+
+  constructor(
+    private readonly onFold: (id: string) => void,
+    private readonly onPin: (id: string) => void,
+  ) {}
+
+  get width(): number {
+    return this.element.offsetWidth || 168;
+  }
+
+  setLayout(_: RowLayout): void {
+    this.element.replaceChildren();
+    this.heads.clear();
+  }
+
+  draw(visible: readonly RowBox[], scroll: number, focused: number): void {
+    const seen = new Set(visible.map((row) => row.id));
+    for (const [id, head] of this.heads) {
+      if (seen.has(id)) continue;
+      head.element.remove();
+      this.heads.delete(id);
+    }
+    for (const row of visible) {
+      let head = this.heads.get(row.id);
+      if (!head) {
+        head = this.make(row);
+        this.heads.set(row.id, head);
+        this.element.append(head.element);
+      }
+      head.element.style.transform = `translateY(${row.y - scroll}px)`;
+      head.element.classList.toggle("sel", focused >= 0 && row.lanes.some((lane) => lane.track === focused));
+    }
+  }
+
+  /** Figures beside the names; told when the picture has settled, so that they do not flicker while it moves. */
+  setNotes(visible: readonly RowBox[], noteOf: (row: RowBox) => string | { peak: number }): void {
+    for (const row of visible) {
+      const head = this.heads.get(row.id);
+      if (!head || row.kind === "group") continue;
+      const note = noteOf(row);
+      const text = typeof note === "string" ? note : row.series && "memory" in row.series ? short(bytes(note.peak)) : figure(note.peak, row.unit);
+      this.notes.set(row.id, text);
+      if (head.note.textContent !== text) head.note.textContent = text;
+    }
+  }
+
+  private make(row: RowBox): Head {
+    const note = h("small", row.kind === "group" ? `${row.note} ${row.note === "1" ? "track" : "tracks"}` : (this.notes.get(row.id) ?? row.note));
+    if (row.kind === "group") {
+      const element = h("div.hd.g", { role: "listitem" },
+        h("button.tl-fold", { type: "button", "aria-expanded": String(!row.shut), onclick: () => this.onFold(row.id) }, h("span.tw", row.shut ? "▸" : "▾"), row.title), note);
+      element.style.height = `${row.h}px`;
+      return { element, note, row };
+    }
+    const pin = h("button.tl-pin", {
+      type: "button", "aria-pressed": String(row.pinned), "aria-label": `${row.pinned ? "Unpin" : "Pin"} ${row.title}`, title: row.pinned ? "Unpin" : "Pin to the top",
+      onclick: () => this.onPin(row.id),
+    }, row.pinned ? "●" : "○");
+    const copies = row.lanes.some((lane) => lane.track !== row.track);
+    const name = row.foldable
+      ? h("button.tl-name.ell.name", { type: "button", "aria-expanded": String(!row.shut), onclick: () => this.onFold(row.id) }, row.title)
+      : h("span.tl-name.ell.name", row.title);
+    tip(name, () => (row.foldable ? `${row.title}\n${row.shut ? "Click shows all its lanes" : "Click shows its first lane only"}` : row.title));
+    const element = h("div.hd", { role: "listitem" }, name, copies && h("span.sub.wide", "+ copy"), note, pin);
+    element.style.height = `${row.h}px`;
+    return { element, note, row };
+  }
+}
+
+/** 26.92 MB as 26.9 MB: beside a name three figures do. */
+function short(text: string): string {
+  return text.replace(/^(\d+\.\d)\d /, "$1 ");
+}
