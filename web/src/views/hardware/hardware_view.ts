@@ -1,6 +1,6 @@
 /** Hardware: waves and units of a kernel clock by clock, instructions with heat, counters, control flow. */
 import { fill, h } from "../../base/dom.ts";
-import { count, counted } from "../../base/format.ts";
+import { count } from "../../base/format.ts";
 import { drawHardware, topHeight, wholeSpan, type HardwarePicture } from "../../draw/hardware_draw.ts";
 import { readTheme } from "../../draw/theme.ts";
 import { HEAD, hardwareRows, OCCUPANCY, OCCUPANCY_HEAD } from "../../layout/hardware_rows.ts";
@@ -13,6 +13,7 @@ import type { Page, View, ViewDef } from "../registry.ts";
 import { CounterTable } from "./counter_table.ts";
 import { FlowGraph } from "./flow_graph.ts";
 import { HardwareBar, type Mode } from "./hardware_bar.ts";
+import { counterStrip, statusParts } from "./facts.ts";
 import { InstructionList } from "./instruction_list.ts";
 
 export const HARDWARE: ViewDef = {
@@ -168,27 +169,14 @@ class HardwareView implements View {
     this.layRows();
     this.bar.drawLegend(trace.classes);
     const run = counters.runs.find((other) => other.kernel === entry.kernel && other.run === entry.run) ?? counters.runs.find((other) => other.kernel === entry.kernel);
-    fill(this.counters, ...(run ? [...run.counters.map((counter) => [counter.name, count(counter.total)] as const), ...run.metrics.map((metric) => [metric.name, `${metric.value.toFixed(1)}${metric.unit}`] as const)] : [])
-      .map(([name, value]) => h("div", h("span.ell", { title: name }, name), h("b", value))));
+    fill(this.counters, ...(run ? counterStrip(run) : []));
     this.counters.hidden = !run;
     this.status(entry);
   }
 
   private status(entry: HardwareEntry): void {
-    const { trace } = this.picture!;
-    const lost = Object.entries(trace.losses).map(([reason, number]) => `${reason}: ${count(number)}`);
-    const engines = this.picture!.occupancy?.engines ?? [];
-    const waves = engines.reduce((sum, engine) => sum + engine.waves, 0);
-    const bare = engines.filter((engine) => !engine.detail).map((engine) => engine.unit.replace("SE:", ""));
-    this.page.status(
-      [h("b", entry.kernel), `${counted(waves, "wave")}`, `${count(trace.packets)} packets`, ...(bare.length > 0 ? [`SE ${bare.join(", ")}: wave starts and ends only`] : []), ...(lost.length > 0 ? lost : ["no loss marked"])],
-      [...trace.notes.map((note) => h("span.ell", { title: note }, note)), this.windowNote(), this.picture!.cycle > 0 ? `${(1 / this.picture!.cycle).toFixed(2)} GHz` : "", trace.arch],
-    );
-  }
-
-  private windowNote(): string {
-    const { t0, t1, trace } = this.picture!;
-    return `${count(Math.round(t1 - t0))} of ${count(trace.last - trace.first)} cycles`;
+    const { left, right } = statusParts(entry.kernel, this.picture!);
+    this.page.status(left, right);
   }
 
   private layRows(): void {
