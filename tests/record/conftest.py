@@ -46,6 +46,8 @@ class Journal:
                     self._segment(path.read_bytes(), int(thread[1:]), number)
 
     def _segment(self, data: bytes, thread: int, number: int) -> None:
+        if not any(data[:32]):
+            return  # the process was killed between making the file and its first write
         magic, version, ordinal, own_thread, own_number, used, crc, dropped = struct.unpack("<8sHHIIIII", data[:32])
         assert (magic, version) == (b"PEEPJRN1", 1)
         assert (ordinal, own_thread, own_number) == (self._ordinal, thread, number)
