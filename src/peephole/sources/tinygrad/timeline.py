@@ -199,7 +199,7 @@ class Timeline:
             args["open"] = True
         elif device == "TINY" and self._closed is not None:
             self._within(name, title, context, start, dur)
-        self._slice(device, start + offset, dur, title, context, args, executed, until=start + offset + _SKEW)
+        self._slice(device, start + offset, dur, title, context, args, executed, until=start + offset + _slack(device))
 
     def _within(self, name: Any, title: str, context: int, start: int, dur: int) -> None:
         """Keeps the ranges of steps until that of their context comes, which ends after all of them."""
@@ -295,7 +295,7 @@ class Timeline:
         key = _exec_key(event)
         waiting = self._ranges.get(key)
         host = _host_clock(event.device)
-        begun = ns(event.ts) - (0 if host else _SKEW)
+        begun = ns(event.ts) - _slack(event.device)
         # Runs that are not counted, a search's trials, leave ranges without an exec: they began before this one.
         while waiting and self._start(waiting[0]) < begun:
             self._write_range(waiting.popleft(), None)
@@ -332,7 +332,9 @@ class Timeline:
         first = min(start for _, start, _ in entries)
         last = max(start + dur for _, start, dur in entries)
         device = f"{event.ents[0].device.split(':')[0]} Graph"
-        self._slice(device, first, last - first, f"batched {len(entries)}", NONE, {}, executed, until=first + _SKEW)
+        self._slice(
+            device, first, last - first, f"batched {len(entries)}", NONE, {}, executed, until=first + _slack(device)
+        )
         flows = event.deps if isinstance(event.deps, list) and len(event.deps) == len(entries) else []
         numbers = [self._out.new_correlation() if flows else 0 for _ in entries]
         for at, (entry, start, dur) in enumerate(entries):
@@ -452,6 +454,11 @@ def _base(device: str) -> str:
 
 def _host_clock(device: str) -> bool:
     return device.split(":", maxsplit=1)[0].removesuffix(" Graph") in _HOST_CLOCK or device in _HOST
+
+
+def _slack(device: str) -> int:
+    """How far a device's aligned times may be off."""
+    return 0 if _host_clock(device) else _SKEW
 
 
 def _single_spaced(name: str) -> str:
