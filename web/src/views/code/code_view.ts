@@ -198,8 +198,8 @@ class CodeView implements View {
         ),
         h("div.buttons.below", this.page.has("rewrites") && h("a.btn", { href: rewrites }, "Show in Rewrites")),
       ),
-      originSections(this.page, context),
       runsSection(this.page, context),
+      originSections(this.page, context),
     ));
   }
 

@@ -231,11 +231,23 @@ class ScheduleView implements View {
     return tip(element, () => `${plain(kernel.name)}\nkernel ${kernel.at + 1} of ${this.schedule!.kernels.length}, reads ${kernel.reads.length}, writes ${kernel.writes.length}`);
   }
 
+  /** Brings a kernel that was chosen in the list into the picture; one that is in sight stays where it is. */
+  private reveal(kernel: number): void {
+    const box = this.view?.boxes.find((one) => one.key === kernel);
+    if (!box || !this.view) return;
+    const { x, y, zoom } = this.view.camera;
+    const { clientWidth, clientHeight } = this.graphHost;
+    const inside = (at: number, size: number, length: number): boolean => Math.abs(at) * zoom + (size * zoom) / 2 <= length / 2;
+    if (inside(box.x - x, box.width, clientWidth) && inside(box.y - y, box.height, clientHeight)) return;
+    this.view.camera = { x: box.x, y: box.y, zoom };
+  }
+
   private drawSelection(): void {
     const schedule = this.schedule!;
     const a = schedule.kernels[numberParam(this.params, "a", -1)];
     const b = schedule.kernels[numberParam(this.params, "b", -1)];
     this.view?.select(b ? b.at : a ? a.at : null);
+    if (b ?? a) this.reveal((b ?? a)!.at);
     const link = (context: number, view: string): string | null => (context >= 0 && this.page.has(view) ? this.page.nav.address(view, { context: String(context) }) : null);
     const key = `${schedule.context}/${a?.at}/${b?.at}`;
     if (key === this.asked) return;
