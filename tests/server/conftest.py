@@ -71,9 +71,9 @@ def write_capture(path: Path, name: str = HOSTILE) -> Path:
                 "dur": [1500, 700],
             },
         )
-        writer.append("tracks", {"id": [0], "name": ["CPU"], "kind": ["device"]})
-        start = {"track": [0] * 3, "start": [0, 1000, 2000], "dur": [100, 200, 300]}
-        writer.append("slices", {**start, "name": ["r_16_4"] * 3, "context": [1] * 3})
+        writer.append("tracks", {"id": [0, 1], "name": ["CPU", "TINY"], "kind": ["device", "tiny"]})
+        start = {"track": [0, 0, 0, 1], "start": [0, 1000, 2000, 0], "dur": [100, 200, 300, 5000]}
+        writer.append("slices", {**start, "name": ["r_16_4"] * 4, "context": [1] * 4})
         writer.append(
             "artifacts",
             {

@@ -85,7 +85,7 @@ def _hexadecimal(content: bytes) -> str:
 
 
 async def runs(request: Request) -> Response:
-    """How often a kernel ran and for how long, -1 when there are too many slices to count at once."""
+    """How often a kernel ran on a device and for how long, -1 when there are too many slices to count at once."""
     number = path_number(request, "context")
     known = await ask_once(shelf_of(request), "runs", _runs)
     count, total = (-1, -1) if known is None else known.get(number, (0, 0))
@@ -95,8 +95,11 @@ async def runs(request: Request) -> Response:
 def _runs(capture: Capture) -> dict[int, tuple[int, int]] | None:
     if capture.count("slices") > MOST_SLICES:
         return None
-    frame = capture.read("slices", ["context", "dur"])
-    keep = frame["context"] >= 0
+    tracks = capture.read("tracks", ["id", "kind"])
+    # the compilation of a kernel is a slice of its context too, on the host
+    devices = [id_ for id_, kind in zip(tracks["id"].tolist(), tracks.texts("kind"), strict=True) if kind == "device"]
+    frame = capture.read("slices", ["track", "context", "dur"])
+    keep = (frame["context"] >= 0) & np.isin(frame["track"], devices)
     contexts, place = np.unique(frame["context"][keep], return_inverse=True)
     counts = np.bincount(place, minlength=len(contexts))
     totals = np.zeros(len(contexts), np.int64)
