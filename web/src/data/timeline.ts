@@ -21,7 +21,7 @@ export const seriesId = (key: SeriesKey): string => ("counter" in key ? `c${key.
 export class Names {
   private readonly texts: (string | undefined)[] = [];
   private readonly colours: number[] = [];
-  private readonly asked = new Set<number>();
+  private readonly asked = new Map<number, Promise<void>>();
   private page = 8192;
 
   constructor(
@@ -29,22 +29,26 @@ export class Names {
     private readonly onLoaded: () => void,
   ) {}
 
-  /** Asks for the page that a name is on, once. */
-  async load(first: number): Promise<void> {
+  /** Asks for the page that a name is on, once; waits until it is there. */
+  load(first: number): Promise<void> {
     const page = Math.floor(first / this.page);
-    if (this.asked.has(page)) return;
-    this.asked.add(page);
-    try {
-      const wire = await this.client.get<NamesWire>(`timeline/names?first=${page * this.page}`);
-      this.page = wire.page;
-      wire.text.forEach((text, at) => {
-        this.texts[wire.first + at] = plain(text);
-        this.colours[wire.first + at] = wire.colour[at]!;
-      });
-      this.onLoaded();
-    } catch {
+    const known = this.asked.get(page);
+    if (known) return known;
+    const answer = this.fetch(page).catch(() => {
       this.asked.delete(page);
-    }
+    });
+    this.asked.set(page, answer);
+    return answer;
+  }
+
+  private async fetch(page: number): Promise<void> {
+    const wire = await this.client.get<NamesWire>(`timeline/names?first=${page * this.page}`);
+    this.page = wire.page;
+    wire.text.forEach((text, at) => {
+      this.texts[wire.first + at] = plain(text);
+      this.colours[wire.first + at] = wire.colour[at]!;
+    });
+    this.onLoaded();
   }
 
   text(number: number): string {

@@ -26,6 +26,7 @@ export function drawSlice(host: HTMLElement, page: Page, slice: SliceWire, links
   const moved = slice.args["bytes"];
   if (rates.length === 0 && typeof moved === "number" && moved > 0 && slice.dur > 0) rates.push(rate((moved * 1e9) / slice.dur, "B/s"));
   const from = fromOf(slice);
+  const compiled = slice.contextName !== "" && slice.contextName !== plain(slice.name);
   const step = (row: number, label: string, text: string): HTMLElement =>
     h("button.btn", { type: "button", "aria-label": label, title: label, disabled: row < 0, onclick: () => actions.go(row) }, text);
   const place = links && links.of > 0 ? `${links.rank === 1 ? "longest" : `#${count(links.rank)}`} of ${count(links.of)} on ${slice.trackName}` : `on ${slice.trackName}`;
@@ -39,7 +40,7 @@ export function drawSlice(host: HTMLElement, page: Page, slice: SliceWire, links
       h("dt", "Start"), h("dd", { "data-ns": slice.start }, moment(slice.start, page.info ? slice.start + slice.dur : 0)),
       rates.length > 0 && h("dt", "Rate"), rates.length > 0 && h("dd", rates.join(" · ")),
       from && h("dt", "From"), from && h("dd.ell", from),
-      slice.contextName !== "" && h("dt", "Compiled"), slice.contextName !== "" && h("dd.ell.mono.name", slice.contextName),
+      compiled && h("dt", "Compiled"), compiled && h("dd.ell.mono.name", slice.contextName),
       ...Object.entries(slice.args).filter(([key]) => !SHOWN.has(key)).slice(0, MOST).flatMap(([key, value]) => [
         h("dt.ell.name", clip(key, 40)), h("dd.wrap.name", clip(key === "bytes" && typeof value === "number" ? bytes(value) : typeof value === "string" ? value : JSON.stringify(value), 600)),
       ]),

@@ -62,7 +62,7 @@ export class TrackHeads {
   }
 
   private make(row: RowBox): Head {
-    const note = h("small", row.kind === "group" ? `${row.note} ${row.note === "1" ? "track" : "tracks"}` : (this.notes.get(row.id) ?? row.note));
+    const note = row.kind === "group" ? h("small", row.note, h("span.wide", row.note === "1" ? " track" : " tracks")) : h("small", this.notes.get(row.id) ?? row.note);
     if (row.kind === "group") {
       const element = h("div.hd.g", { role: "listitem" },
         h("button.tl-fold", { type: "button", "aria-expanded": String(!row.shut), onclick: () => this.onFold(row.id) }, h("span.tw", row.shut ? "▸" : "▾"), row.title), note);

@@ -1,0 +1,286 @@
+/** Top: kernels, copies or host ranges by the time they took; sortable, filterable, per device and for a range. */
+import { nameNodes, plain } from "../../base/ansi.ts";
+import { fill, h } from "../../base/dom.ts";
+import { count, counted, duration } from "../../base/format.ts";
+import { icon } from "../../base/icons.ts";
+import { isAbort } from "../../data/client.ts";
+import { orderRows, SORTS, toCsv, type SortKey } from "../../data/top.ts";
+import { numberParam, type Params } from "../../state/place.ts";
+import type { CaptureInfo, ContextWire } from "../../wire/capture.ts";
+import type { RunsWire, TopWire } from "../../wire/top.ts";
+import { copyButton } from "../common/copy.ts";
+import { clearLayer, emptyState, showLayer, waitFor } from "../common/states.ts";
+import { tip } from "../common/tooltip.ts";
+import { VirtualList } from "../common/virtual_list.ts";
+import type { Page, View, ViewDef } from "../registry.ts";
+import { attachMenu, type MenuItem } from "../shell/menu.ts";
+import { histogram } from "./histogram.ts";
+import { drawSide } from "./top_side.ts";
+
+export const TOP: ViewDef = {
+  id: "top",
+  title: "Top",
+  panes: { left: null, right: "Kernel" },
+  keys: [["Next, previous row", "↓ ↑"], ["Filter", "F"], ["Its slices", "Enter"]],
+  available: (info) => (info.tables["slices"] ?? 0) > 0,
+  create: (page) => new TopView(page),
+};
+
+const TITLES: Record<string, [string, string]> = {
+  kernels: ["Kernels", "Kernel"], copies: ["Copies", "Copy"], host: ["Host", "Range"], messages: ["Messages", "Message"],
+};
+const COLUMNS: readonly [SortKey | "", string, string][] = [
+  ["", "#", "num"], ["name", "Kernel", ""], ["total", "Total", "num"], ["", "Share", ""], ["runs", "Runs", "num"], ["mean", "Mean", "num"],
+  ["p95", "p95", "num"], ["max", "Max", "num"], ["", "Durations", "bins"], ["flops", "GFLOPS", "num rate"], ["bytes", "GB/s", "num rate"],
+];
+
+class TopView implements View {
+  private readonly input: HTMLInputElement;
+  private readonly groups = h("span.seg", { role: "group", "aria-label": "What to sum up" });
+  private readonly devices = h("button.btn", { type: "button" });
+  private readonly times = h("button.btn", { type: "button" });
+  private readonly head = h("div.trow.thead");
+  private readonly host = h("div.stage.top-list");
+  private readonly list: VirtualList;
+  private readonly leaving = new AbortController();
+  private loading = new AbortController();
+  private siding = new AbortController();
+  private params: Params = {};
+  private top: TopWire | null = null;
+  private asked = "";
+  private sided = "";
+  private rows: number[] = [];
+  private range: [string, string] | null = null;
+
+  constructor(private readonly page: Page) {
+    this.input = h("input", { type: "text", placeholder: "Filter kernels", "aria-label": "Filter kernels", autocomplete: "off", spellcheck: "false", "aria-keyshortcuts": "F" }) as HTMLInputElement;
+    this.input.addEventListener("input", () => page.nav.set({ q: this.input.value }, "replace"));
+    this.input.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && this.input.value !== "") {
+        this.input.value = "";
+        page.nav.set({ q: null }, "replace");
+        event.stopPropagation();
+      } else if (event.key === "ArrowDown" || event.key === "Enter") {
+        event.preventDefault();
+        this.list.focus();
+      }
+    });
+    const csv = copyButton(() => (this.top ? toCsv(this.top, this.rows) : ""), "Copy as CSV");
+    page.middle.append(
+      h("div.bar", h("label.search.top-filter", icon("filter", 14), this.input, h("kbd", "F")), this.groups, this.devices, this.times, h("span.grow"), csv),
+      this.head, this.host,
+    );
+    attachMenu(this.devices, "Devices", () => this.deviceItems());
+    attachMenu(this.times, "Range", () => this.rangeItems());
+    this.list = new VirtualList(this.host, {
+      rowHeight: 24, role: "listbox", label: "Names by time", render: (at) => this.row(at),
+      onSelect: (at) => this.choose(at), onEnter: (at) => this.openSlices(at),
+    });
+  }
+
+  show(params: Params): void {
+    this.params = params;
+    void this.arrive();
+  }
+
+  key(event: KeyboardEvent): boolean {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return false;
+    this.choose(Math.max(0, Math.min(this.rows.length - 1, this.list.selected + (event.key === "ArrowDown" ? 1 : -1))));
+    this.list.focus();
+    return true;
+  }
+
+  filter(): void {
+    this.input.focus();
+    this.input.select();
+  }
+
+  escape(): boolean {
+    if (this.params["q"] === undefined) return false;
+    this.page.nav.set({ q: null }, "replace");
+    return true;
+  }
+
+  grown(_: CaptureInfo): void {
+    this.asked = this.sided = "";
+    void this.arrive();
+  }
+
+  dispose(): void {
+    this.leaving.abort();
+    this.loading.abort();
+    this.siding.abort();
+    this.list.dispose();
+  }
+
+  private get times_(): string {
+    const { params } = this;
+    return params["r0"] !== undefined && params["r1"] !== undefined ? `&t0=${numberParam(params, "r0", 0)}&t1=${numberParam(params, "r1", 0)}` : "";
+  }
+
+  private async arrive(): Promise<void> {
+    const { params } = this;
+    if (params["r0"] !== undefined && params["r1"] !== undefined) this.range = [params["r0"], params["r1"]];
+    const group = params["group"] ?? "";
+    const query = `top?${group === "" ? "" : `group=${encodeURIComponent(group)}`}${params["tracks"] === undefined ? "" : `&tracks=${encodeURIComponent(params["tracks"])}`}${this.times_}`;
+    if (query !== this.asked) {
+      this.asked = query;
+      this.loading.abort();
+      this.loading = new AbortController();
+      const { signal } = this.loading;
+      const top = await waitFor(this.host, { title: "Summing up", note: counted(this.page.info.tables["slices"] ?? 0, "slice") }, (stop) => this.page.client.get<TopWire>(query, stop), signal);
+      if (!top || signal.aborted) return;
+      if (top.name.length === 0 && group === "" && top.groups.length > 0 && !top.groups.includes("kernels")) {
+        // nothing ran on a device: what there is instead
+        this.page.nav.set({ group: top.groups.includes("messages") ? "messages" : "host" }, "replace");
+        return;
+      }
+      this.top = top;
+      this.sided = "";
+    }
+    if (this.top) this.draw();
+  }
+
+  private draw(): void {
+    const top = this.top!;
+    const { params } = this;
+    const sort = (params["sort"] !== undefined && params["sort"] in SORTS ? params["sort"] : "total") as SortKey;
+    const down = params["down"] !== "0";
+    if (document.activeElement !== this.input) this.input.value = params["q"] ?? "";
+    this.rows = orderRows(top, sort, down, params["q"] ?? "");
+    this.drawBar(top);
+    this.drawHead(sort, down);
+    clearLayer(this.host);
+    if (this.rows.length === 0) {
+      showLayer(this.host, params["q"] === undefined ? emptyState("Nothing ran here", "No slice of this kind starts in the range.") : emptyState(`Nothing is named ${params["q"]}`, `The filter hides all ${count(top.name.length)} names. Escape clears it.`));
+    }
+    this.host.classList.toggle("rates", top.flops.some((value) => value >= 0) || top.bytesPerS.some((value) => value >= 0));
+    this.head.classList.toggle("rates", this.host.classList.contains("rates"));
+    this.list.setCount(this.rows.length);
+    const wanted = numberParam(params, "name", top.number[this.rows[0] ?? 0] ?? -1);
+    const at = this.rows.findIndex((row) => top.number[row] === wanted);
+    this.list.select(at, params["name"] !== undefined);
+    void this.drawChosen(at >= 0 ? this.rows[at]! : (this.rows[0] ?? -1));
+    const words = TITLES[top.group] ?? TITLES["kernels"]!;
+    const shownTracks = params["tracks"] === undefined ? top.tracks.id.length : params["tracks"].split(",").length;
+    this.page.status(
+      [
+        h("span", h("b", count(this.rows.length)), ` ${this.rows.length === top.name.length ? "" : `of ${count(top.name.length)} `}${words[0].toLowerCase()}`),
+        h("span", h("b", count(top.count)), " slices"), h("span.wide", { "data-ns": top.total }, `${duration(top.total)} on ${counted(shownTracks, "track")}`),
+      ],
+      [...(top.exact ? [] : ["percentiles within 0.2% of the reach"]), `sorted by ${sort}`],
+    );
+    this.page.middle.dataset["shown"] = `${top.group}/${this.rows.length}`;
+  }
+
+  private drawBar(top: TopWire): void {
+    fill(this.groups, ...top.groups.map((group) => h(`button${group === top.group ? ".on" : ""}`, {
+      type: "button", "aria-pressed": String(group === top.group),
+      onclick: () => this.page.nav.set({ group: group === "kernels" ? null : group, tracks: null, name: null }),
+    }, TITLES[group]?.[0] ?? group)));
+    const chosen = this.params["tracks"]?.split(",").map(Number);
+    const names = chosen?.map((id) => top.tracks.name[top.tracks.id.indexOf(id)] ?? String(id));
+    this.devices.textContent = `${names ? (names.length === 1 ? names[0]! : counted(names.length, "track")) : top.group === "host" ? "All threads" : "All devices"} ▾`;
+    const ranged = this.times_ !== "";
+    this.times.textContent = `${ranged ? `Range ${duration(numberParam(this.params, "r1", 0) - numberParam(this.params, "r0", 0))}` : "Whole trace"} ▾`;
+  }
+
+  private deviceItems(): MenuItem[] {
+    const { top, params } = this;
+    if (!top) return [];
+    const items: MenuItem[] = [{ label: "All", role: "menuitemradio", checked: params["tracks"] === undefined, act: () => this.page.nav.set({ tracks: null }) }];
+    top.tracks.id.slice(0, 200).forEach((id, at) => {
+      items.push({ label: top.tracks.name[at]!, role: "menuitemradio", checked: params["tracks"] === String(id), act: () => this.page.nav.set({ tracks: id }) });
+    });
+    return items;
+  }
+
+  private rangeItems(): MenuItem[] {
+    const items: MenuItem[] = [{ label: "Whole trace", role: "menuitemradio", checked: this.times_ === "", act: () => this.page.nav.set({ r0: null, r1: null }) }];
+    const last = this.range;
+    if (last) {
+      items.push({
+        label: `Selected range, ${duration(Number(last[1]) - Number(last[0]))}`, role: "menuitemradio", checked: this.times_ !== "",
+        act: () => this.page.nav.set({ r0: last[0], r1: last[1] }),
+      });
+    }
+    return items;
+  }
+
+  private drawHead(sort: SortKey, down: boolean): void {
+    const word = (TITLES[this.top!.group] ?? TITLES["kernels"]!)[1];
+    fill(this.head, ...COLUMNS.map(([key, title, classes]) => {
+      const text = title === "Kernel" ? word : title;
+      const on = key !== "" && key === sort;
+      const cell = h(`div${classes.split(" ").filter(Boolean).map((name) => `.${name}`).join("")}`);
+      if (key === "") cell.textContent = text;
+      else {
+        cell.append(h(`button${on ? ".on" : ""}`, {
+          type: "button", "aria-label": `Sort by ${text}${on ? (down ? ", largest first" : ", smallest first") : ""}`,
+          onclick: () => this.page.nav.set({ sort: key === "total" ? null : key, down: (on ? !down : key !== "name") ? null : 0 }, "replace"),
+        }, on ? `${text} ${down ? "↓" : "↑"}` : text));
+      }
+      return cell;
+    }));
+  }
+
+  private row(at: number): HTMLElement {
+    const top = this.top!;
+    const row = this.rows[at]!;
+    const colour = `var(--cat-${top.group === "copies" ? 9 : top.colour[row]!})`;
+    const swatch = h("span.sw");
+    swatch.style.background = colour;
+    const bar = h("i");
+    const largest = Math.max(1, ...top.sum.slice(0, 1));
+    bar.style.width = `${Math.max(0.6, (100 * top.sum[row]!) / largest)}%`;
+    bar.style.background = colour;
+    const name = tip(h("span.ell.mono.name", ...nameNodes(top.name[row]! || "no name", 160)), () => plain(top.name[row]!));
+    const rate = (value: number, size: number, digits: number): string => (value < 0 ? "" : (value / size).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+    return h("div.trow", { "data-name": plain(top.name[row]!), "data-total": top.sum[row]!, "data-runs": top.runs[row]! },
+      h("div.num.faint", count(at + 1)), h("div.tname", swatch, name), h("div.num", duration(top.sum[row]!)),
+      h("div.share", h("span.meter", bar), h("span.num.dim", `${((100 * top.sum[row]!) / Math.max(1, top.total)).toFixed(1)}%`)),
+      h("div.num", count(top.runs[row]!)), h("div.num", duration(top.sum[row]! / top.runs[row]!)), h("div.num", duration(top.p95[row]!)), h("div.num", duration(top.longest[row]!)),
+      h("div.bins", histogram(top.histogram.slice(row * top.bins, (row + 1) * top.bins), 80, 16, "var(--fg-3)")),
+      h("div.num.dim.rate", rate(top.flops[row]!, 1e9, top.flops[row]! < 1e10 ? 2 : 0)), h("div.num.dim.rate", rate(top.bytesPerS[row]!, 1e9, 2)),
+    );
+  }
+
+  private choose(at: number): void {
+    const row = this.rows[at];
+    if (row !== undefined) this.page.nav.set({ name: this.top!.number[row]! }, "replace");
+  }
+
+  private openSlices(at: number): void {
+    const row = this.rows[at];
+    if (row !== undefined && this.page.has("timeline")) this.page.nav.go({ ...this.page.nav.place, view: "timeline", params: { find: plain(this.top!.name[row]!) } });
+  }
+
+  private async drawChosen(row: number): Promise<void> {
+    const top = this.top!;
+    const key = `${row}/${this.asked}`;
+    if (key === this.sided) return;
+    this.sided = key;
+    this.siding.abort();
+    this.siding = new AbortController();
+    const { signal } = this.siding;
+    const title = (TITLES[top.group] ?? TITLES["kernels"]!)[1];
+    if (row < 0 || top.number[row]! < 0) {
+      fill(this.page.right, h("div.bar", h("b", title)));
+      return;
+    }
+    const chosen = { top, row, rank: row + 1, title };
+    drawSide(this.page.right, this.page, chosen, null, null);
+    try {
+      const context = top.context[row]!;
+      const [runs, from] = await Promise.all([
+        this.page.client.get<RunsWire>(`top/runs?name=${top.number[row]!}&group=${top.group}${this.times_}`, signal),
+        context >= 0 ? this.page.client.once<ContextWire>(`contexts/${context}`).catch(() => null) : null,
+      ]);
+      if (signal.aborted) return;
+      drawSide(this.page.right, this.page, chosen, runs, from);
+      this.page.right.dataset["name"] = plain(top.name[row]!);
+    } catch (error) {
+      if (!isAbort(error)) this.page.right.append(h("div.none", { role: "alert" }, error instanceof Error ? error.message : String(error)));
+    }
+  }
+}

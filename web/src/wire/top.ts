@@ -1,0 +1,32 @@
+/** What the server says about names and the time that they took. See docs/api.md. */
+
+export interface TopWire {
+  group: string;
+  /** Groups that have tracks: kernels, copies, host, messages. */
+  groups: string[];
+  total: number;
+  count: number;
+  exact: boolean;
+  bins: number;
+  tracks: { id: number[]; name: string[] };
+  name: string[];
+  number: number[];
+  colour: number[];
+  sum: number[];
+  runs: number[];
+  shortest: number[];
+  longest: number[];
+  median: number[];
+  p95: number[];
+  context: number[];
+  flops: number[];
+  bytesPerS: number[];
+  /** `bins` counts a row. */
+  histogram: number[];
+}
+
+export interface RunsWire {
+  name: string;
+  tracks: { track: number; name: string; count: number; total: number }[];
+  slowest: { row: number; track: number; start: number; dur: number; marker: string }[];
+}
