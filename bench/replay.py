@@ -79,8 +79,8 @@ def measure(name: str, path: Path, pickled: Path, stock_seconds: float) -> None:
     seconds, cpu = sorted(jump.seconds for jump in jumps), sorted(jump.cpu for jump in jumps)
 
     def walk_all() -> int:
-        trace = trace_of(open_capture(path))
-        replay = trace.replay(step.id)
+        fresh = open_capture(path)
+        replay = trace_of(fresh).replay(step.id)
         return sum(len(replay.pool.reach(root)) for root in replay.roots())
 
     everything = Timed(walk_all)

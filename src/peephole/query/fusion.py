@@ -201,7 +201,7 @@ def _boundary(capture: Capture, trace: Trace, found: Split, edge: Edge) -> Bound
         reason, text = "write after read", f"it overwrites what the other still reads ({force.reason})"
     forced = _forced(trace, found, force)
     lines = [text.partition("@")[2] for text in (forced.tensors if forced else []) if "@" in text]
-    line = lines[0] if lines else user_line(trace, found.schedule.context)
+    line = trace.full_line(lines[0]) if lines else user_line(trace, found.schedule.context)
     return Boundary(buffer, edge.kind, reason, text, force.kept, forced, _evidence(trace, force), line)
 
 

@@ -80,7 +80,7 @@ def _operations(trace: Trace, kernel: Kernel) -> list[Operation]:
     for node, op in zip(kernel.members, kernel.ops, strict=True):
         for part in tensor_text(trace, node, op).split(", "):
             name, at, line = part.partition("@")
-            found.setdefault((name, line if at else None), []).append(node)
+            found.setdefault((name, trace.full_line(line) if at else None), []).append(node)
     return [Operation(name, line, _source(trace, line), nodes) for (name, line), nodes in found.items()]
 
 

@@ -264,6 +264,8 @@ def rule_lines(capture: Capture, file: str | None, line: int, around: int = 3) -
 def _columns(trace: Trace, replay: Replay, graph: Graph) -> NodeColumns:
     pool = replay.pool
     texts = [pool.texts(node) for node in graph.nodes]
+    if graph.error is not None and len(texts) == 1:
+        texts = [(*texts[0][:2], graph.error, None)]
     ids = pool.ids
     return NodeColumns(
         [ids[node] for node in graph.nodes],

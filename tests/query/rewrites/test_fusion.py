@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from peephole.errors import PeepholeError
 from peephole.query import fusion, origin
 from peephole.query.schedule import Schedule, schedule, schedule_contexts
-from peephole.store.capture import Capture
+from peephole.store.capture import Capture, open_capture
 
 IMPORT = "from tinygrad import Tensor\n"
 EMPTY = IMPORT + "a, b, c, d = (Tensor.empty(16, 16) for _ in range(4))\n"
@@ -148,6 +149,21 @@ def test_members_and_their_lines(known: Callable[[str], tuple[Capture, Schedule]
     found = origin.origins(capture, made.kernels[0].context)
     assert [one.index for one in found] == [0] and (found[0].realized_source or "").endswith("realize()")
     assert len(origin.kernels_of(capture, "program.py:3")) == 2 and origin.kernels_of(capture, "program.py:1") == []
+
+
+def test_lines_of_a_live_recording(tmp_path: Path, peephole: Callable[..., Any]) -> None:
+    program = tmp_path / "live.py"
+    program.write_text(
+        IMPORT + "a = Tensor.empty(16, 16)\nb = a.exp()\nc = b.sum(1)\n(b / c.reshape(16, 1)).realize()\n"
+    )
+    peephole("run", "-o", tmp_path / "live.peep", program, env={"DEV": "NULL"})
+    capture = open_capture(tmp_path / "live.peep")
+    first, second = origin.all_origins(capture)
+    assert {(one.name, one.source) for one in first.operations} == {("exp", "b = a.exp()"), ("sum", "c = b.sum(1)")}
+    assert [found.index for found in origin.kernels_of(capture, "live.py:3")] == [0, 1]
+    assert [found.index for found in origin.kernels_of(capture, "live.py:4")] == [0]
+    (boundary,) = fusion.why_kernels(capture, first.schedule, first.index, second.schedule, second.index).boundaries
+    assert boundary.user_line == f"{program}:4"
 
 
 def test_two_schedules(record: Callable[..., Any]) -> None:

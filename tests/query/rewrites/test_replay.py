@@ -22,6 +22,8 @@ OPS = ["A", "B", "CALL", "SINK", "FUNCTION"]
 class Nodes:
     """As much of a capture as a table of nodes reads."""
 
+    name = "made here"
+
     def __init__(self, nodes: list[tuple[int, list[int]]]) -> None:
         codes = np.array([op for op, _ in nodes], np.int32)
         offsets = np.cumsum([0, *(len(src) for _, src in nodes)]).astype(np.int64)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -135,7 +137,7 @@ def test_a_replacement_that_contains_itself_ends_in_an_error(tmp_path: Path, bot
     capture = write(tmp_path / "c.peep", nodes, [(2, 0), (0, 1), (2, 1)], bottom_up=bottom_up)
     assert rewrites.graph_at(capture, 0, 1).error is None
     graph = rewrites.graph_at(capture, 0, 2)
-    assert graph.nodes.op == ["REWRITE_ERROR"] and "no end" in (graph.error or "")
+    assert graph.nodes.op == ["REWRITE_ERROR"] and "no end" in (graph.error or "") and graph.nodes.arg == [graph.error]
     assert rewrites.graph_at(capture, 0, 3).match == 2, "a replay ends at its error"
 
 
@@ -143,6 +145,21 @@ def test_a_node_that_is_not_in_the_capture(tmp_path: Path) -> None:
     capture = write(tmp_path / "c.peep", [("X", []), ("SINK", [0, 77])], [(0, 99)])
     assert rewrites.graph_at(capture, 0, 0).nodes.op == ["X", "?", "SINK"]
     assert rewrites.graph_at(capture, 0, 1).nodes.op == ["?", "SINK"]
+
+
+def test_nodes_in_a_circle(tmp_path: Path) -> None:
+    capture = write(tmp_path / "c.peep", [("X", [1, 0]), ("Y", [0]), ("SINK", [1])], [(1, 0)])
+    for match in (0, 1):
+        assert rewrites.graph_at(capture, 0, match).nodes.op[-1] == "SINK"
+
+
+def test_a_capture_is_let_go(tmp_path: Path) -> None:
+    capture = write(tmp_path / "c.peep", [("X", []), ("SINK", [0])], [])
+    rewrites.graph_at(capture, 0, 0)
+    weak = weakref.ref(capture)
+    del capture
+    gc.collect()
+    assert weak() is None
 
 
 def test_errors_are_one_sentence(add: Any, tmp_path: Path) -> None:

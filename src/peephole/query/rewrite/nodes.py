@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from peephole.errors import CaptureError
 from peephole.model.tables import NONE
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ class NodeTable:
         self._dtypes = len(self.dtype_names.values) + SPARE
         self._args = len(self.arg_names.values) + SPARE
         self._tags = len(self.tag_names.values) + SPARE
+        if (len(self.op_names.values) + SPARE) * self._dtypes * self._args * self._tags >= 1 << 62:
+            raise CaptureError(
+                f"{capture.name} holds more different ops, dtypes, args and tags than can be told apart."
+            )
         own = frame.texts("op").codes.astype(np.int64) + 1
         own = own * self._dtypes + (frame.texts("dtype").codes.astype(np.int64) + 1)
         own = own * self._args + _merged(self.arg_names.values)[frame.texts("arg").codes + 1]
@@ -146,8 +151,3 @@ def _merged(values: Sequence[str | None]) -> NDArray[np.int64]:
 
 def _number(found: re.Match[str]) -> str:
     return "1" if found[0] == "True" else "0"
-
-
-def node_column(capture: Capture, name: str) -> Any:
-    """A text column of all nodes (shape, metadata)."""
-    return capture.read("nodes", [name]).texts(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,7 +17,7 @@ LARGEST: Final = 8 << 20
 class Places:
     """Lines of source by file and number. A path is data: it is only ever read, and only when it is Python source."""
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: Callable[[], Capture | None]) -> None:
         self._capture = capture
         self._kept: dict[str, list[str]] | None = None
 
@@ -36,8 +37,8 @@ class Places:
     def _artifacts(self) -> dict[str, list[str]]:
         if self._kept is None:
             self._kept = {}
-            capture = self._capture
-            if capture.count("artifacts"):
+            capture = self._capture()
+            if capture is not None and capture.count("artifacts"):
                 kinds = capture.read("artifacts", ["kind", "name"])
                 code = kinds.texts("kind").code("file")
                 rows = [i for i, kind in enumerate(kinds.texts("kind").codes.tolist()) if kind == code]

@@ -51,7 +51,8 @@ class Pool:
         known, table = self._rows, self.table
         for row in table.reachable(rows):
             if row not in known:
-                src = tuple([known[s] if s >= 0 else self._absent() for s in table.sources(row)])
+                # a source that comes later is one of a circle, which no compiler writes
+                src = tuple([known[s] if s in known else self._absent() for s in table.sources(row)])
                 known[row] = self._intern(table.own(row), src, int(table.ids[row]), -1)
 
     def seal(self) -> None:
@@ -137,6 +138,9 @@ class Pool:
         key = (own, src)
         found = self._index.get(key)
         if found is not None:
+            if public is not None and self.ids[found] > self.table.largest:
+                # a replay made it before it was read
+                self.ids[found], self.model[found] = public, found
             return found
         node = self._index[key] = len(self.own)
         self.own.append(own)

@@ -11,7 +11,7 @@ there any match is one substitution away. `is_regular` checks that; the others a
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -185,7 +185,7 @@ class _Steps:
                 state.restart(root if move else start)
         except (Endless, DtypeError) as error:
             self.error = f"RuntimeError: {error} (replaying match {self._done})"
-            root = replay.pool.add(ERROR_OP, "void", (), self.error)
+            root = replay.pool.add(ERROR_OP, "void", ())
         if self._follow:
             self.roots.append(root)
             self.identities.advance(root)
@@ -209,17 +209,46 @@ def _touched(replay: Replay) -> list[int]:
     return result
 
 
+def _circular(pool: Pool, replacements: Mapping[int, int]) -> bool:
+    """Whether a node is reached again by going on to its sources or its replacement."""
+    # sources have smaller numbers, so a circle needs a replacement that does not
+    starts = [before for before, after in replacements.items() if after >= before]
+    done: set[int] = set()
+    for start in starts:
+        open_nodes: set[int] = set()
+        stack = [start]
+        while stack:
+            node = stack.pop()
+            if node < 0:
+                open_nodes.discard(~node)
+                done.add(~node)
+            elif node in open_nodes:
+                return True
+            elif node not in done:
+                open_nodes.add(node)
+                stack.append(~node)
+                ways = pool.src[node][pool.body(node) :]
+                after = replacements.get(node)
+                if after is not None and after != node:
+                    stack.append(after)
+                stack.extend(ways)
+    return False
+
+
 def is_regular(replay: Replay) -> bool:
     """Whether all replacements at once give what one after the other gives.
 
-    Bottom-up that is what the stock viewer does, as long as no node was replaced in two ways. Top-down, no node below
-    a matched one may be matched itself, and no body of a call may be reached from elsewhere and change there.
+    Bottom-up that is what the stock viewer does, as long as no node was replaced in two ways and no replacement leads
+    back to what it replaces: such a replay may end in an error that a later match would hide. Top-down, no node below a
+    matched one may be matched itself, and no body of a call may be reached from elsewhere and change there.
     """
     pool, step = replay.pool, replay.step
     known: dict[int, int] = {}
     for before, after in zip(replay.before, replay.after, strict=True):
         if known.setdefault(before, after) != after:
             return False
+    if _circular(pool, known):
+        return False
     if step.bottom_up:
         return True
     if step.walk:

@@ -86,6 +86,8 @@ def _settle(pool: Pool, root: int, replacements: Mapping[int, int], still: Seque
             stack.append((node, BUILD, now))
             if now in calls and pool.body(now):
                 value[src[0]] = src[0]
+                # tinygrad forgets these and dies of it
+                stack.extend(waiting.pop(src[0], ()))
             for s in reversed(src):
                 if s not in placed:
                     placed.add(s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import weakref
 from collections import OrderedDict
@@ -31,10 +32,11 @@ class Trace:
     """The rewrites of one capture. Replays are handed out under `lock`: a pool is not for two threads at once."""
 
     def __init__(self, capture: Capture) -> None:
-        self._capture = capture
+        # weak, or the table of traces would keep every capture that was ever asked about
+        self._weak = weakref.ref(capture)
         self.lock = threading.RLock()
         self.size = _size(capture)
-        self.places = Places(capture)
+        self.places = Places(self._weak)
         self._steps = capture.read("steps")
         self._step_order = np.argsort(self._steps["id"], kind="stable")
         self._step_ids: NDArray[np.int64] = self._steps["id"][self._step_order]
@@ -48,6 +50,12 @@ class Trace:
         # tinygrad derives dtypes anew since 0.14; before, a rebuilt node kept its own
         release = capture.manifest.frameworks.get("tinygrad", "")
         self.derive_dtypes = bool(release) and not release.startswith(("0.10", "0.11", "0.12", "0.13"))
+
+    @property
+    def _capture(self) -> Capture:
+        capture = self._weak()
+        assert capture is not None, "whoever asks about a capture holds it"
+        return capture
 
     @property
     def table(self) -> NodeTable:
@@ -89,6 +97,26 @@ class Trace:
         """Where contexts were opened, as JSON, by id."""
         frame = self._capture.read("contexts", ["id", "stack"])
         return {number: text for number, text in zip(frame["id"].tolist(), frame.texts("stack"), strict=True) if text}
+
+    @cached_property
+    def _files(self) -> dict[str, set[str]]:
+        """Files on the contexts' stacks by their names."""
+        found: dict[str, set[str]] = {}
+        for text in set(self.stacks.values()):
+            try:
+                frames = json.loads(text)
+            except (ValueError, RecursionError):
+                continue
+            for frame in frames if isinstance(frames, list) else ():
+                if isinstance(frame, list) and frame and isinstance(frame[0], str):
+                    found.setdefault(frame[0].replace("\\", "/").rpartition("/")[2], set()).add(frame[0])
+        return found
+
+    def full_line(self, line: str) -> str:
+        """`prog.py:4` with the file's path, where the stacks know just one file of that name."""
+        file, _, number = line.rpartition(":")
+        paths = self._files.get(file, ())
+        return f"{next(iter(paths))}:{number}" if len(paths) == 1 else line
 
     @property
     def counts(self) -> dict[int, tuple[int, int]]:
