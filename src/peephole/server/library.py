@@ -76,7 +76,9 @@ class Library:
         try:
             return self._shelves[handle]
         except KeyError:
-            raise Refusal(404, f"No capture is called {handle[:80]!r} here; choose one from the list at the top left.") from None
+            raise Refusal(
+                404, f"No capture is called {handle[:80]!r} here; choose one from the list at the top left."
+            ) from None
 
 
 async def ask(shelf: Shelf, question: Callable[[Capture], Result]) -> Result:
