@@ -87,10 +87,9 @@ class Identities:
         self._history: dict[int, list[tuple[int, int]]] = {}
         """Nodes that came back as another box: (match, identity), ascending."""
         came, _ = self._presence.move(None, root)
-        # the walk's order, so that the numbers do not depend on how presence goes about it
-        for number, node in enumerate(pool.walk(root)):
-            self._latest[node] = number
-        self.count = len(came)
+        # the same as for a pass that need not be stepped through
+        self._latest.update((node, node) for node in came)
+        self.count = len(pool)
 
     def advance(self, root: int) -> None:
         """Takes the graph after the next match."""

@@ -82,9 +82,12 @@ class Replay:
         if match in self._kept:
             self._kept.move_to_end(match)
             return self._kept[match]
-        if match and self.regular and not self._checked:
+        if match and match < self.matches and self.regular and not self._checked:
             self._check()
-        graph = self._leap(match) if self.regular else self._stepped(match)
+        graph = self._leap(match) if self.regular else None
+        if graph is None:
+            graph = self._stepped(match)
+            match = graph.match
         if len(self._kept) >= KEPT:
             self._kept.popitem(last=False)
         self._kept[match] = graph
@@ -103,7 +106,9 @@ class Replay:
                 return
             if self.regular and self.pool.crowded(CROWDED) and self._steps is None:
                 self.trim()
-                steps.restart(self._leap(match).root)
+                graph = self._leap(match)
+                assert graph is not None, "it was there a moment ago"
+                steps.restart(graph.root)
 
     def trim(self) -> None:
         """Lets go of what replays made when it has become too much. Numbers beyond the capture's nodes change."""
@@ -116,25 +121,23 @@ class Replay:
         pairs = dict(zip(self.before[:match], self.after[:match], strict=True))
         return {before: after for before, after in pairs.items() if before != after}
 
-    def _leap(self, match: int) -> Graph:
-        outcome = substitute(
-            self.pool,
-            self.first,
-            self.replacements(match),
-            walk=self.step.walk,
-            touched=self._touched,
-            match=match,
-        )
+    def _leap(self, match: int) -> Graph | None:
+        """The graph by the short way; None, and none from then on, when that ends in an error."""
+        replacements, walk = self.replacements(match), self.step.walk
+        try:
+            outcome = substitute(self.pool, self.first, replacements, walk=walk, touched=self._touched, match=match)
+        except (Endless, DtypeError):
+            # at which match it came to that, only stepping tells
+            self.regular = False
+            self._kept.clear()
+            return None
         nodes = self.pool.walk(outcome.root)
         return Graph(match, outcome.root, nodes, identities(self.pool, outcome, nodes))
 
     def _check(self) -> None:
-        """Leaves the short way when a replay of the whole step ends in an error, to find out at which match."""
+        """Leaves the short way when a replay of the whole step ends in an error."""
         self._checked = True
-        try:
-            substitute(self.pool, self.first, self.replacements(self.matches), walk=self.step.walk)
-        except (Endless, DtypeError):
-            self.regular = False
+        self._leap(self.matches)
 
     def _stepped(self, match: int) -> Graph:
         if self._steps is None:
