@@ -176,7 +176,7 @@ class TopView implements View {
   private drawBar(top: TopWire): void {
     fill(this.groups, ...top.groups.map((group) => h(`button${group === top.group ? ".on" : ""}`, {
       type: "button", "aria-pressed": String(group === top.group),
-      onclick: () => this.page.nav.set({ group: group === "kernels" ? null : group, tracks: null, name: null }),
+      onclick: () => this.page.nav.set({ group: group === "kernels" ? null : group, tracks: null, name: null, q: null }),
     }, TITLES[group]?.[0] ?? group)));
     const chosen = this.params["tracks"]?.split(",").map(Number);
     const names = chosen?.map((id) => top.tracks.name[top.tracks.id.indexOf(id)] ?? String(id));
