@@ -71,6 +71,9 @@ def test_window(client: TestClient) -> None:
     assert high.max() == 1600 and len(start) == 100 and low.min() == 1000
     head, columns = window(client, "device=GPU&px=100&most=1")
     assert (head["left"], head["leftBytes"], columns[4].tolist()) == (2, 500, [4])
+    # on the screen is what b4 lives through: it comes beside the others
+    head, columns = window(client, "device=GPU&px=100&most=2&v0=310&v1=800")
+    assert (head["left"], columns[4].tolist()) == (0, [2, 3, 4])
     head, columns = window(client, "device=GPU&t0=320&t1=480&px=10")
     assert head["folded"] == 3 and head["bands"] == 0
 
@@ -78,7 +81,7 @@ def test_window(client: TestClient) -> None:
 def test_alive_largest_first(client: TestClient) -> None:
     answer = client.get(f"{BASE}/alive?device=GPU&time=320").json()
     assert answer["id"] == [1, 4, 3] and answer["total"] == 1600 and answer["count"] == 3
-    assert [answer["producers"][code] for code in answer["producer"]] == ["weights", "make", ""]
+    assert [answer["producers"][code] for code in answer["producer"]] == ["weights", "<b>", ""]
 
 
 def test_buffer(client: TestClient) -> None:

@@ -7,10 +7,12 @@ import "./styles/code.css";
 import "./styles/schedule.css";
 import "./styles/hardware.css";
 import "./styles/timeline.css";
+import "./styles/memory.css";
 import "./styles/top.css";
 import { allowOwnScripts } from "./base/trusted.ts";
 import { CODE } from "./views/code/code_view.ts";
 import { HARDWARE } from "./views/hardware/hardware_view.ts";
+import { MEMORY } from "./views/memory/memory_view.ts";
 import type { ViewDef } from "./views/registry.ts";
 import { REWRITES } from "./views/rewrites/rewrites_view.ts";
 import { SCHEDULE } from "./views/schedule/schedule_view.ts";
@@ -18,7 +20,7 @@ import { App } from "./views/shell/app.ts";
 import { TIMELINE } from "./views/timeline/timeline_view.ts";
 import { TOP } from "./views/top/top_view.ts";
 
-const VIEWS: readonly ViewDef[] = [TIMELINE, REWRITES, SCHEDULE, TOP, CODE, HARDWARE];
+const VIEWS: readonly ViewDef[] = [TIMELINE, REWRITES, SCHEDULE, MEMORY, TOP, CODE, HARDWARE];
 
 allowOwnScripts();
 void new App(VIEWS).start();

@@ -63,24 +63,33 @@ class DeviceMemory:
         held = np.flatnonzero((self.alloc <= moment) & (self.end > moment))
         return held[np.lexsort((self.id[held], -self.size[held]))]
 
-    def bands(self, t0: int, t1: int, most: int, shortest: int = 1) -> Bands:
-        """The buffers that live in [t0, t1), the largest areas first; no life counts as shorter than `shortest`."""
+    def bands(self, t0: int, t1: int, most: int, seen: tuple[int, int] | None = None, shortest: int = 1) -> Bands:
+        """The buffers that live in [t0, t1), the largest areas first; no life counts as shorter than `shortest`.
+
+        `seen` is the part that is on the screen. What lives through all of that is drawn as one, so that it must not
+        keep others out: it has a share of its own.
+        """
         inside = (self.alloc < t1) & (self.end > t0)
         through = inside & (self.alloc <= t0) & (self.end >= t1)
-        found = np.flatnonzero(inside & ~through)
-        folded = np.flatnonzero(through)
-        if len(found) <= most:
-            return Bands(found, folded, 0, 0)
+        begin, end = seen or (t0, t1)
+        long = inside & ~through & (self.alloc <= begin) & (self.end >= end)
+        found = np.flatnonzero(inside & ~through & ~long)
         life = np.minimum(self.end[found], t1) - np.maximum(self.alloc[found], t0)
-        area = self.size[found].astype(np.float64) * np.maximum(life, shortest)
-        keep = np.sort(np.argpartition(-area, most)[:most])
-        drawn = found[keep]
-        return Bands(drawn, folded, len(found) - most, int(self.size[found].sum() - self.size[drawn].sum()))
+        drawn = _largest(found, self.size[found].astype(np.float64) * np.maximum(life, shortest), most)
+        longest = np.flatnonzero(long)
+        shown = _largest(longest, self.size[longest].astype(np.float64), most // 2)
+        folded = np.concatenate([np.flatnonzero(through), np.setdiff1d(longest, shown, assume_unique=True)])
+        left_bytes = int(self.size[found].sum() - self.size[drawn].sum())
+        return Bands(np.sort(np.concatenate([drawn, shown])), np.sort(folded), len(found) - len(drawn), left_bytes)
 
     def find(self, buffer: int) -> int:
         """The place of a buffer, -1 when it is not on this device."""
         found = np.flatnonzero(self.id == buffer)
         return int(found[0]) if len(found) else NONE
+
+
+def _largest(places: Ints, weight: NDArray[np.float64], most: int) -> Ints:
+    return places if len(places) <= most else places[np.argpartition(-weight, most)[:most]] if most else places[:0]
 
 
 def read_devices(capture: Capture, until: int) -> dict[str, DeviceMemory]:

@@ -100,7 +100,9 @@ async def window(request: Request) -> Response:
         t1 = max(t0 + 1, origin + query_number(request, "t1", end - origin, -(2**53)))
         device = _device(request, shelf, capture)
         total = device.series.window(t0, t1, pixels)
-        found = device.bands(t0, t1, most, max(1, (t1 - t0) // pixels))
+        seen = (origin + query_number(request, "v0", t0 - origin, -(2**53)),
+                origin + query_number(request, "v1", t1 - origin, -(2**53)))  # fmt: skip
+        found = device.bands(t0, t1, most, seen, max(1, (t1 - t0) // pixels))
         offset = _once(shelf, capture, f"memory offsets {device.name}", lambda _: device.offset)
         texts = _once(shelf, capture, "memory texts", lambda capture: capture.read("buffers", ["dtype", "name"]))
         rows = device.rows[found.drawn]
@@ -142,7 +144,7 @@ async def alive(request: Request) -> Response:
         links = _links(shelf, capture) if capture.count("uses") else None
         makers = [links.maker_of(buffer.id) if links else "" for buffer in shown]
         dtype, dtypes = coded([buffer.dtype for buffer in shown])
-        producer, producers = coded([made or buffer.name for made, buffer in zip(makers, shown, strict=True)])
+        producer, producers = coded([buffer.name or made for made, buffer in zip(makers, shown, strict=True)])
         return {
             "count": len(places), "total": int(device.size[places].sum()), "id": [buffer.id for buffer in shown],
             "bytes": [buffer.bytes for buffer in shown], "dtype": dtype, "dtypes": dtypes,

@@ -1,0 +1,73 @@
+/** The right pane: what a buffer is, who made it, who used it, how long nobody did. */
+import { fill, h } from "../../base/dom.ts";
+import { bytes, clip, count, counted, duration } from "../../base/format.ts";
+import { elements } from "../../layout/memory_bands.ts";
+import { moment } from "../../layout/timeline_scale.ts";
+import type { BufferWire, TouchWire } from "../../wire/memory.ts";
+import { tip } from "../common/tooltip.ts";
+import type { Page } from "../registry.ts";
+
+export function drawBuffer(host: HTMLElement, page: Page, buffer: BufferWire, whole: number): void {
+  const end = buffer.free ?? whole;
+  const life = Math.max(0, end - buffer.alloc);
+  const items = elements(buffer.bytes, buffer.dtype);
+  const kind = buffer.dtype === "" ? "" : items === null ? ` · ${clip(buffer.dtype, 60)}` : ` · ${count(items)} × ${buffer.dtype}`;
+  const share = buffer.peak > 0 ? ((100 * buffer.bytes) / buffer.peak).toFixed(1) : "0";
+  fill(
+    host,
+    h("div.sec", h("dl.kv.mem-facts",
+      buffer.name !== "" && h("dt", "Name"), buffer.name !== "" && h("dd.mono.wrap.name", clip(buffer.name, 400)),
+      h("dt", "Size"), h("dd", { "data-bytes": buffer.bytes }, bytes(buffer.bytes), h("span.faint.name", kind)),
+      h("dt", "Device"), h("dd.name", buffer.device || "unnamed"),
+      h("dt", "Allocated"), h("dd", { "data-ns": buffer.alloc }, moment(buffer.alloc, whole)),
+      h("dt", "Freed"), buffer.free === null ? h("dd", "never") : h("dd", { "data-ns": buffer.free }, moment(buffer.free, whole)),
+      h("dt", "Lifetime"), h("dd", duration(life), h("span.faint", whole > 0 ? ` · ${percentOf(life, whole)} of the capture` : "")),
+      h("dt", "At the peak"), h("dd", buffer.atPeak ? `alive, ${share}% of ${bytes(buffer.peak)}` : "not alive"),
+    )),
+    section("Producer", null, buffer.producer ? [useRow(page, buffer.producer, whole)] : [h("div.none", buffer.uses > 0 ? "No slice of this capture wrote it." : "No use of it was recorded.")], "producer"),
+    (buffer.producer !== null || buffer.uses > 0) && section("Consumers", buffer.uses,
+      buffer.consumers.length > 0 ? buffer.consumers.map((use) => useRow(page, use, whole)) : [h("div.none", "Nobody used it again.")], "consumers",
+      buffer.uses > buffer.consumers.length ? `${counted(buffer.uses - buffer.consumers.length, "later use")} not listed.` : buffer.unknown > 0 ? `${counted(buffer.unknown, "use")} by slices that are not in this capture.` : ""),
+    buffer.untouched && idle(buffer),
+  );
+}
+
+function percentOf(part: number, whole: number): string {
+  const value = (100 * part) / whole;
+  return value > 0 && value < 1 ? `${value.toFixed(value < 0.01 ? 4 : 2)}%` : `${Math.round(value)}%`;
+}
+
+function section(title: string, number: number | null, rows: HTMLElement[], name: string, note = ""): HTMLElement {
+  return h(`div.mem-uses.${name}`,
+    h("div.h", h("span.grow", title), number !== null && h("span.chip", count(number))),
+    ...rows,
+    note !== "" && h("div.none.faint", note));
+}
+
+/** When, who (a link to its slice on the timeline) and how: `read@3` is the kernel's fourth argument. */
+function useRow(page: Page, use: TouchWire, whole: number): HTMLElement {
+  const name = clip(use.name || "no name", 160);
+  const who = page.has("timeline")
+    ? h("a.ell.mono.name", { href: page.nav.address("timeline", { slice: String(use.row) }) }, name)
+    : h("span.ell.mono.name", name);
+  return tip(
+    h("div.mem-use", { "data-row": use.row }, h("span.num.faint", short(use.start, whole)), who, h("span.dim", `${use.mode || "use"}@${use.position}`)),
+    () => `${use.name}\n${use.mode || "use"}, argument ${use.position}\n${moment(use.start, whole)}, ${duration(use.dur)}`,
+  );
+}
+
+/** Few digits, so that the column lines up. */
+function short(time: number, whole: number): string {
+  const [unit, size] = whole >= 2e9 ? ["s", 1e9] as const : whole >= 2e6 ? ["ms", 1e6] as const : whole >= 2e3 ? ["µs", 1e3] as const : ["ns", 1] as const;
+  return `${(time / size).toFixed(unit === "s" ? 3 : unit === "ns" ? 0 : 1)} ${unit}`;
+}
+
+function idle(buffer: BufferWire): HTMLElement {
+  const gap = buffer.untouched!;
+  const name = (use: TouchWire): HTMLElement => h("span.mono.name", clip(use.name || "no name", 120));
+  const from = gap.after ? ["from ", name(gap.after)] : ["from its allocation"];
+  const to = gap.before ? [" to ", name(gap.before), "."] : [buffer.free === null ? " until the end of the capture; it was never freed." : " until it was freed."];
+  return h("div.sec.mem-idle", { "data-ns": gap.end - gap.begin },
+    h("div.h", "Idle in memory"),
+    h("div.dim.wrap", `Not touched for ${duration(gap.end - gap.begin)}, `, ...from, ...to));
+}

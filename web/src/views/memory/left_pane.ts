@@ -1,0 +1,113 @@
+/** The left pane: the devices with their peaks, and what was alive at the chosen moment, largest first. */
+import { fill, h } from "../../base/dom.ts";
+import { bytes, clip, count, counted } from "../../base/format.ts";
+import { bufferColour, FOLDED } from "../../layout/memory_bands.ts";
+import type { AliveWire, DeviceWire } from "../../wire/memory.ts";
+import { tip } from "../common/tooltip.ts";
+import { VirtualList } from "../common/virtual_list.ts";
+
+const DEVICE_ROW = 30;
+const SPARK = { width: 64, height: 20 };
+
+export interface LeftActions {
+  device(name: string): void;
+  buffer(id: number): void;
+}
+
+export class LeftPane {
+  private readonly devicesHost = h("div.mem-devices");
+  private readonly title = h("b");
+  private readonly chip = h("span.chip");
+  private readonly note = h("div.none.faint.small", { hidden: true });
+  private readonly devices: VirtualList;
+  private readonly list: VirtualList;
+  private rows: DeviceWire[] = [];
+  private alive: AliveWire | null = null;
+  private drawn: ReadonlySet<number> = new Set();
+
+  constructor(host: HTMLElement, actions: LeftActions) {
+    host.append(h("div.bar", h("b", "Devices"), h("span.grow"), h("span.faint.small", "peak")), this.devicesHost);
+    this.devices = new VirtualList(this.devicesHost, {
+      rowHeight: DEVICE_ROW, role: "listbox", label: "Devices",
+      render: (index) => this.deviceRow(this.rows[index]!),
+      onSelect: (index) => actions.device(this.rows[index]!.name),
+    });
+    const aliveHost = h("div.mem-alive");
+    host.append(h("div.bar.mem-at", this.title, this.chip, h("span.grow"), h("span.faint.small", "size")), aliveHost, this.note);
+    this.list = new VirtualList(aliveHost, {
+      rowHeight: 24, role: "listbox", label: "Alive buffers, largest first",
+      render: (index) => this.aliveRow(index),
+      onSelect: (index) => actions.buffer(this.alive!.id[index]!),
+    });
+  }
+
+  setDevices(rows: DeviceWire[]): void {
+    this.rows = rows;
+    this.devicesHost.style.height = `${Math.min(rows.length * DEVICE_ROW, 10 * DEVICE_ROW)}px`;
+    this.devices.setCount(rows.length);
+  }
+
+  selectDevice(name: string): void {
+    this.devices.select(this.rows.findIndex((row) => row.name === name));
+  }
+
+  setTitle(text: string): void {
+    this.title.textContent = text;
+  }
+
+  /** null while it is on its way: the rows stay until then. */
+  setAlive(alive: AliveWire): void {
+    this.alive = alive;
+    fill(this.chip, count(alive.count));
+    this.list.setCount(alive.id.length);
+    const more = alive.count - alive.id.length;
+    this.note.hidden = more <= 0;
+    this.note.textContent = `${counted(more, "smaller buffer")} not listed`;
+  }
+
+  selectBuffer(id: number): void {
+    this.list.select(this.alive?.id.indexOf(id) ?? -1);
+  }
+
+  /** Which buffers have a band: only these show a colour. */
+  setDrawn(drawn: ReadonlySet<number>): void {
+    this.drawn = drawn;
+    this.list.refresh();
+  }
+
+  dispose(): void {
+    this.devices.dispose();
+    this.list.dispose();
+  }
+
+  private deviceRow(device: DeviceWire): HTMLElement {
+    const name = device.name || "unnamed";
+    const row = h("div.mem-device", { "data-device": device.name }, h("span.ell.name", clip(name, 80)), spark(device), h("span.num", bytes(device.peak)));
+    return tip(row, () => `${name}\n${counted(device.buffers, "buffer")}, ${count(device.living)} never freed\n${count(device.peak)} bytes at the peak`);
+  }
+
+  private aliveRow(index: number): HTMLElement {
+    const alive = this.alive!;
+    const id = alive.id[index]!;
+    const dtype = alive.dtypes[alive.dtype[index]!] ?? "";
+    const producer = alive.producers[alive.producer[index]!] ?? "";
+    const colour = this.drawn.has(id) ? bufferColour(id) : FOLDED;
+    const row = h("div.mem-row", { "data-buffer": id },
+      h(`i.sw.mem-cat-${colour}`), h("span.mono", `b${id}`), h("span.ell.dim.name", clip(producer || dtype, 120)), h("span.num", bytes(alive.bytes[index]!)));
+    return tip(row, () => [`b${id}`, producer, dtype, `${count(alive.bytes[index]!)} bytes`].filter((text) => text !== "").join("\n"));
+  }
+}
+
+function spark(device: DeviceWire): SVGElement {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("width", String(SPARK.width));
+  svg.setAttribute("height", String(SPARK.height));
+  svg.setAttribute("aria-hidden", "true");
+  const most = Math.max(1, device.peak);
+  const step = SPARK.width / Math.max(1, device.spark.length - 1);
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("d", device.spark.map((value, i) => `${i === 0 ? "M" : "L"}${(i * step).toFixed(1)} ${(SPARK.height - 2 - (value / most) * (SPARK.height - 4)).toFixed(1)}`).join(""));
+  path.setAttribute("class", "mem-spark");
+  svg.append(path);
+  return svg;
+}

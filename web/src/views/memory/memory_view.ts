@@ -1,0 +1,337 @@
+/** Memory: total and bands of a device over time, what was alive at a moment, one buffer. Everything is in the address. */
+import { fill, h } from "../../base/dom.ts";
+import { bytes, count, counted, duration } from "../../base/format.ts";
+import { isAbort } from "../../data/client.ts";
+import { clock } from "../../layout/memory_bands.ts";
+import { fitSpan, moment, type Span } from "../../layout/timeline_scale.ts";
+import { numberParam, type Params } from "../../state/place.ts";
+import type { AliveWire, BufferWire, DeviceWire, MemoryWire } from "../../wire/memory.ts";
+import { clearLayer, emptyState, errorState, showLayer, waitFor } from "../common/states.ts";
+import type { Page, View, ViewDef } from "../registry.ts";
+import { drawBuffer } from "./buffer_pane.ts";
+import { LeftPane } from "./left_pane.ts";
+import { attachPointer } from "./pointer.ts";
+import { MemoryStage, type Under } from "./stage.ts";
+import { WindowSource } from "./window_source.ts";
+
+export const MEMORY: ViewDef = {
+  id: "memory",
+  title: "Memory",
+  panes: { left: "Devices and alive buffers", right: "Buffer" },
+  keys: [["Zoom, pan", "W S A D"], ["Go to peak", "P"], ["Next, previous allocation", "→ ←"], ["Band above, below", "↑ ↓"]],
+  available: (info) => (info.tables["buffers"] ?? 0) > 0,
+  create: (page) => new MemoryView(page),
+};
+
+/** A buffer that takes less of the window than this is zoomed to when a link opens it. */
+const TINY = 0.02;
+
+class MemoryView implements View {
+  private readonly left: LeftPane;
+  private readonly stage: MemoryStage;
+  private readonly source: WindowSource;
+  private readonly deviceName = h("b.name.ell");
+  private readonly windowText = h("span.dim.ell.grow");
+  private readonly modes = h("span.seg", { role: "group", "aria-label": "What to show" });
+  private readonly bufferId = h("span.mono");
+  private readonly closeButton = h("button.btn", { type: "button", "aria-label": "Close", title: "Close (Esc)", hidden: true, onclick: () => this.page.nav.set({ buffer: null }, "replace") }, "✕");
+  private readonly detail = h("div.scroll");
+  private readonly said = h("div.offscreen", { "aria-live": "polite" });
+  private readonly leaving = new AbortController();
+  private readonly stopPointer: () => void;
+  private params: Params = {};
+  private wire: MemoryWire | null = null;
+  private device: DeviceWire | null = null;
+  private buffer: BufferWire | null = null;
+  private asked = { alive: "", buffer: "", span: "", status: "" };
+  private requests = { alive: new AbortController(), buffer: new AbortController() };
+  private opening = true;
+
+  constructor(private readonly page: Page) {
+    this.left = new LeftPane(page.left, {
+      device: (name) => page.nav.set({ device: name, buffer: null, time: null }),
+      buffer: (id) => page.nav.set({ buffer: id }),
+    });
+    page.middle.append(h("div.bar", this.deviceName, this.windowText, this.modes,
+      h("button.btn", { type: "button", onclick: () => this.goToPeak() }, "Go to peak", h("kbd.wide", "P")),
+      h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit", h("kbd.wide", "Space"))));
+    this.stage = new MemoryStage(page.middle, {
+      onMoved: (span) => this.moved(span),
+      onNeed: (span, width) => this.device && this.source.need(span, width),
+      onLaid: (drawn) => this.left.setDrawn(drawn),
+      onDrawn: () => this.drawn(),
+    });
+    page.middle.append(this.said);
+    this.source = new WindowSource(page.client, 1, () => this.arrived(), (error) => showLayer(this.stage.element, errorState(error, () => {
+      clearLayer(this.stage.element);
+      this.stage.redraw();
+    })));
+    this.stopPointer = attachPointer(this.stage, (under) => this.pick(under));
+    page.right.append(h("div.bar", h("b", "Buffer"), this.bufferId, h("span.grow"), this.closeButton), this.detail);
+    void this.load();
+  }
+
+  show(params: Params): void {
+    this.params = params;
+    if (this.wire) this.arrive();
+  }
+
+  key(event: KeyboardEvent): boolean {
+    if (!this.device) return false;
+    const big = event.shiftKey ? 3 : 1;
+    switch (event.key.length === 1 ? event.key.toLowerCase() : event.key) {
+      case "w": this.stage.zoom(0.8 ** big); return true;
+      case "s": this.stage.zoom(1.25 ** big); return true;
+      case "a": this.stage.pan(-0.12 * big); return true;
+      case "d": this.stage.pan(0.12 * big); return true;
+      case " ": this.fit(); return true;
+      case "p": this.goToPeak(); return true;
+      case "ArrowRight": return this.walk(1);
+      case "ArrowLeft": return this.walk(-1);
+      case "ArrowUp": return this.climb(1);
+      case "ArrowDown": return this.climb(-1);
+      default: return false;
+    }
+  }
+
+  escape(): boolean {
+    const innermost = ["buffer", "time"].find((name) => this.params[name] !== undefined);
+    if (innermost === undefined) return false;
+    this.page.nav.set({ [innermost]: null }, "replace");
+    return true;
+  }
+
+  grown(): void {
+    void this.page.client.get<MemoryWire>("memory", this.leaving.signal).then((wire) => {
+      this.wire = wire;
+      this.left.setDevices(wire.devices);
+      const { device } = this;
+      this.device = null;
+      this.asked = { alive: "", buffer: "", span: "", status: "" };
+      if (device || wire.devices.length > 0) this.arrive();
+    }).catch(() => undefined);
+  }
+
+  dispose(): void {
+    this.leaving.abort();
+    this.requests.alive.abort();
+    this.requests.buffer.abort();
+    this.source.dispose();
+    this.stopPointer();
+    this.stage.dispose();
+    this.left.dispose();
+  }
+
+  private get whole(): number {
+    return this.wire?.duration ?? 1;
+  }
+
+  private async load(): Promise<void> {
+    const wire = await waitFor(this.stage.element, { title: "Reading buffers" }, (signal) => this.page.client.get<MemoryWire>("memory", signal), this.leaving.signal);
+    if (!wire || this.leaving.signal.aborted) return;
+    this.wire = wire;
+    this.left.setDevices(wire.devices);
+    if (wire.devices.length === 0) showLayer(this.stage.element, emptyState("No buffers yet", "The capture has no allocation so far."));
+    else this.arrive();
+  }
+
+  private arrive(): void {
+    const { devices } = this.wire!;
+    const wanted = this.params["device"];
+    const buffer = numberParam(this.params, "buffer", -1);
+    // a link that names a buffer alone: its device is the one to show
+    if (wanted === undefined && !this.device && buffer >= 0 && this.asked.buffer !== String(buffer)) {
+      return void this.arriveBuffer(buffer).then(() => !this.device && !this.leaving.signal.aborted && this.arrive());
+    }
+    const name = wanted ?? (buffer < 0 ? undefined : this.buffer?.id === buffer ? this.buffer.device : this.device?.name);
+    const device = devices.find((one) => one.name === name) ?? devices.reduce((best, one) => (one.peak > best.peak ? one : best), devices[0]!);
+    if (this.device !== device) {
+      if (this.device?.name !== device.name) this.stage.setData(null);
+      this.device = device;
+      this.stage.setDevice(device, this.whole);
+      this.source.use(device.name, this.whole);
+      this.left.selectDevice(device.name);
+      this.deviceName.textContent = device.name || "unnamed";
+      this.asked.span = "";
+    }
+    this.arriveSpan();
+    const total = this.params["show"] === "total";
+    this.stage.picture.buffers = !total;
+    fill(this.modes, ...([["Total", "total"], ["Buffers", null]] as const).map(([title, value]) => {
+      const on = total === (value === "total");
+      return h(`button${on ? ".on" : ""}`, { type: "button", "aria-pressed": String(on), onclick: () => this.page.nav.set({ show: value }) }, title);
+    }));
+    void this.arriveAlive(device);
+    void this.arriveBuffer(buffer);
+    this.stage.redraw();
+  }
+
+  private arriveSpan(): void {
+    const key = `${this.params["t0"]}/${this.params["t1"]}`;
+    if (key === this.asked.span) return;
+    this.asked.span = key;
+    const t0 = numberParam(this.params, "t0", NaN);
+    const t1 = numberParam(this.params, "t1", NaN);
+    this.stage.setSpan(t1 > t0 ? { t0, t1 } : fitSpan(this.whole));
+  }
+
+  private moved(span: Span): void {
+    const fits = span.t0 <= 0 && span.t1 >= this.whole;
+    const change = fits ? { t0: null, t1: null } : { t0: Math.round(span.t0), t1: Math.round(span.t1) };
+    // what is on the screen is exact already: the address only follows
+    this.asked.span = `${change.t0 ?? undefined}/${change.t1 ?? undefined}`;
+    this.page.nav.set(change, "replace");
+  }
+
+  private fit(): void {
+    this.stage.moveTo(fitSpan(this.whole));
+  }
+
+  private goToPeak(): void {
+    if (!this.device) return;
+    const { peakTime } = this.device;
+    const { t0, t1 } = this.stage.span;
+    if (peakTime < t0 || peakTime > t1) this.stage.moveTo({ t0: peakTime - (t1 - t0) / 2, t1: peakTime + (t1 - t0) / 2 });
+    this.page.nav.set({ time: peakTime });
+  }
+
+  private pick(under: Under): void {
+    const time = Math.max(0, Math.min(this.whole, Math.round(under.time)));
+    this.page.nav.set(under.band >= 0 ? { time, buffer: this.stage.picture.bands.id[under.band]! } : { time });
+  }
+
+  /** The buffer that was allocated next or before; with none selected, the first or last of the window. */
+  private walk(by: 1 | -1): boolean {
+    let next = -1;
+    if (this.buffer) next = by > 0 ? this.buffer.after : this.buffer.before;
+    else {
+      const { bands } = this.stage.picture;
+      const { t0, t1 } = this.stage.span;
+      const inside = Array.from(bands.id.keys()).filter((i) => bands.alloc[i]! >= t0 && bands.alloc[i]! <= t1);
+      const at = by > 0 ? inside[0] : inside.at(-1);
+      if (at !== undefined) next = bands.id[at]!;
+    }
+    if (next >= 0) this.page.nav.set({ buffer: next }, "replace");
+    return true;
+  }
+
+  /** The nearest band above or below the selected one that lives at the same time. */
+  private climb(by: 1 | -1): boolean {
+    const { bands, plan } = this.stage.picture;
+    const own = this.buffer ? bands.id.indexOf(this.buffer.id) : -1;
+    if (own < 0) return this.walk(by);
+    const { t0, t1 } = this.stage.span;
+    const middle = (Math.max(t0, bands.alloc[own]!) + Math.min(t1, bands.free[own]!)) / 2;
+    let best = -1;
+    for (let i = 0; i < bands.id.length; i++) {
+      if (i === own || bands.alloc[i]! > middle || bands.free[i]! <= middle || (plan.low[i]! - plan.low[own]!) * by <= 0) continue;
+      if (best < 0 || (plan.low[i]! - plan.low[best]!) * by < 0) best = i;
+    }
+    if (best >= 0) this.page.nav.set({ buffer: bands.id[best]! }, "replace");
+    return true;
+  }
+
+  private async arriveAlive(device: DeviceWire): Promise<void> {
+    const given = numberParam(this.params, "time", NaN);
+    const time = Number.isNaN(given) ? device.peakTime : given;
+    const key = `${device.name}/${given}/${time}`;
+    if (key === this.asked.alive) return;
+    this.asked.alive = key;
+    this.requests.alive.abort();
+    this.requests.alive = new AbortController();
+    const { picture } = this.stage;
+    picture.cursor = Number.isNaN(given) ? null : { time, total: null };
+    this.stage.redraw();
+    this.left.setTitle(Number.isNaN(given) ? "Alive at the peak" : `Alive at ${moment(time, this.whole)}`);
+    try {
+      const alive = await this.page.client.get<AliveWire>(`memory/alive?device=${encodeURIComponent(device.name)}&time=${time}`, this.requests.alive.signal);
+      if (picture.cursor) picture.cursor = { time, total: alive.total };
+      this.left.setAlive(alive);
+      this.left.selectBuffer(this.buffer?.id ?? -1);
+      this.page.left.dataset["alive"] = String(time);
+      this.stage.redraw();
+    } catch (error) {
+      if (!isAbort(error)) this.asked.alive = "";
+    }
+  }
+
+  private async arriveBuffer(id: number): Promise<void> {
+    const key = String(id);
+    if (key === this.asked.buffer) return;
+    this.asked.buffer = key;
+    this.requests.buffer.abort();
+    this.requests.buffer = new AbortController();
+    const { signal } = this.requests.buffer;
+    const opening = this.opening && this.params["t0"] === undefined;
+    this.opening = false;
+    if (id < 0) {
+      this.setBuffer(null);
+      fill(this.detail, h("div.none.faint", "Click a band, or a row of what was alive, for its size, lifetime, producer and consumers."));
+      return;
+    }
+    try {
+      const buffer = await this.page.client.get<BufferWire>(`memory/buffers/${id}`, signal);
+      this.setBuffer(buffer);
+      drawBuffer(this.detail, this.page, buffer, this.whole);
+      this.page.right.dataset["buffer"] = key;
+      this.said.textContent = `Buffer ${id}, ${bytes(buffer.bytes)}, ${duration((buffer.free ?? this.whole) - buffer.alloc)}`;
+      if (buffer.device !== this.device?.name) this.page.nav.set({ device: buffer.device }, "replace");
+      this.reveal(buffer, opening);
+    } catch (error) {
+      if (isAbort(error)) return;
+      this.setBuffer(null);
+      fill(this.detail, errorState(error));
+    }
+  }
+
+  private setBuffer(buffer: BufferWire | null): void {
+    this.buffer = buffer;
+    this.stage.choose(buffer);
+    this.left.selectBuffer(buffer?.id ?? -1);
+    this.bufferId.textContent = buffer ? `b${buffer.id}` : "";
+    this.closeButton.hidden = buffer === null;
+    if (!buffer) delete this.page.right.dataset["buffer"];
+  }
+
+  /** Brings a buffer into sight; one that a link opened and that is too narrow to see is zoomed to. */
+  private reveal(buffer: BufferWire, opening: boolean): void {
+    const { t0, t1 } = this.stage.span;
+    const end = buffer.free ?? this.whole;
+    const life = Math.max(1, end - buffer.alloc);
+    if (opening && life < TINY * (t1 - t0)) this.stage.moveTo({ t0: buffer.alloc - life, t1: end + life });
+    else if (end < t0 || buffer.alloc > t1) {
+      const middle = Math.min(buffer.alloc + life / 2, buffer.alloc + (t1 - t0) / 4);
+      this.stage.moveTo({ t0: middle - (t1 - t0) / 2, t1: middle + (t1 - t0) / 2 });
+    }
+  }
+
+  private arrived(): void {
+    clearLayer(this.stage.element);
+    this.stage.setData(this.source.data);
+    this.drawStatus();
+  }
+
+  private drawn(): void {
+    if (!this.device) return;
+    const { t0, t1 } = this.stage.span;
+    const pixel = (t1 - t0) / this.stage.room;
+    this.windowText.textContent = `${clock(Math.max(0, t0), pixel, t1)} to ${clock(Math.min(this.whole, t1), pixel, t1)}`;
+    if (this.source.data && !this.source.waiting && this.stage.settled) this.page.middle.dataset["shown"] = `memory/${this.device.name}`;
+  }
+
+  private drawStatus(): void {
+    const { device } = this;
+    const { data } = this.source;
+    if (!device || !data) return;
+    const key = `${device.name}/${device.buffers}/${data.left}`;
+    if (key === this.asked.status) return;
+    this.asked.status = key;
+    this.page.status(
+      [h("span", h("b", count(device.buffers)), ` ${device.buffers === 1 ? "buffer" : "buffers"} on ${device.name || "an unnamed device"}`), h("span", h("b", count(device.living)), " never freed")],
+      [
+        ...(data.left > 0 ? [h("span.mem-left", `${counted(data.left, "smaller buffer")} not drawn, ${bytes(data.leftBytes)} · `, h("button.link", { type: "button", onclick: () => this.stage.zoom(0.5) }, "zoom in"))] : []),
+        h("span.wide", "sizes in decimal units"),
+      ],
+    );
+  }
+}
