@@ -16,8 +16,8 @@ export function counted(value: number, one: string, many = `${one}s`): string {
 export function duration(ns: number): string {
   if (ns < 0) return "";
   if (ns < 1000) return `${Math.round(ns)} ns`;
-  if (ns < 1e6) return `${(ns / 1e3).toFixed(ns < 1e4 ? 2 : 1)} µs`;
-  if (ns < 1e9) return `${(ns / 1e6).toFixed(ns < 1e8 ? 2 : 1)} ms`;
+  if (ns < 999_950) return `${(ns / 1e3).toFixed(ns < 1e4 ? 2 : 1)} µs`;
+  if (ns < 999.95e6) return `${(ns / 1e6).toFixed(ns < 1e8 ? 2 : 1)} ms`;
   return `${(ns / 1e9).toFixed(2)} s`;
 }
 
