@@ -238,7 +238,9 @@ def _bundles(tape: Tape, keep: Flags, t0: int, t1: int, per: float) -> Bundles:
     key = (arrows.source[rows] * len(tape.lanes) + arrows.target[rows]) * spread + moment - least
     key = np.where(slanted, -1 - np.arange(len(key)), key)  # a message that takes its time keeps its own slope
     _, first, group, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-    mean = lambda values: (np.bincount(group, values - t0) / count).astype(np.int64) + t0  # noqa: E731
     size = np.bincount(group, np.maximum(arrows.bytes[rows], 0)).astype(np.int64)
     one = rows[first]
-    return Bundles(mean(start), mean(arrows.end[rows]), arrows.source[one], arrows.target[one], count, size, cell)
+    # the mean of what stands together, counted from the window's begin so that floats keep every ns
+    begins = (np.bincount(group, start - t0) / count).astype(np.int64) + t0
+    ends = (np.bincount(group, arrows.end[rows] - t0) / count).astype(np.int64) + t0
+    return Bundles(begins, ends, arrows.source[one], arrows.target[one], count, size, cell)

@@ -1,0 +1,60 @@
+/** The names of a tape's lanes with their figures, left of the drawing. */
+import { fill, h } from "../../base/dom.ts";
+import { bytes, count, percent } from "../../base/format.ts";
+import { RULER, type LaneBox } from "../../layout/tape_lanes.ts";
+import type { TapeLane, TapeWire } from "../../wire/tape.ts";
+import { tip } from "../common/tooltip.ts";
+
+export class LaneHeads {
+  readonly element = h("div.tp-heads");
+  private readonly lanes = h("div.lanes");
+  private readonly inner = h("div");
+
+  draw(tape: TapeWire, boxes: Iterable<LaneBox>, top: number): void {
+    const ruler = h("div.tp-hd.plain.first", "seconds");
+    const signals = h("div.tp-hd.plain", "Signals");
+    place(ruler, 0, RULER);
+    place(signals, RULER, top - RULER);
+    this.lanes.style.top = `${top}px`;
+    fill(this.inner, ...[...boxes].map((box) => head(tape, tape.lanes[box.lane]!, box)));
+    fill(this.lanes, this.inner);
+    fill(this.element, ruler, top > RULER && signals, this.lanes);
+    this.inner.style.position = "relative";
+  }
+
+  scroll(by: number): void {
+    this.inner.style.top = `${-by}px`;
+  }
+}
+
+function place(element: HTMLElement, top: number, height: number): void {
+  element.style.top = `${top}px`;
+  element.style.height = `${height}px`;
+}
+
+function head(tape: TapeWire, lane: TapeLane, box: LaneBox): HTMLElement {
+  const worker = lane.kind === "worker";
+  const low = box.height < 74;
+  const element = h(
+    `div.tp-hd${low ? ".low" : ""}`,
+    h("b.ell.name", lane.name),
+    h("small", h("span", `${count(lane.events)} events`), h("span", bytes(lane.bytesIn + lane.bytesOut))),
+    worker && !(low && box.height < 60) && h("small", h("span", low ? "of events" : "of worker events"), h("span", percent(lane.share, 1))),
+    worker && !low && meter(lane.share),
+  );
+  place(element, box.y0, box.height);
+  const bound = lane.busyMost > lane.busy ? `busy between ${part(lane.busy)} and ${part(lane.busyMost)} of the time: the tape knows only a bound` : `busy ${part(lane.busy)} of the time`;
+  return tip(element, () =>
+    [lane.name, `${count(lane.events)} events of ${count(tape.events)}`, `${bytes(lane.bytesIn)} in, ${bytes(lane.bytesOut)} out`, ...(worker ? [bound] : []), ...(lane.failures > 0 ? [`${count(lane.failures)} failures`] : [])].join("\n"));
+}
+
+function meter(share: number): HTMLElement {
+  const bar = h("i");
+  bar.style.width = `${100 * share}%`;
+  return h("div.meter", bar);
+}
+
+/** 0.4%, 29% */
+export function part(share: number): string {
+  return share > 0 && share < 0.1 ? `${(100 * share).toFixed(1)}%` : `${Math.round(100 * share)}%`;
+}

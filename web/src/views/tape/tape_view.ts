@@ -1,0 +1,375 @@
+/** Messages: what clients, dispatcher and workers said to each other. */
+import { fill, h } from "../../base/dom.ts";
+import { count, counted, duration } from "../../base/format.ts";
+import { isAbort } from "../../data/client.ts";
+import { shapeIcon } from "../../draw/tape_shapes.ts";
+import type { Drawn } from "../../draw/tape_draw.ts";
+import { numberParam, type Params } from "../../state/place.ts";
+import { readTapeWindow, type MessageWire, type TapeWindow, type TapeWire } from "../../wire/tape.ts";
+import { filterBox } from "../common/filter_box.ts";
+import { clearLayer, emptyState, errorState, showLayer, waitFor } from "../common/states.ts";
+import { tip } from "../common/tooltip.ts";
+import type { Page, StatusPart, View, ViewDef } from "../registry.ts";
+import { MessageList } from "./message_list.ts";
+import { MessagePages } from "./message_pages.ts";
+import { TapePane } from "./tape_pane.ts";
+import { TapeStage } from "./tape_stage.ts";
+import { momentWords } from "./words.ts";
+
+export const TAPE: ViewDef = {
+  id: "messages",
+  title: "Messages",
+  panes: { left: null, right: "Message" },
+  keys: [["Zoom", "W S"], ["Pan", "A D"], ["Next, previous message", "→ ←"], ["Select, or bring into the middle", "Enter"], ["Fit", "Space"], ["Filter", "F"]],
+  available: (info) => ["client", "dispatcher", "worker"].some((kind) => (info.kinds[`track:${kind}`] ?? 0) > 0),
+  create: (page) => new TapeView(page),
+};
+
+const SHOW = ["flows", "signals", "sizes"] as const;
+const DEFAULT_SHOW = "flows,signals";
+const TYPING_MS = 150;
+
+class TapeView implements View {
+  private readonly runs = h("select.btn", { "aria-label": "Run" }) as HTMLSelectElement;
+  private readonly toggles = new Map<string, HTMLElement>();
+  private readonly legend = h("span.tp-lg.wide");
+  private readonly said = h("div.offscreen", { "aria-live": "polite" });
+  private readonly box;
+  private readonly stage: TapeStage;
+  private readonly list: MessageList;
+  private readonly pane: TapePane;
+  private tape: TapeWire | null = null;
+  private pages: MessagePages | null = null;
+  private data: TapeWindow | null = null;
+  private message: MessageWire | null = null;
+  private drawn: Drawn | null = null;
+  private params: Params = {};
+  private loaded = "";
+  private folded = true;
+  private filterText = "";
+  private typing = 0;
+  private asking = false;
+  private stale = false;
+  private following = true;
+  private readonly leaving = new AbortController();
+
+  constructor(private readonly page: Page) {
+    this.box = filterBox("Filter ops and lanes", (text) => this.typed(text), () => this.list.focus());
+    this.stage = new TapeStage({
+      moved: () => this.moved(),
+      select: (seq) => this.go({ ev: seq }),
+      drawn: (drawn) => this.wasDrawn(drawn),
+      theme: (theme) => {
+        this.list.refresh(theme.families);
+        if (this.tape) this.pane.draw(this.tape, theme.families);
+      },
+    });
+    this.list = new MessageList((seq) => this.go({ ev: seq }, "replace"), (event) => this.key(event));
+    this.pane = new TapePane(page.right, {
+      select: (seq) => this.go({ ev: seq }),
+      filter: (text) => this.go({ q: this.params["q"] === text ? null : text }),
+      walk: (step) => void this.walk(step),
+    });
+    for (const name of SHOW) {
+      const title = name.charAt(0).toUpperCase() + name.slice(1);
+      this.toggles.set(name, h("button.btn", { type: "button", onclick: () => this.toggle(name) }, title));
+    }
+    this.runs.addEventListener("change", () => this.go({ run: this.runs.value, ev: null, t0: null, t1: null, q: null }));
+    const fit = h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit", h("kbd.wide", "Space"));
+    page.middle.append(
+      h("div.bar.tp-bar", this.box.element, this.runs, ...this.toggles.values(), h("span.grow"), this.legend, fit),
+      this.stage.element, this.list.element, this.said,
+    );
+  }
+
+  show(params: Params): void {
+    this.params = params;
+    void this.arrive();
+  }
+
+  key(event: KeyboardEvent): boolean {
+    if (!this.tape) return false;
+    switch (event.key) {
+      case " ": this.fit(); break;
+      case "w": case "W": this.stage.zoom(0.7); break;
+      case "s": case "S": this.stage.zoom(1 / 0.7); break;
+      case "a": case "A": this.stage.pan(-0.2); break;
+      case "d": case "D": this.stage.pan(0.2); break;
+      case "ArrowRight": void this.walk(1); break;
+      case "ArrowLeft": void this.walk(-1); break;
+      case "Enter": void this.enter(); break;
+      default: return false;
+    }
+    return true;
+  }
+
+  escape(): boolean {
+    if (this.params["ev"] !== undefined) this.go({ ev: null });
+    else if (this.params["q"] !== undefined) this.go({ q: null });
+    else return false;
+    return true;
+  }
+
+  filter(): void {
+    this.box.input.focus();
+    this.box.input.select();
+  }
+
+  grown(): void {
+    this.loaded = "";
+    void this.arrive();
+  }
+
+  dispose(): void {
+    this.leaving.abort();
+    window.clearTimeout(this.typing);
+    this.pages?.dispose();
+    this.stage.dispose();
+    this.list.dispose();
+  }
+
+  private go(change: Record<string, string | number | null>, mode: "push" | "replace" = "push"): void {
+    this.page.nav.set(change, mode);
+  }
+
+  private get run(): number {
+    return numberParam(this.params, "run", 0);
+  }
+
+  private get query(): string {
+    const run = this.run > 0 ? `run=${this.run}&` : "";
+    return `${run}q=${encodeURIComponent(this.params["q"] ?? "")}`;
+  }
+
+  /** Makes the screen what the address says. */
+  private async arrive(): Promise<void> {
+    const wanted = `run ${this.run}`;
+    const fresh = wanted !== this.loaded;
+    if (fresh) {
+      this.loaded = wanted;
+      const tape = await waitFor(this.stage.element, { title: "Reading the tape" }, () => this.page.client.once<TapeWire>(`tape${this.run > 0 ? `?run=${this.run}` : ""}`), this.leaving.signal);
+      if (!tape) return;
+      if (this.loaded !== wanted) return;
+      clearLayer(this.stage.element);
+      this.tape = tape;
+      this.message = null;
+      this.drawBar();
+    }
+    const { tape, params } = this;
+    if (!tape) return;
+    const folded = params["fold"] !== "0";
+    if (fresh || folded !== this.folded) this.stage.use(tape, folded);
+    this.folded = folded;
+    const show = new Set((params["show"] ?? DEFAULT_SHOW).split(","));
+    for (const name of SHOW) {
+      this.toggles.get(name)!.classList.toggle("on", show.has(name));
+      this.toggles.get(name)!.setAttribute("aria-pressed", String(show.has(name)));
+    }
+    this.stage.setShow(show.has("flows"), show.has("signals"), show.has("sizes"));
+    this.takeFilter(fresh);
+    this.takeWindow();
+    await this.takeSelection();
+  }
+
+  private takeFilter(fresh: boolean): void {
+    const text = this.params["q"] ?? "";
+    if (document.activeElement !== this.box.input) this.box.input.value = text;
+    if (!fresh && text === this.filterText && this.pages) return;
+    this.filterText = text;
+    this.pages?.dispose();
+    this.pages = new MessagePages(this.page.client, this.query, () => this.list.refresh());
+    this.message = null;
+    this.following = true;
+  }
+
+  private takeWindow(): void {
+    const [t0, t1] = [numberParam(this.params, "t0", NaN), numberParam(this.params, "t1", NaN)];
+    if (t1 > t0) {
+      const [a, b] = this.stage.times;
+      if (a !== t0 || b !== t1) this.stage.setTimes(t0, t1);
+    } else this.stage.fit();
+    void this.fetch();
+  }
+
+  private async takeSelection(): Promise<void> {
+    const seq = numberParam(this.params, "ev", -1);
+    if (seq === (this.message?.seq ?? -1)) {
+      this.pane.select(this.tape!, this.message);
+      this.list.select(this.message?.place ?? -1);
+      this.stage.setSelected(this.message);
+      return;
+    }
+    let found: MessageWire | null = null;
+    if (seq >= 0) {
+      try {
+        found = await this.page.client.once<MessageWire>(`tape/messages/${seq}?${this.query}`);
+      } catch (error) {
+        this.said.textContent = error instanceof Error ? error.message : String(error);
+      }
+      if (seq !== numberParam(this.params, "ev", -1)) return;
+    }
+    this.message = found;
+    this.pane.select(this.tape!, found);
+    this.stage.setSelected(found);
+    this.list.select(found?.place ?? -1);
+    if (!found) return;
+    const { tape } = this;
+    this.said.textContent = `#${found.seq} ${tape!.kinds[found.event]!.name}, ${tape!.lanes[found.lane]!.name}, ${tape!.ops[found.op] ?? ""}`;
+    if (this.folded && tape!.lead && found.time < tape!.parts[0]![0]) this.go({ fold: "0", t0: null, t1: null }, "replace");
+    else this.stage.reveal(found.time, found.lane);
+  }
+
+  /** The user moved the window: the address follows, and what is missing is asked for. */
+  private moved(): void {
+    if (!this.tape) return;
+    const [t0, t1] = this.stage.times;
+    const fitted = this.params["t0"] === undefined;
+    this.following = true;
+    if (!(fitted && this.isFit())) this.go({ t0, t1 }, "replace");
+    void this.fetch();
+  }
+
+  private isFit(): boolean {
+    const [a, b] = this.stage.times;
+    const { axis } = this.stage;
+    return axis !== null && axis.toU(a) <= 0 && axis.toU(b) >= axis.length;
+  }
+
+  private fit(): void {
+    this.stage.fit();
+    this.following = true;
+    this.go({ t0: null, t1: null });
+    void this.fetch();
+  }
+
+  private toggle(name: string): void {
+    const show = new Set((this.params["show"] ?? DEFAULT_SHOW).split(",").filter((word) => word !== "" && word !== "none"));
+    if (!show.delete(name)) show.add(name);
+    const text = SHOW.filter((word) => show.has(word)).join(",") || "none";
+    this.go({ show: text === DEFAULT_SHOW ? null : text });
+  }
+
+  private typed(text: string): void {
+    window.clearTimeout(this.typing);
+    this.typing = window.setTimeout(() => this.go({ q: text.trim() === "" ? null : text.trim() }, "replace"), TYPING_MS);
+  }
+
+  /** One request at a time; when the window moved meanwhile, the last one counts. */
+  private async fetch(): Promise<void> {
+    if (!this.tape || this.stage.width < 10) return;
+    if (this.asking) {
+      this.stale = true;
+      return;
+    }
+    this.asking = true;
+    const { tape, pages } = this;
+    try {
+      const [t0, t1] = this.stage.wide;
+      const [v0, v1] = this.stage.times;
+      const path = `tape/window?${this.query}&t0=${t0}&t1=${t1}&v0=${v0}&v1=${v1 + 1}&per=${this.stage.per}`;
+      const data = readTapeWindow(await this.page.client.bytes(path, this.leaving.signal));
+      if (this.tape === tape && this.pages === pages) this.take(tape, data, v0, v1);
+      else this.stale = true;
+    } catch (error) {
+      if (!isAbort(error)) showLayer(this.stage.element, errorState(error));
+    }
+    this.asking = false;
+    if (this.stale) {
+      this.stale = false;
+      void this.fetch();
+    }
+  }
+
+  private take(tape: TapeWire, data: TapeWindow, t0: number, t1: number): void {
+    const other = this.data?.kept !== data.kept || this.usedPages !== this.pages;
+    this.data = data;
+    this.stage.setData(data);
+    if (other && this.pages) {
+      this.usedPages = this.pages;
+      this.list.use(tape, this.pages, data.kept);
+      this.list.select(this.message?.place ?? -1);
+    }
+    this.list.window(t0, t1);
+    const chosen = this.message?.place ?? -1;
+    const inSight = this.message !== null && this.message.time >= t0 && this.message.time <= t1 && chosen >= 0;
+    if (this.following && !inSight && data.first >= 0) this.list.scrollTo(data.first);
+    this.following = false;
+    clearLayer(this.stage.element);
+    if (data.kept === 0) {
+      const text = this.filterText;
+      showLayer(this.stage.element, text === ""
+        ? emptyState("No events", tape.diagnoses[0]?.words ?? "This run holds no events.")
+        : emptyState(`Nothing is named ${text}`, `The filter was tried on operations, commands, events and lanes of ${counted(tape.events, "message")}. There are: ${tape.families.slice(0, 8).map(({ name }) => name).join(", ")}.`));
+    }
+    this.status();
+  }
+  private usedPages: MessagePages | null = null;
+
+  private async walk(step: number): Promise<void> {
+    const { pages, data } = this;
+    if (!pages || !data) return;
+    const place = this.message && this.message.place >= 0 ? this.message.place + step : Math.max(0, data.first);
+    const row = await pages.get(Math.max(0, Math.min(data.kept - 1, place)));
+    if (row && pages === this.pages) this.go({ ev: row.seq }, "replace");
+  }
+
+  /** Enter: the first message in sight when none is selected, else the selected one comes near. */
+  private async enter(): Promise<void> {
+    if (!this.message) return this.walk(0);
+    const { axis } = this.stage;
+    if (!axis) return;
+    const [t0, t1] = this.stage.times;
+    const inColumns = !this.data?.marks.seq.includes(this.message.seq);
+    const half = ((t1 - t0) / 2) * (inColumns ? 0.2 : 1);
+    this.stage.setTimes(this.message.time - half, this.message.time + half);
+    this.stage.zoom(1);
+  }
+
+  private drawBar(): void {
+    const tape = this.tape!;
+    fill(this.runs, ...tape.runs.map((run, i) => h("option", { value: i + 1, selected: i + 1 === tape.run }, `${run.name || `Run ${i + 1}`} · ${counted(run.events, "event")}`)));
+    this.runs.hidden = tape.runs.length < 2;
+    const words = momentWords(tape.resolution);
+    fill(this.legend,
+      ...tape.kinds.filter((kind) => kind.events > 0).slice(0, 9).map((kind) => h("span", shapeIcon(kind.shape), kind.name.replaceAll("_", " ").toLowerCase())),
+      h("span.faint", tape.resolution >= 1e6 ? "stacked: one ms, in order" : "stacked: in order"));
+    tip(this.legend, () => `Shape is the event, colour the operation, area the size of the data. ${words} Arrows of one moment, pair and direction are one; wider means more. Columns stand for many events: height is how many.`);
+    this.toggles.get("signals")!.hidden = tape.signals.length === 0;
+  }
+
+  private wasDrawn(drawn: Drawn): void {
+    this.drawn = drawn;
+    if (!this.data || !this.tape) return;
+    const { middle } = this.page;
+    middle.dataset["shown"] = `${this.tape.run}/${this.message?.seq ?? ""}/${drawn.marks.length}/${drawn.inColumns}/${this.filterText}`;
+    this.status();
+  }
+
+  private status(): void {
+    const { tape, data, drawn } = this;
+    if (!tape || !data) return;
+    const kinds = (kind: string): number => tape.lanes.filter((lane) => lane.kind === kind).length;
+    const figure = (value: number, one: string): HTMLElement => h("span", h("b", count(value)), ` ${value === 1 ? one : `${one}s`}`);
+    const link = (text: string, act: () => void): HTMLElement => h("button.link", { type: "button", onclick: act }, text);
+    const right: StatusPart[] = [];
+    if (data.kept < tape.events) {
+      const lanes = tape.lanes.length - data.lanes.length;
+      right.push(h("span", `${count(tape.events - data.kept)} events${lanes > 0 ? ` and ${counted(lanes, "lane")}` : ""} hidden by the filter · `, link("show all", () => this.go({ q: null }))));
+    }
+    if (drawn && drawn.inColumns > 0) right.push(`${count(drawn.inColumns)} events in columns`);
+    if (drawn && drawn.left > 0) right.push(h("span.wide", `${counted(drawn.left, "name")} left out for space`));
+    const hidden = (tape.lead ? tape.parts[0]![0] - tape.first : 0) + (this.stage.axis?.folded ?? 0);
+    if (this.folded && hidden > 0) {
+      const early = tape.early > 0 ? ` (${counted(tape.early, "event")})` : "";
+      right.push(h("span", `${duration(hidden)} idle${early} folded · `, link("unfold", () => this.go({ fold: "0", t0: null, t1: null }))));
+    } else if (!this.folded) right.push(h("span", "idle time unfolded · ", link("fold", () => this.go({ fold: null, t0: null, t1: null }))));
+    const [t0, t1] = this.stage.times;
+    right.push(`window ${duration(Math.max(0, t1 - t0))}`);
+    const lost = tape.problems.reduce((sum, problem) => sum + problem.count, 0);
+    this.page.status(
+      [figure(tape.events, "event"), figure(kinds("client"), "client"), figure(kinds("worker"), "worker"), figure(tape.signals.length, "signal"),
+        ...(lost === 0 ? ["0 lines not understood"] : []), ...(tape.runs.length > 1 ? [`run ${tape.run} of ${tape.runs.length}`] : [])],
+      right,
+    );
+  }
+}
