@@ -1,6 +1,6 @@
 """Is every replayed graph the one that tinygrad's own viewer shows? All steps and matches of real programs.
 
-    python bench/replay_equality.py [add mnist gpt] [--seconds 600]
+    python bench/replay_equality.py [add mnist gpt] [--seconds 1e9]
 
 Prints one JSON object per program. Graphs are compared by walking both from the root: same op, dtype, arg and tag, same
 sources in order, and two places share a node in one if they share it in the other.
@@ -196,7 +196,7 @@ def _until_death(graphs: Iterator[Any], report: Report) -> Iterator[Any]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("programs", nargs="*", default=["add", "mnist", "gpt"])
-    parser.add_argument("--seconds", type=float, default=1e9, help="for each program")
+    parser.add_argument("--seconds", type=float, default=300, help="for each program (default 300; 1e9: all of it)")
     parser.add_argument("--pickle", type=Path, help="compare this rewrites pickle instead")
     args = parser.parse_args()
     workloads = Path(__file__).resolve().parents[2] / "shared" / "workloads"
