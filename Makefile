@@ -73,7 +73,7 @@ test: setup src/peephole/server/static/.built chromium lint web-test
 
 .PHONY: demo
 demo: setup src/peephole/server/static/.built
-	$(BIN)/peephole demo
+	$(BIN)/peephole demo --serve
 
 .PHONY: bench
 bench: setup src/peephole/server/static/.built

@@ -20,6 +20,8 @@ its time went. What it leaves is a capture like any other: `peephole show`, `pee
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     parser.add_argument("-o", "--output", metavar="NAME.peep", help="where it goes (default: the user's folder)")
+    parser.add_argument("--serve", action="store_true", help="serve the page afterwards, until Ctrl-C")
+    parser.add_argument("--port", type=int, help="with --serve: the port (default: that of `peephole serve`)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,8 +51,12 @@ def run(args: argparse.Namespace) -> int:
     for track in sorted(devices, key=lambda track: -track.slices)[:1]:
         print(f"\nThe kernels that ran on {track.name}:")
         show.run(_parsed(show, [str(out), "-s", track.name, "-t", "10"]))
-    print(f"\npeephole show {out}     every event\npeephole serve {out}    the same in the browser")
-    return 0
+    print(f"\npeephole show {out}     every event\npeephole serve {out}    the same in the browser", flush=True)
+    if not args.serve:
+        return 0
+    from peephole.cli import serve
+
+    return serve.run(_parsed(serve, [str(out), *(["--port", str(args.port)] if args.port else [])]))
 
 
 def _parsed(module: object, arguments: list[str]) -> argparse.Namespace:
