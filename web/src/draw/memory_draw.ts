@@ -89,7 +89,8 @@ export function drawMemory(g: CanvasRenderingContext2D, width: number, height: n
   g.fillStyle = theme.bg0;
   g.fillRect(0, 0, width, height);
   g.textBaseline = "middle";
-  drawRuler(g, width, height, picture, theme);
+  const flag = flagOf(g, width, picture, theme);
+  drawRuler(g, width, height, picture, theme, flag);
   drawAxes(g, width, frame, picture, theme);
   g.save();
   g.beginPath();
@@ -101,15 +102,15 @@ export function drawMemory(g: CanvasRenderingContext2D, width: number, height: n
     drawStrip(g, width, height, picture, theme);
   }
   g.restore();
-  const flag = drawCursor(g, width, height, frame, picture, theme);
-  drawPeak(g, width, frame, picture, theme, flag);
+  if (flag) drawCursor(g, height, frame, picture, theme, flag);
+  drawPeak(g, width, frame, picture, theme, flag !== null);
 }
 
 function font(g: CanvasRenderingContext2D, theme: Theme, size = 11, weight = 400, mono = false): void {
   g.font = `${weight} ${size}px ${mono ? theme.mono : theme.ui}`;
 }
 
-function drawRuler(g: CanvasRenderingContext2D, width: number, height: number, picture: MemoryPicture, theme: MemoryTheme): void {
+function drawRuler(g: CanvasRenderingContext2D, width: number, height: number, picture: MemoryPicture, theme: MemoryTheme, flag: Flag | null): void {
   const found = ticks(picture.span, width - LEFT - RIGHT, 84);
   font(g, theme);
   g.textAlign = "left";
@@ -120,7 +121,8 @@ function drawRuler(g: CanvasRenderingContext2D, width: number, height: number, p
     g.fillRect(x, TOP, 1, height - TOP - FOOT);
     const text = time === 0 ? "0" : `${found.label(time)} ${found.unit}`;
     g.fillStyle = theme.fg2;
-    if (x + 4 + g.measureText(text).width < width - 4) g.fillText(text, x + 4, 14);
+    const end = x + 4 + g.measureText(text).width;
+    if (end < width - 4 && !(flag && x - 2 < flag.left + flag.width && end + 6 > flag.left)) g.fillText(text, x + 4, 14);
   }
 }
 
@@ -265,32 +267,38 @@ function drawStrip(g: CanvasRenderingContext2D, width: number, height: number, p
   if (LEFT + 8 + size + 24 + g.measureText(note).width < width - RIGHT) g.fillText(note, LEFT + 8 + size + 24, top + STRIP / 2);
 }
 
-/** The chosen moment; gives the flag's left and right end. */
-function drawCursor(g: CanvasRenderingContext2D, width: number, height: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme): [number, number] | null {
+interface Flag {
+  x: number;
+  left: number;
+  width: number;
+  text: string;
+}
+
+/** Where the chosen moment is and what its flag says; null when it is out of sight. Ticks give way to it. */
+function flagOf(g: CanvasRenderingContext2D, width: number, picture: MemoryPicture, theme: MemoryTheme): Flag | null {
   const { cursor, span } = picture;
   if (!cursor || cursor.time < span.t0 || cursor.time > span.t1) return null;
   const x = Math.round(xOf(cursor.time, span, width));
-  g.fillStyle = theme.accent;
-  g.fillRect(x, TOP - 10, 1, (picture.buffers ? height - FOOT : frame.totalBottom) - TOP + 10);
-  font(g, theme, 11, 600);
-  const pixel = (span.t1 - span.t0) / (width - LEFT - RIGHT);
-  const when = clock(cursor.time, pixel, span.t1);
+  const when = clock(cursor.time, (span.t1 - span.t0) / (width - LEFT - RIGHT), span.t1);
   const text = cursor.total === null ? when : `${when} · ${bytes(cursor.total)}`;
-  const size = g.measureText(text).width + 12;
-  const left = Math.max(4, Math.min(width - size - 4, x - size / 2));
-  g.fillStyle = theme.bg0;
-  g.fillRect(left - 6, 0, size + 12, 24);
-  g.fillStyle = theme.accent;
-  g.beginPath();
-  g.roundRect(left, 4, size, 18, 3);
-  g.fill();
-  g.fillStyle = theme.bg0;
-  g.textAlign = "left";
-  g.fillText(text, left + 6, 13.5);
-  return [left, left + size];
+  font(g, theme, 11, 600);
+  const room = g.measureText(text).width + 12;
+  return { x, left: Math.max(4, Math.min(width - room - 4, x - room / 2)), width: room, text };
 }
 
-function drawPeak(g: CanvasRenderingContext2D, width: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme, flag: [number, number] | null): void {
+function drawCursor(g: CanvasRenderingContext2D, height: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme, flag: Flag): void {
+  g.fillStyle = theme.accent;
+  g.fillRect(flag.x, TOP - 10, 1, (picture.buffers ? height - FOOT : frame.totalBottom) - TOP + 10);
+  g.beginPath();
+  g.roundRect(flag.left, 4, flag.width, 18, 3);
+  g.fill();
+  font(g, theme, 11, 600);
+  g.fillStyle = theme.bg0;
+  g.textAlign = "left";
+  g.fillText(flag.text, flag.left + 6, 13.5);
+}
+
+function drawPeak(g: CanvasRenderingContext2D, width: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme, flagged: boolean): void {
   const { peak, peakTime, span, cursor } = picture;
   if (peak <= 0 || peakTime < span.t0 || peakTime > span.t1) return;
   const x = xOf(peakTime, span, width);
@@ -305,7 +313,7 @@ function drawPeak(g: CanvasRenderingContext2D, width: number, frame: Frame, pict
   g.fill();
   const pixel = (span.t1 - span.t0) / (width - LEFT - RIGHT);
   const head = `Peak ${bytes(peak)}`;
-  const tail = flag && cursor?.time === peakTime ? "" : `at ${clock(peakTime, pixel, span.t1)}`;
+  const tail = flagged && cursor?.time === peakTime ? "" : `at ${clock(peakTime, pixel, span.t1)}`;
   font(g, theme, 11, 600);
   const first = g.measureText(head).width;
   font(g, theme);

@@ -10,8 +10,9 @@ export interface FamilyColour {
   fill: string;
   /** Of a pale one: the outline that makes it visible. */
   outline: string | null;
-  /** How strong the fill is. */
+  /** How strong the fill of a mark is, and that of an area. */
   alpha: number;
+  area: number;
 }
 
 /** A colour for each family, by its number; the hue is kept, and lifted or lowered only where it would be lost. */
@@ -20,8 +21,8 @@ export function familyColours(tape: TapeWire, background: string, edge: string):
   const dark = luminance(ground) < 0.2;
   return tape.families.map(({ colour, outlined }) => {
     const hex = colour === "" ? "#6b7280" : colour;
-    if (outlined) return { fill: hex, outline: dark ? hex : edge, alpha: dark ? 0.35 : 1 };
-    return { fill: seen(parse(hex), ground, dark), outline: null, alpha: 1 };
+    if (outlined) return { fill: hex, outline: dark ? hex : edge, alpha: dark ? 0.35 : 1, area: dark ? 0.7 : 1 };
+    return { fill: seen(parse(hex), ground, dark), outline: null, alpha: 1, area: 1 };
   });
 }
 

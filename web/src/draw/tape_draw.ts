@@ -229,7 +229,7 @@ function drawColumns(g: CanvasRenderingContext2D, width: number, x: (time: numbe
       const colour = theme.families[rows.family[i]!]!;
       const part = (height * rows.count[i]!) / column.total;
       g.fillStyle = colour.fill;
-      g.globalAlpha = colour.alpha;
+      g.globalAlpha = colour.area;
       g.fillRect(x0, y - part, wide, part);
       y -= part;
     }

@@ -19,6 +19,9 @@ export interface HeadScene {
 export class HeadPainter {
   private readonly context: CanvasRenderingContext2D;
   private ratio = 1;
+  private kept: HTMLCanvasElement | null = null;
+  private keptFor: unknown = null;
+  private keptTheme: TimelineTheme | null = null;
   width = 1;
 
   constructor(private readonly canvas: HTMLCanvasElement) {
@@ -30,6 +33,7 @@ export class HeadPainter {
     this.ratio = ratio;
     this.canvas.width = Math.round(this.width * ratio);
     this.canvas.height = Math.round((MINIMAP + RULER) * ratio);
+    this.kept = null;
   }
 
   draw(scene: HeadScene, theme: TimelineTheme): void {
@@ -45,21 +49,8 @@ export class HeadPainter {
     const { context, width } = this;
     const place = (time: number): number => (time / Math.max(1, scene.whole)) * width;
     if (scene.overview) {
-      const { devices, host } = scene.overview;
-      const step = width / devices.length;
-      const hasDevices = devices.some((share) => share > 0);
-      context.fillStyle = theme.fg4;
-      const tall = hasDevices ? devices : host;
-      for (let i = 0; i < tall.length; i++) {
-        const share = tall[i]!;
-        if (share > 0) context.fillRect(i * step, MINIMAP - 6 - Math.max(1, share * 30), Math.max(1, step), Math.max(1, share * 30));
-      }
-      if (hasDevices) {
-        context.fillStyle = theme.cat[5]!;
-        context.globalAlpha = 0.8;
-        for (let i = 0; i < host.length; i++) if (host[i]! > 0) context.fillRect(i * step, MINIMAP - 5, Math.max(1, step), 3);
-        context.globalAlpha = 1;
-      }
+      if (this.kept === null || this.keptFor !== scene.overview || this.keptTheme !== theme) this.keep(scene.overview, theme);
+      context.drawImage(this.kept!, 0, 0, width, MINIMAP);
     }
     const x0 = Math.max(0, place(scene.span.t0));
     const x1 = Math.min(width, place(scene.span.t1));
@@ -75,6 +66,30 @@ export class HeadPainter {
       context.roundRect(Math.max(0, Math.min(width - 5, Math.round(x) - 2)), MINIMAP / 2 - 8, 5, 16, 2);
       context.fill();
     }
+  }
+
+  /** The trace does not change while the window moves over it: it is drawn once. */
+  private keep(overview: { devices: Float32Array; host: Float32Array }, theme: TimelineTheme): void {
+    const canvas = document.createElement("canvas");
+    canvas.width = this.canvas.width;
+    canvas.height = Math.round(MINIMAP * this.ratio);
+    const context = canvas.getContext("2d")!;
+    context.scale(this.ratio, this.ratio);
+    const { devices, host } = overview;
+    const step = this.width / devices.length;
+    const hasDevices = devices.some((share) => share > 0);
+    context.fillStyle = theme.fg4;
+    (hasDevices ? devices : host).forEach((share, i) => {
+      if (share > 0) context.fillRect(i * step, MINIMAP - 6 - Math.max(1, share * 30), Math.max(1, step), Math.max(1, share * 30));
+    });
+    if (hasDevices) {
+      context.fillStyle = theme.cat[5]!;
+      context.globalAlpha = 0.8;
+      host.forEach((share, i) => {
+        if (share > 0) context.fillRect(i * step, MINIMAP - 5, Math.max(1, step), 3);
+      });
+    }
+    [this.kept, this.keptFor, this.keptTheme] = [canvas, overview, theme];
   }
 
   private drawRuler(scene: HeadScene, theme: TimelineTheme): void {

@@ -77,13 +77,25 @@ export class Raster {
 
   /** A filled rectangle whose corner pixels are softened. */
   rounded(x0: number, y0: number, x1: number, y1: number, ink: Ink, amount: number): void {
-    const { pixels, width, height } = this;
-    const corners: [number, number, number][] = [];
-    for (const [x, y] of [[x0, y0], [x1 - 1, y0], [x0, y1 - 1], [x1 - 1, y1 - 1]] as const) {
-      if (x >= 0 && x < width && y >= 0 && y < height) corners.push([y * width + x, pixels[y * width + x]!, 0]);
-    }
+    const top = this.corner(x0, x1, y0);
+    const bottom = this.corner(x0, x1, y1 - 1);
+    const { pixels } = this;
+    const [a, b] = [pixels[top + x0], pixels[top + x1 - 1]];
+    const [c, d] = [pixels[bottom + x0], pixels[bottom + x1 - 1]];
     this.blend(x0, y0, x1, y1, ink, amount);
-    for (const [at, was] of corners) pixels[at] = mix(was, pixels[at]!, 90);
+    if (top >= 0) this.soften(top, x0, x1, a!, b!);
+    if (bottom >= 0) this.soften(bottom, x0, x1, c!, d!);
+  }
+
+  /** Where a row begins in the pixels when its two corners are on the picture, else -1. */
+  private corner(x0: number, x1: number, y: number): number {
+    return y >= 0 && y < this.height && x0 >= 0 && x1 <= this.width ? y * this.width : -1;
+  }
+
+  private soften(row: number, x0: number, x1: number, left: Ink, right: Ink): void {
+    const { pixels } = this;
+    pixels[row + x0] = mix(left, pixels[row + x0]!, 90);
+    pixels[row + x1 - 1] = mix(right, pixels[row + x1 - 1]!, 90);
   }
 
   put(context: CanvasRenderingContext2D): void {

@@ -1,7 +1,7 @@
 /** A value over time: a step line with a filled area, its peak marked. */
 import type { Tile } from "../data/timeline_tiles.ts";
 import type { SeriesWindow } from "../wire/timeline.ts";
-import type { Raster } from "./timeline_raster.ts";
+import { mix, type Raster } from "./timeline_raster.ts";
 import type { TimelineTheme } from "./timeline_theme.ts";
 
 export interface SeriesStyle {
@@ -30,32 +30,70 @@ export function drawSeries(style: SeriesStyle, tiles: readonly Tile<SeriesWindow
   const room = height - 14 * ratio;
   const level = (value: number): number => Math.round(base - (room * (value - floor)) / reach);
   const line = Math.max(1, Math.round(ratio));
+  const steps = stepsOf(style, tiles, level);
+  fillBelow(raster, steps, top, base, colour);
   let before = -1;
-  let until = -1;
-  for (let k = 0; k < tiles.length; k++) {
-    const { data } = tiles[k]!;
-    const { start, low, high, mean } = data;
-    for (let i = 0; i < start.length; i++) {
-      const x0 = Math.round((start[i]! - t0) * scale);
-      const next = i + 1 < start.length ? start[i + 1]! : (tiles[k + 1]?.data.start[0] ?? (i > 0 ? 2 * start[i]! - start[i - 1]! : start[i]! + 1 / scale));
-      const x1 = Math.max(x0 + 1, Math.round((next - t0) * scale));
-      if (x1 <= 0 || x0 >= raster.width || x1 <= until) continue;
-      const from = Math.max(x0, until);
-      until = x1;
-      const here = level(mean[i]!);
-      raster.blend(from, here, x1, base, colour, 56);
-      const up = Math.min(level(high[i]!), here);
-      const down = Math.max(level(low[i]!), here);
-      raster.fill(from, here, x1, here + line, colour);
-      // within a pixel the value may go up and down: its reach is drawn, so that no peak is lost
-      if (down - up > 1) raster.blend(from, up, Math.min(x1, from + line), down + line, colour, 150);
-      if (before >= 0 && before !== here) raster.fill(from, Math.min(before, here), from + line, Math.max(before, here) + line, colour);
-      before = here;
-    }
+  for (const { x0, x1, here, up, down } of steps) {
+    raster.fill(x0, here, x1, here + line, colour);
+    // within a pixel the value may go up and down: its reach is drawn, so that no peak is lost
+    if (down - up > 1) raster.blend(x0, up, Math.min(x1, x0 + line), down + line, colour, 150);
+    if (before >= 0 && before !== here) raster.fill(x0, Math.min(before, here), x0 + line, Math.max(before, here) + line, colour);
+    before = here;
   }
   raster.fill(0, base, raster.width, base + 1, theme.pixels.line1);
   const x = (first.peakTime - t0) * scale;
   return first.peak > 0 && x >= 0 && x < raster.width ? { x, y: level(first.peak), value: first.peak } : null;
+}
+
+interface Step {
+  x0: number;
+  x1: number;
+  here: number;
+  up: number;
+  down: number;
+}
+
+/** What is drawn from pixel to pixel. */
+function stepsOf(style: SeriesStyle, tiles: readonly Tile<SeriesWindow>[], level: (value: number) => number): Step[] {
+  const { raster, t0, scale } = style;
+  const steps: Step[] = [];
+  let until = 0;
+  for (let k = 0; k < tiles.length; k++) {
+    const { start, low, high, mean } = tiles[k]!.data;
+    for (let i = 0; i < start.length; i++) {
+      const next = i + 1 < start.length ? start[i + 1]! : (tiles[k + 1]?.data.start[0] ?? (i > 0 ? 2 * start[i]! - start[i - 1]! : start[i]! + 1 / scale));
+      const x1 = Math.min(raster.width, Math.round((next - t0) * scale));
+      const x0 = Math.max(Math.round((start[i]! - t0) * scale), until);
+      if (x1 <= x0 || x1 <= 0 || x0 >= raster.width) continue;
+      until = x1;
+      const here = level(mean[i]!);
+      steps.push({ x0, x1, here, up: Math.min(level(high[i]!), here), down: Math.max(level(low[i]!), here) });
+    }
+  }
+  return steps;
+}
+
+/** The area under the line, row by row as the pixels lie in memory. */
+function fillBelow(raster: Raster, steps: readonly Step[], top: number, base: number, colour: number): void {
+  const first = steps[0]?.x0 ?? 0;
+  const past = steps.at(-1)?.x1 ?? 0;
+  const bottom = Math.min(base, raster.height);
+  if (past <= first || bottom <= 0) return;
+  const tops = new Int32Array(past - first).fill(bottom);
+  const inks = new Uint32Array(past - first);
+  const { pixels, width } = raster;
+  // what lies below the area (ground, grid, veil) is the same all the way down
+  const under = (bottom - 1) * width;
+  for (const { x0, x1, here } of steps) {
+    for (let x = x0; x < x1; x++) {
+      tops[x - first] = here;
+      inks[x - first] = mix(pixels[under + x]!, colour, 56);
+    }
+  }
+  for (let y = Math.max(0, top); y < bottom; y++) {
+    const row = y * width + first;
+    for (let x = 0; x < tops.length; x++) if (y >= tops[x]!) pixels[row + x] = inks[x]!;
+  }
 }
 
 /** The value of a series at a time, as far as the tiles know it. */

@@ -60,6 +60,8 @@ export class Stage {
   private overviewFor = "";
   layout: RowLayout = { rows: [], height: 0, tracks: 0, hidden: 0, places: new Map() };
   span: Span = { t0: 0, t1: 1 };
+  /** How far down the rows are; kept, since asking the browser for it after a change costs a layout. */
+  scroll = 0;
   range: Span | null = null;
   focus: Focus | null = null;
   flows: readonly FlowWire[] = [];
@@ -83,7 +85,10 @@ export class Stage {
     this.headPainter = new HeadPainter(this.headCanvas);
     this.theme = readTimelineTheme(this.element);
     this.painter.setTheme(this.theme);
-    this.scroller.addEventListener("scroll", () => this.redraw(), { passive: true });
+    this.scroller.addEventListener("scroll", () => {
+      this.scroll = this.scroller.scrollTop;
+      this.redraw();
+    }, { passive: true });
     this.watcher = new ResizeObserver(() => this.resize());
     this.watcher.observe(this.element);
     this.stop.push(onTheme(() => {
@@ -108,10 +113,6 @@ export class Stage {
     return this.source?.whole.span ?? 1;
   }
 
-  get scroll(): number {
-    return this.scroller.scrollTop;
-  }
-
   get small(): boolean {
     return this.element.clientHeight < 640;
   }
@@ -127,6 +128,7 @@ export class Stage {
     this.layout = layoutRows(this.source.whole.tracks, { ...options, small: this.small });
     this.space.style.height = `${this.layout.height}px`;
     this.heads.setLayout(this.layout);
+    this.scroll = this.scroller.scrollTop;
     this.redraw();
   }
 
@@ -156,7 +158,13 @@ export class Stage {
   }
 
   scrollBy(px: number): void {
-    this.scroller.scrollTop += px;
+    if (px !== 0) this.scrollTo(this.scroll + px);
+  }
+
+  private scrollTo(y: number): void {
+    this.scroller.scrollTop = Math.max(0, y);
+    this.scroll = this.scroller.scrollTop;
+    this.redraw();
   }
 
   select(range: Span | null, done: boolean): void {
@@ -179,8 +187,8 @@ export class Stage {
     const place = this.layout.places.get(`${focus.track}:${focus.depth}`);
     if (place) {
       const top = place.row.y + place.lane.y;
-      if (top < this.scroll) this.scroller.scrollTop = Math.max(0, place.row.y - 24);
-      else if (top + place.lane.h > this.scroll + this.height) this.scroller.scrollTop = place.row.y + place.row.h - this.height + 24;
+      if (top < this.scroll) this.scrollTo(place.row.y - 24);
+      else if (top + place.lane.h > this.scroll + this.height) this.scrollTo(place.row.y + place.row.h - this.height + 24);
     }
     const length = this.span.t1 - this.span.t0;
     const middle = focus.start + focus.dur / 2;
