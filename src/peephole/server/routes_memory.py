@@ -63,6 +63,10 @@ def _device(request: Request, shelf: Shelf, capture: Capture) -> DeviceMemory:
     return found[name]
 
 
+def _offsets(shelf: Shelf, capture: Capture, device: DeviceMemory) -> Any:
+    return _once(shelf, capture, f"memory offsets {device.name}", lambda _: device.offset)
+
+
 async def list_devices(request: Request) -> Response:
     """Every device with its peak and a small picture of its total."""
     shelf = shelf_of(request)
@@ -103,7 +107,8 @@ async def window(request: Request) -> Response:
         seen = (origin + query_number(request, "v0", t0 - origin, -(2**53)),
                 origin + query_number(request, "v1", t1 - origin, -(2**53)))  # fmt: skip
         found = device.bands(t0, t1, most, seen, max(1, (t1 - t0) // pixels))
-        offset = _once(shelf, capture, f"memory offsets {device.name}", lambda _: device.offset)
+        # without a band nobody has to be placed: the total of very many buffers comes at once
+        offset = _offsets(shelf, capture, device) if len(found.drawn) else device.alloc
         texts = _once(shelf, capture, "memory texts", lambda capture: capture.read("buffers", ["dtype", "name"]))
         rows = device.rows[found.drawn]
         dtypes, dtype = _texts(texts, "dtype", rows)
@@ -173,8 +178,7 @@ async def one_buffer(request: Request) -> Response:
         return {
             "id": number, "device": found.device, "alloc": found.alloc - origin,
             "free": None if found.free == NONE else found.free - origin, "bytes": found.bytes, "dtype": found.dtype,
-            "name": found.name, "offset": int(_once(shelf, capture, f"memory offsets {device.name}",
-                                                    lambda _: device.offset)[place]),
+            "name": found.name, "offset": int(_offsets(shelf, capture, device)[place]),
             "peak": device.memory.peak, "atPeak": bool(device.alloc[place] <= peak < device.end[place]),
             "before": int(device.id[place - 1]) if place else NONE,
             "after": int(device.id[place + 1]) if place + 1 < len(device) else NONE,

@@ -32,6 +32,8 @@ export interface MemoryPicture {
   byColour: Uint32Array[];
   peak: number;
   peakTime: number;
+  /** The largest total of the window when it last rested: the scale of the total. */
+  highest: { time: number; value: number };
   /** Whether the bands are shown, or the total alone. */
   buffers: boolean;
   selected: number;
@@ -64,7 +66,7 @@ export function frameOf(picture: MemoryPicture, height: number): Frame {
   const floor = height - FOOT - (foldedOf(picture).count > 0 ? STRIP : 0);
   return {
     totalTop: TOP, totalBottom, bandTop, bandBottom: floor,
-    totalScale: (share - 22) / Math.max(1, picture.peak),
+    totalScale: (share - 22) / Math.max(1, picture.highest.value),
     bandScale: Math.max(1, floor - bandTop - 6) / Math.max(1, picture.plan.height),
   };
 }
@@ -96,11 +98,13 @@ export function drawMemory(g: CanvasRenderingContext2D, width: number, height: n
   g.beginPath();
   g.rect(LEFT, 0, width - LEFT - RIGHT, height);
   g.clip();
+  drawStrip(g, width, height, picture, theme);
+  g.beginPath();
+  g.rect(LEFT, frame.bandTop - 4, width - LEFT - RIGHT, height);
+  g.rect(LEFT, 0, width - LEFT - RIGHT, frame.totalBottom + 1);
+  g.clip();
   drawTotal(g, width, frame, picture, theme);
-  if (picture.buffers) {
-    drawBands(g, width, frame, picture, theme);
-    drawStrip(g, width, height, picture, theme);
-  }
+  if (picture.buffers) drawBands(g, width, frame, picture, theme);
   g.restore();
   if (flag) drawCursor(g, height, frame, picture, theme, flag);
   drawPeak(g, width, frame, picture, theme, flag !== null);
@@ -135,7 +139,7 @@ function drawAxes(g: CanvasRenderingContext2D, width: number, frame: Frame, pict
   };
   font(g, theme);
   g.textAlign = "right";
-  const total = byteTicks(0, picture.peak, picture.peak * frame.totalScale, 30);
+  const total = byteTicks(0, picture.highest.value, picture.highest.value * frame.totalScale, 30);
   for (const value of total.values) if (value > 0) line(frame.totalBottom - value * frame.totalScale, total.label(value));
   if (picture.buffers && picture.plan.height > 0) {
     // what is folded lies under the bands: the scale goes on from there
@@ -248,7 +252,7 @@ function drawBands(g: CanvasRenderingContext2D, width: number, frame: Frame, pic
 /** Buffers that live through everything in sight: one strip, whatever they hold. */
 function drawStrip(g: CanvasRenderingContext2D, width: number, height: number, picture: MemoryPicture, theme: MemoryTheme): void {
   const folded = foldedOf(picture);
-  if (folded.count === 0) return;
+  if (folded.count === 0 || !picture.buffers) return;
   const top = height - FOOT - STRIP + 2;
   g.fillStyle = theme.strip;
   g.fillRect(LEFT, top, width - LEFT - RIGHT, STRIP - 2);
@@ -279,7 +283,7 @@ function flagOf(g: CanvasRenderingContext2D, width: number, picture: MemoryPictu
   const { cursor, span } = picture;
   if (!cursor || cursor.time < span.t0 || cursor.time > span.t1) return null;
   const x = Math.round(xOf(cursor.time, span, width));
-  const when = clock(cursor.time, (span.t1 - span.t0) / (width - LEFT - RIGHT), span.t1);
+  const when = clock(cursor.time, (span.t1 - span.t0) / (width - LEFT - RIGHT), span.t1 - span.t0);
   const text = cursor.total === null ? when : `${when} · ${bytes(cursor.total)}`;
   font(g, theme, 11, 600);
   const room = g.measureText(text).width + 12;
@@ -298,22 +302,25 @@ function drawCursor(g: CanvasRenderingContext2D, height: number, frame: Frame, p
   g.fillText(flag.text, flag.left + 6, 13.5);
 }
 
+/** The peak of the capture; a window without it has its own highest point, with a hollow mark. */
 function drawPeak(g: CanvasRenderingContext2D, width: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme, flagged: boolean): void {
   const { peak, peakTime, span, cursor } = picture;
-  if (peak <= 0 || peakTime < span.t0 || peakTime > span.t1) return;
-  const x = xOf(peakTime, span, width);
-  const y = frame.totalBottom - peak * frame.totalScale;
-  g.fillStyle = theme.bg0;
-  g.beginPath();
-  g.arc(x, y, 5, 0, 7);
-  g.fill();
-  g.fillStyle = theme.fg1;
-  g.beginPath();
-  g.arc(x, y, 3.5, 0, 7);
-  g.fill();
-  const pixel = (span.t1 - span.t0) / (width - LEFT - RIGHT);
-  const head = `Peak ${bytes(peak)}`;
-  const tail = flagged && cursor?.time === peakTime ? "" : `at ${clock(peakTime, pixel, span.t1)}`;
+  const whole = peakTime >= span.t0 && peakTime <= span.t1;
+  const { time, value } = whole ? { time: peakTime, value: peak } : picture.highest;
+  if (value <= 0 || time < span.t0 || time > span.t1) return;
+  const x = xOf(time, span, width);
+  const y = Math.max(TOP - 4, frame.totalBottom - value * frame.totalScale);
+  const dot = (radius: number, colour: string): void => {
+    g.fillStyle = colour;
+    g.beginPath();
+    g.arc(x, y, radius, 0, 7);
+    g.fill();
+  };
+  dot(5, theme.bg0);
+  dot(3.5, theme.fg1);
+  if (!whole) dot(2, theme.bg0);
+  const head = `${whole ? "Peak" : "Highest here"} ${bytes(value)}`;
+  const tail = flagged && cursor?.time === time ? "" : `at ${clock(time, (span.t1 - span.t0) / (width - LEFT - RIGHT), span.t1 - span.t0)}`;
   font(g, theme, 11, 600);
   const first = g.measureText(head).width;
   font(g, theme);

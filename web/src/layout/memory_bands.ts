@@ -3,7 +3,7 @@
 export interface BandPlan {
   /** Lower edge of each band, bytes above the floor; not a number for one that is folded. */
   low: Float64Array;
-  /** Bytes from the floor to the top of the highest. */
+  /** Bytes from the floor to the top of the highest that is in the window. */
   height: number;
   /** Bands that live through the whole window: they are drawn as one. */
   folded: number;
@@ -34,13 +34,26 @@ export function planBands(bands: Lives, t0: number, t1: number): BandPlan {
   order.sort((a, b) => offset[a]! - offset[b]!);
   let end = 0;
   let gap = 0;
+  let height = 0;
   for (const i of order) {
     const from = offset[i]!;
     if (from > end) gap += from - end;
     low[i] = from - gap;
     end = Math.max(end, from + bytes[i]!);
+    if (alloc[i]! < t1 && free[i]! > t0) height = Math.max(height, low[i]! + bytes[i]!);
   }
-  return { low, height: end - gap, folded, foldedBytes };
+  return { low, height, folded, foldedBytes };
+}
+
+/** The largest total of a window, and when; of what is drawn. */
+export function highest(start: ArrayLike<number>, high: ArrayLike<number>, t0: number, t1: number): { time: number; value: number } {
+  let time = 0;
+  let value = 0;
+  for (let i = 0; i < start.length && start[i]! <= t1; i++) {
+    const next = i + 1 < start.length ? start[i + 1]! : Infinity;
+    if (next > t0 && high[i]! > value) [time, value] = [Math.max(t0, start[i]!), high[i]!];
+  }
+  return { time, value };
 }
 
 /** Eleven of the twelve data colours; the last is for what is folded. Neighbours by number differ clearly. */
@@ -73,9 +86,9 @@ export function byteTicks(from: number, to: number, pixels: number, every: numbe
 
 const TIMES: readonly [string, number][] = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 
-/** A moment as exact as the picture is: one pixel is `pixel` ns, the window ends at about `reach`. */
-export function clock(time: number, pixel: number, reach: number): string {
-  const [unit, size] = TIMES.find(([, each]) => Math.abs(reach) >= 2 * each) ?? TIMES[3]!;
+/** A moment as exact as the picture is, in the unit of its ruler: one pixel is `pixel` ns, the window is `length`. */
+export function clock(time: number, pixel: number, length: number): string {
+  const [unit, size] = TIMES.find(([, each]) => length >= 2 * each) ?? TIMES[3]!;
   const digits = Math.min(9, Math.max(0, Math.ceil(Math.log10(size) - Math.log10(Math.max(pixel, 1)))));
   const text = (time / size).toFixed(digits);
   return `${text.replace(/^(-?\d+)/, (whole) => whole.replace(/\B(?=(\d{3})+(?!\d))/g, ","))} ${unit}`;

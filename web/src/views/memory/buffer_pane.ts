@@ -6,6 +6,7 @@ import { moment } from "../../layout/timeline_scale.ts";
 import type { BufferWire, TouchWire } from "../../wire/memory.ts";
 import { tip } from "../common/tooltip.ts";
 import type { Page } from "../registry.ts";
+import { bothEnds } from "./both_ends.ts";
 
 export function drawBuffer(host: HTMLElement, page: Page, buffer: BufferWire, whole: number): void {
   const end = buffer.free ?? whole;
@@ -46,10 +47,10 @@ function section(title: string, number: number | null, rows: HTMLElement[], name
 
 /** When, who (a link to its slice on the timeline) and how: `read@3` is the kernel's fourth argument. */
 function useRow(page: Page, use: TouchWire, whole: number): HTMLElement {
-  const name = clip(use.name || "no name", 160);
+  const name = use.name || "no name";
   const who = page.has("timeline")
-    ? h("a.ell.mono.name", { href: page.nav.address("timeline", { slice: String(use.row) }) }, name)
-    : h("span.ell.mono.name", name);
+    ? bothEnds("a.mono", name, { href: page.nav.address("timeline", { slice: String(use.row) }) })
+    : bothEnds("span.mono", name);
   return tip(
     h("div.mem-use", { "data-row": use.row }, h("span.num.faint", short(use.start, whole)), who, h("span.dim", `${use.mode || "use"}@${use.position}`)),
     () => `${use.name}\n${use.mode || "use"}, argument ${use.position}\n${moment(use.start, whole)}, ${duration(use.dur)}`,

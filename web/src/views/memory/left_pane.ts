@@ -4,6 +4,7 @@ import { bytes, clip, count, counted } from "../../base/format.ts";
 import { bufferColour, FOLDED } from "../../layout/memory_bands.ts";
 import type { AliveWire, DeviceWire } from "../../wire/memory.ts";
 import { tip } from "../common/tooltip.ts";
+import { bothEnds } from "./both_ends.ts";
 import { VirtualList } from "../common/virtual_list.ts";
 
 const DEVICE_ROW = 30;
@@ -93,7 +94,7 @@ export class LeftPane {
     const producer = alive.producers[alive.producer[index]!] ?? "";
     const colour = this.drawn.has(id) ? bufferColour(id) : FOLDED;
     const row = h("div.mem-row", { "data-buffer": id },
-      h(`i.sw.mem-cat-${colour}`), h("span.mono", `b${id}`), h("span.ell.dim.name", clip(producer || dtype, 120)), h("span.num", bytes(alive.bytes[index]!)));
+      h(`i.sw.mem-cat-${colour}`), h("span.mono", `b${id}`), bothEnds("span.dim", producer || dtype), h("span.num", bytes(alive.bytes[index]!)));
     return tip(row, () => [`b${id}`, producer, dtype, `${count(alive.bytes[index]!)} bytes`].filter((text) => text !== "").join("\n"));
   }
 }
@@ -103,10 +104,12 @@ function spark(device: DeviceWire): SVGElement {
   svg.setAttribute("width", String(SPARK.width));
   svg.setAttribute("height", String(SPARK.height));
   svg.setAttribute("aria-hidden", "true");
-  const most = Math.max(1, device.peak);
+  // the figure beside it says how much; the line says when
+  const least = Math.min(...device.spark);
+  const reach = Math.max(...device.spark) - least;
   const step = SPARK.width / Math.max(1, device.spark.length - 1);
   const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  path.setAttribute("d", device.spark.map((value, i) => `${i === 0 ? "M" : "L"}${(i * step).toFixed(1)} ${(SPARK.height - 2 - (value / most) * (SPARK.height - 4)).toFixed(1)}`).join(""));
+  path.setAttribute("d", device.spark.map((value, i) => `${i === 0 ? "M" : "L"}${(i * step).toFixed(1)} ${(SPARK.height - 2 - (reach > 0 ? (value - least) / reach : 0.5) * (SPARK.height - 4)).toFixed(1)}`).join(""));
   path.setAttribute("class", "mem-spark");
   svg.append(path);
   return svg;

@@ -23,6 +23,8 @@ export const MEMORY: ViewDef = {
   create: (page) => new MemoryView(page),
 };
 
+/** So many buffers take a moment to be placed: their total is shown before. */
+const SLOW = 20_000;
 /** A buffer that takes less of the window than this is zoomed to when a link opens it. */
 const TINY = 0.02;
 
@@ -149,7 +151,7 @@ class MemoryView implements View {
       if (this.device?.name !== device.name) this.stage.setData(null);
       this.device = device;
       this.stage.setDevice(device, this.whole);
-      this.source.use(device.name, this.whole);
+      this.source.use(device.name, this.whole, device.buffers > SLOW);
       this.left.selectDevice(device.name);
       this.deviceName.textContent = device.name || "unnamed";
       this.asked.span = "";
@@ -315,14 +317,14 @@ class MemoryView implements View {
     if (!this.device) return;
     const { t0, t1 } = this.stage.span;
     const pixel = (t1 - t0) / this.stage.room;
-    this.windowText.textContent = `${clock(Math.max(0, t0), pixel, t1)} to ${clock(Math.min(this.whole, t1), pixel, t1)}`;
+    this.windowText.textContent = `${clock(Math.max(0, t0), pixel, t1 - t0)} to ${clock(Math.min(this.whole, t1), pixel, t1 - t0)}`;
     if (this.source.data && !this.source.waiting && this.stage.settled) this.page.middle.dataset["shown"] = `memory/${this.device.name}`;
   }
 
   private drawStatus(): void {
     const { device } = this;
     const { data } = this.source;
-    if (!device || !data) return;
+    if (!device || !data || !this.source.complete) return;
     const key = `${device.name}/${device.buffers}/${data.left}`;
     if (key === this.asked.status) return;
     this.asked.status = key;

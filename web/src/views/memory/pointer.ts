@@ -89,7 +89,7 @@ export function attachPointer(stage: MemoryStage, onClick: (under: Under) => voi
 function describe(stage: MemoryStage, under: Under): HTMLElement | null {
   const { picture, span } = stage;
   const pixel = (span.t1 - span.t0) / stage.room;
-  const say = (time: number): string => clock(time, pixel / 10, span.t1);
+  const say = (time: number): string => clock(time, pixel / 10, span.t1 - span.t0);
   const { data, bands } = picture;
   if (!data) return null;
   if (under.total) {

@@ -2,7 +2,7 @@
 import { h } from "../../base/dom.ts";
 import { bandBox, drawMemory, foldedOf, frameOf, LEFT, memoryTheme, RIGHT, xOf, type MemoryPicture, type MemoryTheme } from "../../draw/memory_draw.ts";
 import { readTheme } from "../../draw/theme.ts";
-import { bufferColour, planBands } from "../../layout/memory_bands.ts";
+import { bufferColour, highest, planBands } from "../../layout/memory_bands.ts";
 import { clampSpan, panSpan, zoomSpan, type Span } from "../../layout/timeline_scale.ts";
 import { onTheme } from "../../state/settings.ts";
 import type { BandColumns, BufferWire, DeviceWire, MemoryWindow } from "../../wire/memory.ts";
@@ -36,7 +36,7 @@ export class MemoryStage {
   readonly canvas = h("canvas.mem-canvas", { tabindex: 0, role: "application", "aria-label": "Memory over time" }) as HTMLCanvasElement;
   readonly picture: MemoryPicture = {
     span: { t0: 0, t1: 1 }, data: null, bands: NO_BANDS, plan: planBands(NO_BANDS, 0, 1), byColour: [],
-    peak: 0, peakTime: 0, buffers: true, selected: -1, selectedFolded: false, cursor: null,
+    peak: 0, peakTime: 0, highest: { time: 0, value: 0 }, buffers: true, selected: -1, selectedFolded: false, cursor: null,
   };
   whole = 1;
   /** How many frames were drawn, and what the last one took, ms: for the benchmark. */
@@ -175,6 +175,7 @@ export class MemoryStage {
     if (data && chosen && bands.id.indexOf(chosen.id) < 0 && !this.isFolded(chosen, data)) bands = withBuffer(bands, chosen);
     picture.bands = bands;
     picture.plan = planBands(bands, picture.span.t0, picture.span.t1);
+    if (data) picture.highest = highest(data.total.start, data.total.high, picture.span.t0, picture.span.t1);
     const groups: number[][] = Array.from({ length: 13 }, () => []);
     const drawn = new Set<number>();
     for (let i = 0; i < bands.id.length; i++) {

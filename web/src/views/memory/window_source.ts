@@ -12,6 +12,9 @@ const COARSE = 1.6;
 export class WindowSource {
   data: MemoryWindow | null = null;
   private loaded: (Span & { density: number }) | null = null;
+  /** Whether the bands are there too: of very many buffers the total comes first. */
+  complete = false;
+  private totalFirst = false;
   private device = "";
   private wanted: { span: Span; width: number } | null = null;
   private busy: AbortController | null = null;
@@ -24,7 +27,9 @@ export class WindowSource {
   ) {}
 
   /** Another device, or the same one after it has grown: what is there stays until the answer comes. */
-  use(device: string, whole: number): void {
+  use(device: string, whole: number, totalFirst: boolean): void {
+    this.totalFirst = totalFirst && device !== this.device;
+    this.complete = !this.totalFirst;
     if (device !== this.device) this.data = null;
     this.device = device;
     this.whole = whole;
@@ -50,7 +55,7 @@ export class WindowSource {
 
   private covers(span: Span, width: number): boolean {
     const { loaded } = this;
-    if (!loaded) return false;
+    if (!loaded || !this.complete) return false;
     const length = span.t1 - span.t0;
     if ((width / length) > loaded.density * COARSE) return false;
     return loaded.t0 <= Math.max(0, span.t0 - NEAR * length) && loaded.t1 >= Math.min(this.whole, span.t1 + NEAR * length);
@@ -63,14 +68,17 @@ export class WindowSource {
     const t1 = Math.max(t0 + 1, Math.min(Math.max(1, this.whole), Math.ceil(span.t1 + MARGIN * length)));
     const density = width / length;
     const px = Math.max(1, Math.min(8192, Math.ceil((t1 - t0) * density)));
+    const most = this.totalFirst ? "&most=0" : "";
     const busy = new AbortController();
     this.busy = busy;
     try {
-      const reply = await this.client.bytes(`memory/window?device=${encodeURIComponent(this.device)}&t0=${t0}&t1=${t1}&px=${px}&v0=${Math.floor(span.t0)}&v1=${Math.ceil(span.t1)}`, busy.signal);
+      const reply = await this.client.bytes(`memory/window?device=${encodeURIComponent(this.device)}&t0=${t0}&t1=${t1}&px=${px}&v0=${Math.floor(span.t0)}&v1=${Math.ceil(span.t1)}${most}`, busy.signal);
       if (this.busy !== busy) return;
       this.data = decodeMemory(reply);
       this.loaded = { t0, t1, density };
       this.busy = null;
+      this.complete = most === "";
+      this.totalFirst = false;
       this.onData();
       if (this.wanted) this.need(this.wanted.span, this.wanted.width);
     } catch (error) {
