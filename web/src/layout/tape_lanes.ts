@@ -149,6 +149,6 @@ export function columnsOf(columns: { start: Float64Array; lane: Int32Array; coun
 
 /** Height and foot of a column; the root, so that the few are seen beside the many. */
 export function columnBox(box: LaneBox, total: number, most: number): { height: number; foot: number } {
-  const room = Math.min(64, box.height - 22);
-  return { height: Math.max(3, room * Math.sqrt(total / most)), foot: box.y0 + box.height / 2 + room / 2 };
+  const room = Math.min(64, box.height - 22 - 13 * box.names);
+  return { height: Math.max(3, room * Math.sqrt(total / most)), foot: box.y + room / 2 };
 }

@@ -40,6 +40,7 @@ function head(tape: TapeWire, lane: TapeLane, box: LaneBox): HTMLElement {
     h("b.ell.name", lane.name),
     h("small", h("span", `${count(lane.events)} events`), h("span", bytes(lane.bytesIn + lane.bytesOut))),
     worker && !(low && box.height < 60) && h("small", h("span", low ? "of events" : "of worker events"), h("span", percent(lane.share, 1))),
+    worker && box.height >= 84 && h("small", h("span", lane.busyMost > lane.busy ? "busy at most" : "busy"), h("span", part(lane.busyMost))),
     worker && !low && meter(lane.share),
   );
   place(element, box.y0, box.height);
@@ -56,5 +57,6 @@ function meter(share: number): HTMLElement {
 
 /** 0.4%, 29% */
 export function part(share: number): string {
+  if (share > 0 && share < 0.0005) return "<0.1%";
   return share > 0 && share < 0.1 ? `${(100 * share).toFixed(1)}%` : `${Math.round(100 * share)}%`;
 }

@@ -1,11 +1,12 @@
 /** The right pane of a tape: the selected message, then what the whole tape tells. */
 import { fill, h } from "../../base/dom.ts";
 import { bytes, count, counted, duration } from "../../base/format.ts";
+import { shapeIcon } from "../../draw/tape_shapes.ts";
 import type { FamilyColour } from "../../draw/tape_colours.ts";
-import type { MessageWire, OtherMessage, TapeWire } from "../../wire/tape.ts";
+import type { MessageWire, OtherMessage, TapeFinding, TapeWire } from "../../wire/tape.ts";
 import { tip } from "../common/tooltip.ts";
 import { part } from "./lane_heads.ts";
-import { route, seconds, swatch } from "./words.ts";
+import { momentWords, route, seconds, swatch } from "./words.ts";
 
 export interface PaneActions {
   select(seq: number): void;
@@ -73,7 +74,7 @@ export class TapePane {
     const again = (): void => this.draw(tape, colours);
     fill(
       this.figures,
-      findings(tape, this.actions),
+      findings(tape.diagnoses.filter((finding) => finding.severity !== "note"), this.actions),
       this.workers(tape, again),
       tape.balance && h("div.sec", h("div.h", h("span.grow", "Balance"), h(`span.chip${tape.balance.even < 0.7 ? ".chg" : ""}`, `${Math.round(100 * tape.balance.even)}% even`)), h("div.dim", `${tape.balance.words}.`)),
       this.section("Bytes per pair", "messages", tape.pairs, (pair) =>
@@ -82,6 +83,7 @@ export class TapePane {
       operations(tape, colours, this.actions),
       this.section("Longest waits", "", tape.waits, (wait) => this.moment(`#${wait.seq} ${wait.op}`, wait.seq, wait.dur, `${tape.lanes.filter((lane) => lane.kind === "client").length > 1 ? `${wait.client}: ` : ""}${wait.reason}`), again),
       this.section(tape.patternCount > tape.patterns.length ? `Patterns, first ${count(tape.patterns.length)} of ${count(tape.patternCount)}` : "Patterns", "", tape.patterns, (found) => this.moment(`${found.name} · #${found.seq} ${found.op}`, found.seq, found.dur, found.words), again),
+      limits(tape),
       this.section("Not understood", "times", tape.problems, (problem) => h("div", h("div.tp-pair.two", h("span.wrap", problem.reason), h("span.num", count(problem.count))), problem.example !== "" && h("div.tp-sub.mono.name", problem.example)), again),
     );
   }
@@ -90,7 +92,7 @@ export class TapePane {
     const workers = tape.lanes.filter((lane) => lane.kind === "worker");
     if (workers.length === 0) return null;
     const bound = workers.some((lane) => lane.busyMost > lane.busy);
-    const section = this.section(bound ? "Workers · busy at most, idle at least" : "Workers · busy, idle", "", workers, (lane) =>
+    const section = this.section("Workers", bound ? "events · busy, at most · idle, at least" : "events · busy · idle", workers, (lane) =>
       tip(
         h("div.tp-pair.four", h("span.ell.name", lane.name), h("span.num.faint", count(lane.events)),
           h("span.num", lane.busyMost > lane.busy ? `${part(lane.busy)} to ${part(lane.busyMost)}` : part(lane.busy)), h("span.num", part(lane.idle))),
@@ -123,15 +125,21 @@ export class TapePane {
   }
 }
 
-function findings(tape: TapeWire, actions: PaneActions): HTMLElement | null {
+function findings(all: readonly TapeFinding[], actions: PaneActions): HTMLElement | null {
   // what was not understood has a list of its own
-  const found = tape.diagnoses.filter((finding) => finding.kind !== "problem");
+  const found = all.filter((finding) => finding.kind !== "problem");
   if (found.length === 0) return null;
   return h("div.sec", ...found.map((finding) => h(
     `div.tp-note.${finding.severity}`, { role: "note" },
-    h("b", finding.severity === "note" ? "i" : "!"),
+    h("b", "!"),
     h("span", finding.words, finding.seq > 0 && " ", finding.seq > 0 && h("button.link", { type: "button", onclick: () => actions.select(finding.seq) }, `Show #${finding.seq}`)),
   )));
+}
+
+/** What the tape cannot know, in plain words. */
+function limits(tape: TapeWire): HTMLElement | null {
+  const found = tape.diagnoses.filter((finding) => finding.severity === "note");
+  return found.length === 0 ? null : h("div.sec", h("div.h", "What the tape does not tell"), ...found.map((finding) => h("div.tp-limit.dim", finding.words)));
 }
 
 function operations(tape: TapeWire, colours: FamilyColour[], actions: PaneActions): HTMLElement {
@@ -139,9 +147,11 @@ function operations(tape: TapeWire, colours: FamilyColour[], actions: PaneAction
   const rest = order.slice(MOST_OPS);
   return h(
     "div.sec",
-    h("div.h", h("span.grow", "Operations")),
+    h("div.h", h("span.grow", "Operations and events")),
     h("div.tp-ops", ...order.slice(0, MOST_OPS).map(({ name, events, i }) => h(
       "button", { type: "button", title: `Only ${name}`, onclick: () => actions.filter(name) }, swatch(colours[i]), h("span.ell.name", name), h("span.faint", count(events)))),
       rest.length > 0 && h("span.faint", `and ${count(rest.length)} more`)),
+    h("div.tp-ops.tp-shapes", ...tape.kinds.filter((kind) => kind.events > 0).map((kind) => h("span", shapeIcon(kind.shape), kind.name.replaceAll("_", " ").toLowerCase(), h("span.faint", count(kind.events))))),
+    h("div.tp-sub.tp-shapes", momentWords(tape.resolution)),
   );
 }

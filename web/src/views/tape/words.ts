@@ -18,7 +18,7 @@ export function swatch(colour: FamilyColour | undefined): HTMLElement {
   const element = h("i.tp-sw");
   if (!colour) return element;
   element.style.background = colour.fill;
-  element.style.opacity = String(colour.alpha);
+  element.style.opacity = String(colour.area);
   if (colour.outline !== null) element.style.boxShadow = `inset 0 0 0 1px ${colour.outline}`;
   return element;
 }
