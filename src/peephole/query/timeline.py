@@ -133,7 +133,8 @@ def overview(capture: Capture, t0: int, t1: int, pixels: int) -> Overview:
     """Mean over all devices (or workers), and the outermost ranges of the busiest host track, pixel by pixel."""
     rows = [row for row in timeline_tracks(capture) if row.depths]
     device = [(row.id, row.depths[0]) for row in rows if row.kind in ("device", "worker")]
-    host = [(row.id, row.depths[0]) for row in rows if row.group == HOST][:_OVERVIEW]
+    others = [row for row in rows if row.group in (HOST, MESSAGES) and row.kind != "worker"]
+    host = [(row.id, row.depths[0]) for row in others[:_OVERVIEW]]
     edges = t0 + (np.arange(pixels + 1, dtype=np.int64) * max(1, t1 - t0)) // max(1, pixels)
     width = np.maximum(np.diff(edges), 1)
     shares = [_shares(window, edges) / width for window in capture.windows(device[:_OVERVIEW], t0, t1, pixels)]

@@ -2,7 +2,7 @@
 import { duration } from "../base/format.ts";
 import { ticks, type Span } from "../layout/timeline_scale.ts";
 import type { MarkersWire } from "../wire/timeline.ts";
-import { TICK } from "./timeline_painter.ts";
+import { firstMarker, TICK } from "./timeline_painter.ts";
 import type { TimelineTheme } from "./timeline_theme.ts";
 
 export const MINIMAP = 44;
@@ -77,7 +77,7 @@ export class HeadPainter {
     context.scale(this.ratio, this.ratio);
     const { devices, host } = overview;
     const step = this.width / devices.length;
-    const hasDevices = devices.some((share) => share > 0);
+    const hasDevices = devices.some((share) => share > 0.02);
     context.fillStyle = theme.fg4;
     (hasDevices ? devices : host).forEach((share, i) => {
       if (share > 0) context.fillRect(i * step, MINIMAP - 6 - Math.max(1, share * 30), Math.max(1, step), Math.max(1, share * 30));
@@ -136,12 +136,15 @@ export class HeadPainter {
 
   private drawFlags(scene: HeadScene, theme: TimelineTheme, x: (time: number) => number, free: (a: number, b: number) => boolean, taken: [number, number][]): void {
     const { context, width } = this;
-    const { time, name } = scene.markers;
+    const { time, name, track } = scene.markers;
+    // moments of one track get a flag only when there are no others
+    const whole = track.some((one) => one < 0);
     context.font = `600 11px ${theme.ui}`;
     let drawn = 0;
-    for (let i = 0; i < time.length && drawn < 200; i++) {
+    for (let i = firstMarker(time, scene.span.t0); i < time.length && time[i]! <= scene.span.t1 && drawn < 200; i++) {
+      if (whole && track[i]! >= 0) continue;
       const at = Math.round(x(time[i]!));
-      if (at < 0 || at > width) continue;
+      if (at > width) continue;
       context.fillStyle = theme.fg3;
       context.fillRect(at, MINIMAP + RULER - 4, 1, 4);
       const text = name[i]!.length > 24 ? `${name[i]!.slice(0, 23)}…` : name[i]!;

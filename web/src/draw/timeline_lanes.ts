@@ -10,6 +10,8 @@ import type { TimelineTheme } from "./timeline_theme.ts";
 /** Slices narrower than this (CSS px) are merged. */
 const NARROW = 2.5;
 const LABEL = 22;
+/** Share of a pixel that the shortest slice is drawn with. */
+const LEAST = 0.03;
 
 export interface LaneStyle {
   raster: Raster;
@@ -75,7 +77,8 @@ export function drawLane(style: LaneStyle, tiles: readonly Tile<LaneWindow>[], t
       // several pixels only when a coarser tile stands in for one that is still on its way
       const from = Math.max(0, Math.floor(x0));
       const to = Math.min(width - 1, Math.max(from, Math.ceil(x1) - 1));
-      const share = busy[i]!;
+      // where there is an entry something ran, however short: it never vanishes
+      const share = Math.max(LEAST, busy[i]!);
       for (let x = from; x <= to; x++) {
         const inside = Math.max(0.02, Math.min(x + 1, x1) - Math.max(x, x0)) * share;
         occupied[x]! += inside;

@@ -150,16 +150,35 @@ export class TimelinePainter {
       context.fillStyle = theme.accent;
       for (const time of [range.t0, range.t1]) context.fillRect(Math.round((time - span.t0) * scale), 0, 1, height);
     }
-    const { time, colour } = scene.source.whole.markers;
+    const { time, colour, track } = scene.source.whole.markers;
+    const own = new Map(this.visible(scene.layout, scene.scroll).flatMap((row) => row.lanes.map((lane) => [lane.track, row] as const)));
     let last = -10;
-    for (let i = 0; i < time.length; i++) {
+    for (let i = firstMarker(time, span.t0); i < time.length && time[i]! <= span.t1; i++) {
       const x = Math.round((time[i]! - span.t0) * scale);
-      if (x < 0 || x > this.width || x - last < 3) continue;
+      context.fillStyle = /^#[0-9a-f]{3,8}$/i.test(colour[i]!) ? colour[i]! : theme.fg3;
+      if (track[i]! >= 0) {
+        // what happened on one track is marked there and nowhere else
+        const row = own.get(track[i]!);
+        if (row) context.fillRect(x, row.y - scene.scroll + 1, 1, row.h - 1);
+        continue;
+      }
+      if (x - last < 3) continue;
       last = x;
-      context.fillStyle = colour[i] !== "" && /^#[0-9a-f]{3,8}$/i.test(colour[i]!) ? colour[i]! : theme.fg3;
       for (let y = 0; y < height; y += 6) context.fillRect(x, y, 1, 3);
     }
   }
+}
+
+/** The first moment at or after a time; they are in order. */
+export function firstMarker(times: readonly number[], time: number): number {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle]! >= time) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** A counter's value. */

@@ -42,6 +42,8 @@ export interface RowBox {
   /** Groups, and tracks that have more than one lane: whether they are folded. */
   shut: boolean;
   foldable: boolean;
+  /** What shows all lanes of a deep track, or fewer again; null for a track that is not deep. */
+  more: string | null;
 }
 
 export interface RowOptions {
@@ -108,7 +110,7 @@ function stack(made: RowBox[], options: RowOptions, groupHeight: number, hidden:
     const lanes = own.reduce((sum, row) => sum + tracksOf(row), 0);
     add({
       kind: "group", id, title, note: String(lanes), group: title, track: -1, y: 0, h: groupHeight, lanes: [], series: null,
-      unit: "", pinned: false, shut, foldable: true,
+      unit: "", pinned: false, shut, foldable: true, more: null,
     });
     if (!shut) own.forEach(add);
   }
@@ -132,7 +134,7 @@ function trackRow(tracks: TracksWire, at: number, copies: number[], options: Row
   const id = memory ? `m:${tracks.name[at]!}` : `t:${track}`;
   const row: RowBox = {
     kind: "track", id, title: tracks.name[at]!, note: "", group: tracks.group[at]!, track, y: 0, h: 0, lanes: [], series: null,
-    unit: tracks.unit[at] ?? "", pinned: options.pinned.has(id), shut: options.shut.has(id), foldable: false,
+    unit: tracks.unit[at] ?? "", pinned: options.pinned.has(id), shut: options.shut.has(id), foldable: false, more: null,
   };
   if (memory || kind === "counter") {
     row.kind = "series";
@@ -145,7 +147,9 @@ function trackRow(tracks: TracksWire, at: number, copies: number[], options: Row
   row.foldable = depths.length > 1;
   // the address names what differs from the usual
   if (many && row.foldable && !device) row.shut = !row.shut;
-  const shown = row.shut ? depths.slice(0, 1) : depths.slice(0, DEEP);
+  const all = options.shut.has(`a:${track}`);
+  const shown = row.shut ? depths.slice(0, 1) : all ? depths : depths.slice(0, DEEP);
+  row.more = depths.length > DEEP && !row.shut ? `a:${track}` : null;
   const height = device ? size.lane : NESTED;
   let y = device ? 3 : 2;
   for (const depth of shown) {
@@ -153,7 +157,7 @@ function trackRow(tracks: TracksWire, at: number, copies: number[], options: Row
     row.lanes.push({ track, depth, id: laneId({ track, depth }), y, h: device ? height : height - 1, paint, kernel: device });
     y += height;
   }
-  if (depths.length > 1) row.note = `${depths.length} deep`;
+  if (depths.length > 1) row.note = shown.length > 1 && shown.length < depths.length ? `${shown.length} of ${depths.length}` : `${depths.length} deep`;
   for (const copy of copies) {
     const under = tracks.id[copy]!;
     for (const depth of tracks.depths[copy]!.slice(0, row.shut ? 1 : 3)) {

@@ -15,6 +15,7 @@ export interface RangeLinks {
 }
 
 const TOP = 6;
+const MOST = 500;
 
 export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks): void {
   const length = Math.max(1, wire.t1 - wire.t0);
@@ -60,6 +61,8 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
       tip(name, () => `${row.name}\nClick finds its slices`);
       return h("div.krow", { "data-total": row.total, "data-count": row.count }, swatch, name, h("div.meter", meter), h("span.num", about + duration(row.total)), h("span.num.faint", `×${count(row.count)}`));
     }),
+    h("details.tl-counts", h("summary.faint", `Slices per track, ${count(slices)} in all`),
+      ...wire.tracks.filter((track) => track.count > 0).slice(0, MOST).map((track) => h("div.crow", { "data-track": track.track }, h("span.ell.name", track.name), h("span.num", count(track.count))))),
     !wire.exact && h("p.faint.small.below", "So many slices are summed up from the overview: totals per name are close, not exact. Select a shorter range for exact figures."),
   );
 }

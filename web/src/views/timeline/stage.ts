@@ -4,7 +4,7 @@ import { seriesId, type TimelineSource } from "../../data/timeline.ts";
 import { gridFor } from "../../data/timeline_tiles.ts";
 import { HeadPainter } from "../../draw/timeline_head.ts";
 import { busyShare, entryAt } from "../../draw/timeline_lanes.ts";
-import { TimelinePainter, type Focus } from "../../draw/timeline_painter.ts";
+import { firstMarker, TimelinePainter, type Focus } from "../../draw/timeline_painter.ts";
 import { valueAt } from "../../draw/timeline_series.ts";
 import { readTimelineTheme, type TimelineTheme } from "../../draw/timeline_theme.ts";
 import { layoutRows, rowAt, type LaneBox, type RowBox, type RowLayout } from "../../layout/timeline_rows.ts";
@@ -33,6 +33,8 @@ export interface Under {
   lane: LaneBox | null;
   entry: { lane: LaneWindow; at: number } | null;
   value: number | null;
+  /** Names of the moments within 3 px. */
+  moments: string[];
   time: number;
 }
 
@@ -211,7 +213,16 @@ export class Stage {
     const grid = gridFor(this.span.t0, this.span.t1, this.width);
     const entry = lane ? entryAt(this.source.lanes.cover(lane.id, grid, this.span.t0, this.span.t1), this.span.t0, scale, x, 3) : null;
     const value = row.series ? valueAt(this.source.series.cover(seriesId(row.series), grid, this.span.t0, this.span.t1), time) : null;
-    return { row, lane, entry, value, time };
+    return { row, lane, entry, value, moments: this.momentsAt(row, time, 3 / scale), time };
+  }
+
+  private momentsAt(row: RowBox, at: number, reach: number): string[] {
+    const { time, name, track } = this.source!.whole.markers;
+    const found: string[] = [];
+    for (let i = firstMarker(time, at - reach); i < time.length && time[i]! <= at + reach && found.length < 8; i++) {
+      if (track[i]! < 0 || row.lanes.some((lane) => lane.track === track[i])) found.push(name[i]!);
+    }
+    return found;
   }
 
   nameOf(number: number): string {

@@ -51,6 +51,8 @@ class TimelineView implements View {
   private slicing = new AbortController();
   private renewing: Promise<void> | null = null;
   private opening = true;
+  /** The first picture comes before the figures: both at once would keep each other waiting. */
+  private pictured = false;
 
   constructor(private readonly page: Page) {
     this.info = page.info;
@@ -255,6 +257,7 @@ class TimelineView implements View {
   }
 
   private async arriveFigures(range: Span | null): Promise<void> {
+    if (!this.pictured) return;
     const gaps = this.params["gaps"] !== undefined;
     const key = `${gaps}/${range?.t0}/${range?.t1}/${this.source!.whole.generation}`;
     if (key === this.asked.figures) return;
@@ -368,6 +371,9 @@ class TimelineView implements View {
     const { t0, t1 } = this.stage.span;
     this.page.middle.dataset["shown"] = `${Math.round(t0)}/${Math.round(t1)}`;
     this.drawStatus();
+    if (this.pictured) return;
+    this.pictured = true;
+    void this.arriveFigures(this.stage.range);
   }
 
   private drawStatus(): void {

@@ -53,7 +53,7 @@ export class TrackHeads {
   setNotes(visible: readonly RowBox[], noteOf: (row: RowBox) => string | { peak: number }): void {
     for (const row of visible) {
       const head = this.heads.get(row.id);
-      if (!head || row.kind === "group") continue;
+      if (!head || row.kind === "group" || row.more !== null) continue;
       const note = noteOf(row);
       const text = typeof note === "string" ? note : row.series && "memory" in row.series ? short(bytes(note.peak)) : figure(note.peak, row.unit);
       this.notes.set(row.id, text);
@@ -62,7 +62,11 @@ export class TrackHeads {
   }
 
   private make(row: RowBox): Head {
-    const note = row.kind === "group" ? h("small", row.note, h("span.wide", row.note === "1" ? " track" : " tracks")) : h("small", this.notes.get(row.id) ?? row.note);
+    const note = row.kind === "group" ? h("small", row.note, h("span.wide", row.note === "1" ? " track" : " tracks")) : h("small", row.more === null && (this.notes.get(row.id) ?? row.note));
+    if (row.more !== null) {
+      const { more } = row;
+      note.append(h("button.link", { type: "button", title: "Show all lanes, or the first twelve", onclick: () => this.onFold(more) }, row.note));
+    }
     if (row.kind === "group") {
       const element = h("div.hd.g", { role: "listitem" },
         h("button.tl-fold", { type: "button", "aria-expanded": String(!row.shut), onclick: () => this.onFold(row.id) }, h("span.tw", row.shut ? "▸" : "▾"), row.title), note);
