@@ -13,7 +13,8 @@ from peephole.server.app import create_app
 from peephole.server.library import Library
 from peephole.store.writer import CaptureWriter
 
-ORIGIN = 1_000_000
+ORIGIN = 1_700_000_000_000_000_001
+"""A time that a float cannot hold: only differences may become one."""
 BASE = "/api/v1/captures/mem/memory"
 
 

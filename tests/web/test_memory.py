@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -271,6 +275,32 @@ def test_a_link_with_a_buffer_alone_finds_its_device(page: Page, address: str) -
     assert stage(page, "s.picture.buffers") is False
 
 
+def test_names_are_data(page: Page, static: Path, tmp_path: Path, hostile_name: str) -> None:
+    path = tmp_path / "odd.peep"
+    with CaptureWriter(path) as writer:
+        columns = {
+            "id": [1, 2],
+            "alloc": [5, 10],
+            "free": [50, -1],
+            "bytes": [100, 1 << 60],
+            "device": [hostile_name, None],
+        }
+        writer.append("buffers", {**columns, "dtype": [hostile_name] * 2, "name": [hostile_name, "x" * 10_000]})
+        slices = {"track": [0], "depth": [0], "start": [20], "dur": [5], "name": [hostile_name], "correlation": [1]}
+        writer.append("slices", slices)
+        writer.append("uses", {"buffer": [1], "slice": [1], "mode": [hostile_name], "position": [0]})
+    for served in _start(create_app(Library([path]), static=static)):
+        page.goto(f"{served.address}#/odd/memory?buffer=1")
+        page.wait_for_selector('aside.r[data-buffer="1"]')
+        page.wait_for_selector("section.view[data-shown]")
+        page.wait_for_selector(".mem-row")
+        page.locator(".mem-device").nth(1).click()
+        page.wait_for_selector("section.view[data-shown='memory/']")
+        page.locator('.mem-row[data-buffer="2"]').click()
+        page.wait_for_selector('aside.r[data-buffer="2"]')
+        assert page.evaluate("window.hacked") is None
+
+
 def test_many_allocations(page: Page, address: str, many: Path) -> None:
     page.goto(f"{address}#/many/memory")
     shown(page, "GPU")
@@ -305,3 +335,43 @@ def test_pictures(page: Page, address: str, size: str, width: int, height: int) 
     page.wait_for_url(lambda url: "t0=" not in url)
     page.wait_for_selector(".mem-left")
     assert len(page.screenshot(path=OUTPUT / f"memory-whole-{size}.png")) > 20_000
+
+
+GROWING = """
+import time
+from peephole.record import active
+one = active.recorder
+for number in range(100_000):
+    now = one.clock()
+    one.row("buffers", id=number, device="GPU", alloc=now, bytes=1000 + number, dtype="float")
+    if number >= 5:
+        one.free(number - 5, now)
+    time.sleep(0.02)
+"""
+
+
+def test_a_live_capture_grows(page: Page, static: Path, tmp_path: Path) -> None:
+    (tmp_path / "prog.py").write_text(GROWING)
+    path = tmp_path / "growing.peep"
+    command = [sys.executable, "-m", "peephole", "run", "-o", str(path), "prog.py"]
+    env = {**os.environ, "PEEPHOLE_DIR": str(tmp_path)}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, cwd=tmp_path, env=env, **quiet) as child:  # type: ignore[call-overload]
+        try:
+            end = time.monotonic() + 30
+            while not (path / "journal").is_dir() or not list((path / "journal").rglob("*.seg")):
+                assert time.monotonic() < end, "the program never began to record"
+                time.sleep(0.05)
+            time.sleep(1.5)
+            for served in _start(create_app(Library([path]), static=static)):
+                page.goto(f"{served.address}#/growing/memory")
+                shown(page, "GPU")
+                first = stage(page, "[s.whole, s.picture.bands.id.length]")
+                end = time.monotonic() + 20
+                while stage(page, "[s.whole, s.picture.bands.id.length]")[1] <= first[1]:
+                    assert time.monotonic() < end, "the page never showed more"
+                    time.sleep(0.1)
+                assert stage(page, "s.whole") > first[0]
+        finally:
+            child.send_signal(signal.SIGINT)
+            child.wait(20)

@@ -120,7 +120,7 @@ async def window(request: Request) -> Response:
         }  # fmt: skip
         free = device.free[found.drawn]
         columns = [
-            device.alloc[found.drawn] - origin, np.where(free == NONE, np.inf, free - float(origin)),
+            device.alloc[found.drawn] - origin, np.where(free == NONE, np.inf, free - origin),
             offset[found.drawn], device.size[found.drawn], device.id[found.drawn],
             total.start - origin, total.low, total.high,
         ]  # fmt: skip

@@ -79,9 +79,9 @@ export function byteTicks(from: number, to: number, pixels: number, every: numbe
   const step = [1, 2, 5, 10].map((n) => n * ten).find((n) => n >= rough) ?? 10 * ten;
   const values: number[] = [];
   for (let value = Math.ceil(from / step) * step; value <= to && values.length < 100; value += step) values.push(value);
-  const [unit, size] = UNITS.find(([, each]) => Math.max(step, to / 20) >= each) ?? UNITS[3]!;
+  const [unit, size] = UNITS.find(([, each]) => to >= each) ?? UNITS[3]!;
   const digits = Math.max(0, Math.ceil(Math.log10(size) - Math.log10(step) - 1e-9));
-  return { values, label: (value) => `${(value / size).toFixed(digits)} ${unit}` };
+  return { values, label: (value) => (value === 0 ? "0" : `${(value / size).toFixed(digits)} ${unit}`) };
 }
 
 const TIMES: readonly [string, number][] = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
@@ -100,8 +100,13 @@ const SIZES: Readonly<Record<string, number>> = {
   "unsigned char": 1, "signed char": 1, "unsigned short": 2, "unsigned int": 4, "unsigned long": 8,
 }; // prettier-ignore
 
+/** An element type as its users call it. */
+export function shortType(dtype: string): string {
+  return dtype.replace(/^dtypes\./, "");
+}
+
 /** How many elements a buffer has; null when its type is not one we know. */
 export function elements(bytes: number, dtype: string): number | null {
-  const size = SIZES[dtype.replace(/^dtypes\./, "")];
+  const size = SIZES[shortType(dtype)];
   return size !== undefined && bytes % size === 0 ? bytes / size : null;
 }

@@ -1,7 +1,7 @@
 /** The right pane: what a buffer is, who made it, who used it, how long nobody did. */
 import { fill, h } from "../../base/dom.ts";
 import { bytes, clip, count, counted, duration } from "../../base/format.ts";
-import { elements } from "../../layout/memory_bands.ts";
+import { elements, shortType } from "../../layout/memory_bands.ts";
 import { moment } from "../../layout/timeline_scale.ts";
 import type { BufferWire, TouchWire } from "../../wire/memory.ts";
 import { tip } from "../common/tooltip.ts";
@@ -12,8 +12,9 @@ export function drawBuffer(host: HTMLElement, page: Page, buffer: BufferWire, wh
   const end = buffer.free ?? whole;
   const life = Math.max(0, end - buffer.alloc);
   const items = elements(buffer.bytes, buffer.dtype);
-  const kind = buffer.dtype === "" ? "" : items === null ? ` · ${clip(buffer.dtype, 60)}` : ` · ${count(items)} × ${buffer.dtype}`;
-  const share = buffer.peak > 0 ? ((100 * buffer.bytes) / buffer.peak).toFixed(1) : "0";
+  const kind = buffer.dtype === "" ? "" : items === null ? ` · ${clip(shortType(buffer.dtype), 60)}` : ` · ${count(items)} × ${shortType(buffer.dtype)}`;
+  const part = buffer.peak > 0 ? (100 * buffer.bytes) / buffer.peak : 0;
+  const share = part < 0.05 ? "under 0.1" : part.toFixed(1);
   fill(
     host,
     h("div.sec", h("dl.kv.mem-facts",

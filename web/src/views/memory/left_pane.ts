@@ -1,7 +1,7 @@
 /** The left pane: the devices with their peaks, and what was alive at the chosen moment, largest first. */
 import { fill, h } from "../../base/dom.ts";
 import { bytes, clip, count, counted } from "../../base/format.ts";
-import { bufferColour, FOLDED } from "../../layout/memory_bands.ts";
+import { bufferColour, FOLDED, shortType } from "../../layout/memory_bands.ts";
 import type { AliveWire, DeviceWire } from "../../wire/memory.ts";
 import { tip } from "../common/tooltip.ts";
 import { bothEnds } from "./both_ends.ts";
@@ -90,7 +90,7 @@ export class LeftPane {
   private aliveRow(index: number): HTMLElement {
     const alive = this.alive!;
     const id = alive.id[index]!;
-    const dtype = alive.dtypes[alive.dtype[index]!] ?? "";
+    const dtype = shortType(alive.dtypes[alive.dtype[index]!] ?? "");
     const producer = alive.producers[alive.producer[index]!] ?? "";
     const colour = this.drawn.has(id) ? bufferColour(id) : FOLDED;
     const row = h("div.mem-row", { "data-buffer": id },

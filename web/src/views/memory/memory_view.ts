@@ -23,6 +23,8 @@ export const MEMORY: ViewDef = {
   create: (page) => new MemoryView(page),
 };
 
+/** What the address calls a device without a name: an empty parameter is none. */
+const UNNAMED = "unnamed";
 /** So many buffers take a moment to be placed: their total is shown before. */
 const SLOW = 20_000;
 /** A buffer that takes less of the window than this is zoomed to when a link opens it. */
@@ -51,7 +53,7 @@ class MemoryView implements View {
 
   constructor(private readonly page: Page) {
     this.left = new LeftPane(page.left, {
-      device: (name) => page.nav.set({ device: name, buffer: null, time: null }),
+      device: (name) => page.nav.set({ device: name || UNNAMED, buffer: null, time: null }),
       buffer: (id) => page.nav.set({ buffer: id }),
     });
     page.middle.append(h("div.bar", this.deviceName, this.windowText, this.modes,
@@ -107,10 +109,11 @@ class MemoryView implements View {
     void this.page.client.get<MemoryWire>("memory", this.leaving.signal).then((wire) => {
       this.wire = wire;
       this.left.setDevices(wire.devices);
-      const { device } = this;
-      this.device = null;
+      clearLayer(this.stage.element);
+      // the buffers may be numbered anew, and their ends have moved: everything is asked for again
       this.asked = { alive: "", buffer: "", span: "", status: "" };
-      if (device || wire.devices.length > 0) this.arrive();
+      this.opening = false;
+      if (wire.devices.length > 0) this.arrive();
     }).catch(() => undefined);
   }
 
@@ -146,14 +149,14 @@ class MemoryView implements View {
       return void this.arriveBuffer(buffer).then(() => !this.device && !this.leaving.signal.aborted && this.arrive());
     }
     const name = wanted ?? (buffer < 0 ? undefined : this.buffer?.id === buffer ? this.buffer.device : this.device?.name);
-    const device = devices.find((one) => one.name === name) ?? devices.reduce((best, one) => (one.peak > best.peak ? one : best), devices[0]!);
+    const device = devices.find((one) => one.name === name) ?? devices.find((one) => one.name === "" && name === UNNAMED) ?? devices.reduce((best, one) => (one.peak > best.peak ? one : best), devices[0]!);
     if (this.device !== device) {
       if (this.device?.name !== device.name) this.stage.setData(null);
       this.device = device;
       this.stage.setDevice(device, this.whole);
       this.source.use(device.name, this.whole, device.buffers > SLOW);
       this.left.selectDevice(device.name);
-      this.deviceName.textContent = device.name || "unnamed";
+      this.deviceName.textContent = device.name || UNNAMED;
       this.asked.span = "";
     }
     this.arriveSpan();
@@ -277,7 +280,7 @@ class MemoryView implements View {
       drawBuffer(this.detail, this.page, buffer, this.whole);
       this.page.right.dataset["buffer"] = key;
       this.said.textContent = `Buffer ${id}, ${bytes(buffer.bytes)}, ${duration((buffer.free ?? this.whole) - buffer.alloc)}`;
-      if (buffer.device !== this.device?.name) this.page.nav.set({ device: buffer.device }, "replace");
+      if (buffer.device !== this.device?.name) this.page.nav.set({ device: buffer.device || UNNAMED }, "replace");
       this.reveal(buffer, opening);
     } catch (error) {
       if (isAbort(error)) return;

@@ -2,7 +2,7 @@
 import { h } from "../../base/dom.ts";
 import { bytes, counted, duration } from "../../base/format.ts";
 import { foldedOf, LEFT } from "../../draw/memory_draw.ts";
-import { clock } from "../../layout/memory_bands.ts";
+import { clock, shortType } from "../../layout/memory_bands.ts";
 import { panSpan } from "../../layout/timeline_scale.ts";
 import type { MemoryStage, Under } from "./stage.ts";
 
@@ -104,7 +104,7 @@ function describe(stage: MemoryStage, under: Under): HTMLElement | null {
   if (under.strip) return h("div", `${counted(folded.count, "buffer")}, ${bytes(folded.bytes)}, from before this window until after it`);
   if (under.band < 0) return null;
   const i = under.band;
-  const dtype = data.dtypes[bands.dtype[i]!] ?? "";
+  const dtype = shortType(data.dtypes[bands.dtype[i]!] ?? "");
   const name = data.names[bands.name[i]!] ?? "";
   const free = bands.free[i]!;
   const life = Number.isFinite(free) ? `${say(bands.alloc[i]!)} to ${say(free)}, ${duration(free - bands.alloc[i]!)}` : `from ${say(bands.alloc[i]!)}, never freed`;
