@@ -13,7 +13,15 @@ from starlette.types import Receive, Scope, Send
 FIRST = ("routes_captures", "routes_rewrites", "routes_timeline")
 """Modules with ROUTES (a list of Route below /api/v1) that the first look at a page needs."""
 
-LATER = ("routes_code", "routes_schedule", "routes_search", "routes_hardware", "routes_top", "routes_memory", "routes_tape")
+LATER = (
+    "routes_code",
+    "routes_schedule",
+    "routes_search",
+    "routes_hardware",
+    "routes_top",
+    "routes_memory",
+    "routes_tape",
+)
 """Modules that are imported when they are first asked for, so that what they need does not delay the page."""
 
 
