@@ -139,7 +139,7 @@ function drawAxes(g: CanvasRenderingContext2D, width: number, frame: Frame, pict
   };
   font(g, theme);
   g.textAlign = "right";
-  const total = byteTicks(0, picture.highest.value, picture.highest.value * frame.totalScale, 30);
+  const total = byteTicks(0, picture.highest.value, picture.highest.value * frame.totalScale, picture.buffers ? 30 : 56);
   for (const value of total.values) if (value > 0) line(frame.totalBottom - value * frame.totalScale, total.label(value));
   if (picture.buffers && picture.plan.height > 0) {
     // what is folded lies under the bands: the scale goes on from there
