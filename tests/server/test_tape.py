@@ -18,7 +18,7 @@ from peephole.server.library import Library
 from peephole.store.capture import open_capture
 
 BASE = "/api/v1/captures/t/tape"
-HEADER = "=" * 100 + "\nGT Dispatcher Instruction Stream\nStarted: 2026-01-02 03:04:05\n" + "=" * 100 + "\n\n"
+HEADER = "=" * 100 + "\nGT2 Dispatcher Instruction Stream\nStarted: 2026-01-02 03:04:05\n" + "=" * 100 + "\n\n"
 
 
 def tape_text(line: Any, commands: int = 3, begin: float = 2.0, ops: tuple[str, ...] = ("matmul",)) -> str:

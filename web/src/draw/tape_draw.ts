@@ -1,5 +1,5 @@
 /** Draws a tape: ruler, signals, lanes with marks or columns, arrows between them, names. */
-import { columnBox, columnsOf, eventNames, radius, RULER, signalHeight, signalNames, stackY, type Column, type LaneBox } from "../layout/tape_lanes.ts";
+import { CLEAR, columnBox, columnsOf, eventNames, radius, RULER, signalHeight, signalNames, stackY, type Column, type LaneBox } from "../layout/tape_lanes.ts";
 import type { TapeAxis } from "../layout/tape_axis.ts";
 import { FAILED, type MessageWire, type TapeWindow, type TapeWire } from "../wire/tape.ts";
 import { familyColours, type FamilyColour } from "./tape_colours.ts";
@@ -190,8 +190,8 @@ function drawArrows(g: CanvasRenderingContext2D, width: number, x: (time: number
     const x0 = Math.round(x(arrows.start[i]!) + shift) + 0.5;
     const x1 = Math.round(x(arrows.end[i]!) + shift) + 0.5;
     if (Math.max(x0, x1) < -10 || Math.min(x0, x1) > width + 10) continue;
-    const y0 = a.y + sign * 0.3 * a.height;
-    const y1 = b.y - sign * 0.3 * b.height;
+    const y0 = a.y + sign * (CLEAR / 2) * a.height;
+    const y1 = b.y - sign * (CLEAR / 2) * b.height;
     drawn.arrows.push({ x0, y0, x1, y1, index: i });
     arrow(g, x0, y0, x1, y1, 1 + Math.log2(arrows.count[i]!) * 0.5, down ? theme.edge : theme.fg4);
   }

@@ -5,6 +5,8 @@ export const RULER = 24;
 const LEAST_LANE = 48;
 const MOST_LANE = 118;
 const SIGNAL_ROW = 18;
+/** Share of a lane that its marks take; arrows end outside. */
+export const CLEAR = 0.6;
 const LEAST_RADIUS = 2.6;
 const MOST_RADIUS = 11;
 
@@ -42,8 +44,7 @@ export function radius(size: number, height: number): number {
 
 /** Where a mark of a stack stands: those of one moment above each other, in order. */
 export function stackY(box: LaneBox, place: number, many: number): number {
-  const room = box.height - 24 - 13 * box.names;
-  const step = Math.min(10, room / Math.max(1, many - 1));
+  const step = Math.min(10, (CLEAR * box.height) / Math.max(1, many - 1));
   return box.y + (place - (many - 1) / 2) * step;
 }
 
@@ -149,6 +150,6 @@ export function columnsOf(columns: { start: Float64Array; lane: Int32Array; coun
 
 /** Height and foot of a column; the root, so that the few are seen beside the many. */
 export function columnBox(box: LaneBox, total: number, most: number): { height: number; foot: number } {
-  const room = Math.min(64, box.height - 22 - 13 * box.names);
+  const room = Math.min(64, CLEAR * box.height);
   return { height: Math.max(3, room * Math.sqrt(total / most)), foot: box.y + room / 2 };
 }

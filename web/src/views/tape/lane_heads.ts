@@ -39,8 +39,8 @@ function head(tape: TapeWire, lane: TapeLane, box: LaneBox): HTMLElement {
     `div.tp-hd${low ? ".low" : ""}`,
     h("b.ell.name", lane.name),
     h("small", h("span", `${count(lane.events)} events`), h("span", bytes(lane.bytesIn + lane.bytesOut))),
-    worker && !(low && box.height < 60) && h("small", h("span", low ? "of events" : "of worker events"), h("span", percent(lane.share, 1))),
-    worker && box.height >= 84 && h("small", h("span", lane.busyMost > lane.busy ? "busy at most" : "busy"), h("span", part(lane.busyMost))),
+    worker && !(low && box.height < 60) && h("small.fig", h("span", low ? "of events" : "of worker events"), h("span", percent(lane.share, 1))),
+    worker && box.height >= 84 && h("small.fig", h("span", lane.busyMost > lane.busy ? "busy at most" : "busy"), h("span", part(lane.busyMost))),
     worker && !low && meter(lane.share),
   );
   place(element, box.y0, box.height);
