@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pytest
 from tests.timeline_capture import KERNELS, MS, STEPS, write_timeline
 
@@ -226,6 +227,7 @@ def test_filter_fold_and_pin_tracks(timeline: Timeline) -> None:
     timeline.page.hover(".hd:has-text('watts')")
     timeline.page.click(".hd:has-text('watts') .tl-pin")
     timeline.until("() => document.querySelectorAll('.hd')[0].textContent.includes('Pinned')")
+    timeline.wait_param("pin", "t:7")
     timeline.page.reload()
     timeline.until("() => document.querySelectorAll('.hd')[1]?.textContent.includes('watts')")
 
@@ -272,6 +274,45 @@ def test_the_picture_has_the_colours_of_what_ran(timeline: Timeline) -> None:
     merged = timeline.page.evaluate(pixel, list(timeline.at(3, 0, 73.4 * MS)))
     assert merged != ground
     assert max(ground[:3]) < 60
+
+
+PIXELS = """([lane]) => {
+  const s = document.querySelector('.tl').timeline, canvas = document.querySelector('.tl-rows');
+  const place = s.layout.places.get(lane), y = Math.round(place.row.y + place.lane.y - s.scroll) + place.lane.h - 2;
+  const row = new Uint32Array(canvas.getContext('2d').getImageData(0, y, canvas.width, 1).data.buffer);
+  const {bg, grid} = s.theme.pixels;
+  return {t0: s.span.t0, t1: s.span.t1, drawn: [...row].map(p => p !== bg && p !== grid)};
+}"""
+
+
+@pytest.mark.parametrize("share", [1.0, 0.11, 0.013, 0.0007])
+def test_the_picture_is_truthful_at_every_zoom(timeline: Timeline, large: Path, share: float) -> None:
+    """Column by column: where something ran there is colour, where nothing ran there is none."""
+    capture = open_capture(large)
+    origin, last = capture.span()
+    begin = int((last - origin) * 0.35 * (share < 1))
+    end = begin + int((last - origin) * share)
+    timeline.open(f"#/large/timeline?shut=g:Host&t0={begin}&t1={end}")
+    timeline.until("() => !document.querySelector('.tl').timeline.source.waiting")
+    for lane in ("0:0", "1:0"):
+        track = int(lane[0])
+        found = timeline.page.evaluate(PIXELS, [lane])
+        t0, scale = found["t0"], len(found["drawn"]) / (found["t1"] - found["t0"])
+        frame, _ = capture.slices(track, 0, origin + int(t0), origin + int(found["t1"]) + 1)
+        x0 = (frame["start"] - origin - t0) * scale
+        x1 = x0 + frame["dur"] * scale
+        wide = len(found["drawn"])
+        busy = np.zeros(wide + 8, np.int64)
+        np.add.at(busy, np.clip(np.floor(x0).astype(int), 0, wide), 1)
+        np.add.at(busy, np.clip(np.ceil(x1).astype(int), 1, wide + 1), -1)
+        ran = np.cumsum(busy)[:wide] > 0
+        drawn = np.array(found["drawn"])
+        # a bucket may be two pixels wide, and its edge need not be a pixel's
+        near = np.convolve(ran, np.ones(7), "same") > 0
+        assert not (drawn & ~near).any()
+        # a pixel is left free after a slice, so that two of them are two
+        assert not (ran & ~(np.convolve(drawn, np.ones(5), "same") > 0)).any()
+        assert ran.any()
 
 
 def test_a_tinygrad_run(timeline: Timeline, recorded: Path) -> None:
@@ -379,6 +420,7 @@ def test_live_follows_the_end_until_the_user_moves(page: Page, static: Path, tmp
                 child.send_signal(signal.SIGINT)
                 child.wait(20)
                 page.wait_for_selector(".status .live:not(.on)", timeout=20_000)
+                page.goto("about:blank")  # nothing is asked of a server that has gone
         finally:
             if child.poll() is None:
                 child.kill()

@@ -37,7 +37,7 @@ export function drawSlice(host: HTMLElement, page: Page, slice: SliceWire, links
     tip(h("div.title.mono.name.tl-title", ...nameNodes(slice.name || "no name", 120)), () => plain(slice.name)),
     h("dl.kv",
       h("dt", "Duration"), h("dd.tl-duration", { "data-ns": slice.dur }, duration(slice.dur), h("span.faint", ` · ${place}`)),
-      h("dt", "Start"), h("dd", { "data-ns": slice.start }, moment(slice.start, page.info ? slice.start + slice.dur : 0)),
+      h("dt", "Start"), h("dd", { "data-ns": slice.start }, tip(h("span", moment(slice.start)), () => `${count(slice.start)} ns from the begin`)),
       rates.length > 0 && h("dt", "Rate"), rates.length > 0 && h("dd", rates.join(" · ")),
       from && h("dt", "From"), from && h("dd.ell", from),
       compiled && h("dt", "Compiled"), compiled && h("dd.ell.mono.name", slice.contextName),

@@ -197,7 +197,8 @@ export class Stage {
     const outside = focus.start + focus.dur < this.span.t0 + 0.02 * length || focus.start > this.span.t1 - 0.02 * length;
     const tiny = (focus.dur / length) * this.width < 6;
     if (zoom && (tiny || focus.dur > length)) {
-      const wanted = Math.max(focus.dur * 12, 1000);
+      // something without length has no size of its own to zoom to
+      const wanted = focus.dur > 0 ? Math.max(focus.dur * 12, 1000) : Math.min(length, this.whole / 200);
       this.move({ t0: middle - wanted / 2, t1: middle + wanted / 2 });
     } else if (outside) this.move(panSpan(this.span, middle - (this.span.t0 + this.span.t1) / 2, this.whole));
   }
