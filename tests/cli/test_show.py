@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from peephole.cli.main import main
+from peephole.store.writer import CaptureWriter
 
 
 def show(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
@@ -127,6 +128,33 @@ def test_an_item_is_a_name_or_a_compilation(small: Path, capsys: pytest.CaptureF
     assert "simplify - 12" in show(capsys, small, "-i", "gemm")
     assert main(["show", str(small), "-i", "gem"]) == 2
     assert "did you mean 'gemm'?" in capsys.readouterr().err
+
+
+def test_a_match_needs_its_step_and_a_step_its_context(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for items in ((), ("-i", "gemm")):
+        assert main(["show", str(small), *items, "--match", "1"]) == 2
+        assert "-i CONTEXT STEP --match K" in capsys.readouterr().err
+    assert main(["show", str(small), "-i", "gemm", "simplify", "--match", "13"]) == 2
+    assert "simplify of gemm has matches 0 to 12; there is no match 13." in capsys.readouterr().err
+    # softmax is an event's name, and no context: what is printed must not be that event
+    assert main(["show", str(small), "-i", "gem", "softmax"]) == 2
+    assert capsys.readouterr() == ("", "peephole: There is no context 'gem' in this capture; did you mean 'gemm'?\n")
+
+
+def test_the_time_of_one_item(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = records(capsys, small, "-t", "1", "-i", "softmax")  # not the first by time
+    assert (row["name"], row["total_ns"]) == ("softmax", 1_500)
+    (row,) = records(capsys, small, "-t", "-i", "gemm")  # a compilation too
+    assert (row["name"], row["count"]) == ("gemm", 2)
+    assert main(["show", str(small), "-t", "-i", "sofmax"]) == 2
+    assert "did you mean 'softmax'?" in capsys.readouterr().err
+
+
+def test_a_capture_without_events_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with CaptureWriter(tmp_path / "empty.peep"):
+        pass
+    assert show(capsys, tmp_path / "empty.peep") == "No events.\n"
+    assert show(capsys, tmp_path / "empty.peep", "--json") == ""
 
 
 def test_debug_adds_detail(small: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

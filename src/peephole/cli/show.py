@@ -44,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     from peephole.cli.views import Request, views
     from peephole.query.interval import find_interval
 
+    if args.match is not None and len(args.item) != 2:
+        raise PeepholeError("--match K belongs to a step: name its context and the step, -i CONTEXT STEP --match K.")
     targets, top = _untangle(args.capture, args.top)
     capture = open_target(targets)
     request = Request(

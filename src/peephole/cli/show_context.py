@@ -22,8 +22,8 @@ def sources(_capture: Capture) -> list[str]:
 
 
 def claims(capture: Capture, request: Request) -> bool:
-    """One item that is a context's name."""
-    return len(request.items) == 1 and bool(find_compilations(capture, request.items[0]))
+    """One item that is a context's name; -t asks for its time instead."""
+    return len(request.items) == 1 and request.top is None and bool(find_compilations(capture, request.items[0]))
 
 
 def show(capture: Capture, request: Request, printer: Printer) -> int:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Printer, count, duration
 from peephole.cli.views import Request
-from peephole.query.find import find_context, find_contexts, find_steps
+from peephole.errors import PeepholeError
+from peephole.query.find import find_context, find_steps
 
 if TYPE_CHECKING:
     from peephole.query.rewrites import ContextInfo, GraphAt, MatchInfo, StepInfo
@@ -22,10 +23,8 @@ def sources(_capture: Capture) -> list[str]:
 
 
 def claims(capture: Capture, request: Request) -> bool:
-    """Two items of which the first is a context's name."""
-    if len(request.items) != 2:
-        return False
-    return bool(find_contexts(capture, request.items[0])) or request.items[0].isdecimal()
+    """Two items: a context and a step of it, in a capture that has any; a name that is not there is said there."""
+    return len(request.items) == 2 and capture.count("contexts") > 0
 
 
 def show(capture: Capture, request: Request, printer: Printer) -> int:
@@ -34,6 +33,9 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
     found = find_steps(capture, context, request.items[1])
     if request.match is not None:
         found = found[:1]
+        if not 0 <= request.match <= found[0].matches:
+            last = f"matches 0 to {found[0].matches}" if found[0].matches else "no match, only the graph of match 0"
+            raise PeepholeError(f"{_name(found[0])} of {context.name} has {last}; there is no match {request.match}.")
     elif not printer.json:
         _passes(capture, context, found, printer)
     for step in found:

@@ -10,6 +10,7 @@ from peephole.cli.format import Column, Printer, count, duration, fit, pad, rate
 from peephole.cli.show_context import Details
 from peephole.cli.views import Request, views
 from peephole.model.tables import NONE
+from peephole.query.compilation import compilations
 from peephole.query.events import Event, events
 from peephole.query.info import span
 from peephole.query.names import ALL, Track, find_tracks, missing, plain, tracks
@@ -61,15 +62,18 @@ def _list(capture: Capture, known: list[Track], printer: Printer) -> None:
             printer.record({"source": name})
         return
     for name, kind, slices in rows:
-        printer.line((name, "bold"), (f"  {kind}  {count(slices)} slices", "dim"))
+        kinds = f"  {kind}" if kind else ""
+        printer.line((name, "bold"), (f"{kinds}  {count(slices)} slice{'' if slices == 1 else 's'}", "dim"))
     for name in _view_sources(capture):
         printer.line((name, "bold"))
 
 
 def _top(capture: Capture, request: Request, chosen: Collection[int] | None, printer: Printer) -> None:
-    limit = None if request.top is None or request.top < 0 else request.top
+    limit = None if request.items or request.top is None or request.top < 0 else request.top
     result = top(capture, limit, chosen, request.interval)
     rows = [row for row in result.rows if not request.items or plain(row.name) in request.items]
+    if request.items and not rows:
+        raise missing(request.items[0], dict.fromkeys(row.name for row in result.rows), "item")
     speeds = rates(capture, rows, chosen, request.interval)
     if printer.json:
         for row in rows:
@@ -142,9 +146,12 @@ def _events(
             _line(event, names, origin, printer)
         if event.context != NONE:
             details.show(event.context)
+    if not (wanted or found or printer.json):
+        printer.line(("No events.", "dim"))
     if wanted and not found:
-        everything = top(capture, None, chosen, request.interval)
-        raise missing(request.items[0], dict.fromkeys(row.name for row in everything.rows), "item")
+        everything = [row.name for row in top(capture, None, chosen, request.interval).rows]
+        everything += [context.name for context in compilations(capture)]  # what `show_context` looks in
+        raise missing(request.items[0], dict.fromkeys(everything), "item")
 
 
 def _record(event: Event, names: dict[int, str]) -> dict[str, Any]:
