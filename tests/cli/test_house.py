@@ -139,6 +139,9 @@ def test_import_makes_a_capture_that_is_the_newest(
     assert find_target(None) == capture_dir / "run-2.peep"
     assert json.loads(out(capsys, "show", "--json"))["name"] == "a"
     assert "exists already" in refused(capsys, "import", file, "-o", capture_dir / "run.peep")
+    assert "exists already" in refused(capsys, "import", file, "-o", capture_dir / "run")
+    assert one(capsys, "import", file, "-o", tmp_path / "named")["path"] == str(tmp_path / "named.peep")
+    assert "control characters" in refused(capsys, "import", file, "-o", tmp_path / "a\nb")
 
 
 def test_query_reads_and_only_reads(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from peephole.cli.format import Printer
 from peephole.cli.target import add_json, progress_bar
 from peephole.errors import PeepholeError
-from peephole.model.folder import captures_folder, free_name
+from peephole.model.folder import SUFFIX, captures_folder, free_name
 
 HELP = """Makes a capture of files that another tool wrote: tinygrad's rewrites.pkl and profile.pkl, GT tapes, Chrome
 traces, … The format is found by content. Files that belong together are given together. Without a file: the latest
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     paths = [Path(file) for file in args.files] or list(sources.left_behind())
     if not paths:
         raise PeepholeError("No file was given and no tool left one behind; name the files: peephole import FILE…")
-    out = Path(args.output) if args.output else free_name(captures_folder() / name_for(paths))
+    out = _named(args.output) if args.output else free_name(captures_folder() / name_for(paths))
     capture = open_capture(import_files(paths, out, progress_bar(f"importing {paths[0].name}")))
     tables = {name: rows for name, rows in capture.manifest.tables.items() if rows}
     problems = [{"reason": p.get("reason", ""), "count": p.get("count", 1)} for p in capture.manifest.problems]
@@ -46,3 +46,11 @@ def run(args: argparse.Namespace) -> int:
     for problem in problems:
         printer.line((f"{problem['count']:,} × ", "yellow"), str(problem["reason"]))
     return 0
+
+
+def _named(output: str) -> Path:
+    """The place that a user's name means, as for `run`: with the suffix that every command knows a capture by."""
+    from peephole.record import place
+
+    place.named(output)  # refuses what no file should be called
+    return Path(output if output.endswith(SUFFIX) else output + SUFFIX)

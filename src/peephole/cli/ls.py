@@ -33,7 +33,9 @@ def run(args: argparse.Namespace) -> int:
             printer.record(facts)
         else:
             when = datetime.fromtimestamp(facts["written_ns"] / 1e9).strftime("%Y-%m-%d %H:%M:%S")
-            rows.append((facts["name"], when, size(facts["bytes"]), facts["state"], facts["program"]))
+            # at 80 columns the name, which is what one types, needs the room
+            state = facts["state"].removeprefix("sealed, ")
+            rows.append((facts["name"], when, size(facts["bytes"]), state, facts["program"]))
     if args.json:
         return 0
     if not rows:
