@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
                     "source": rule.source,
                     "matches": rule.matches,
                     "total_ns": rule.total_ns,
-                    "mean_ns": rule.mean_ns,
+                    "mean_ns": round(rule.mean_ns),
                     "contexts": [names.get(number, str(number)) for number in rule.contexts],
                 }
             )

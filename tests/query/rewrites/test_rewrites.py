@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from peephole.cli.main import main
 from peephole.errors import PeepholeError
 from peephole.query import rewrites
 from peephole.query.find import find_context, find_steps
@@ -187,6 +188,13 @@ def test_rules(add: Any) -> None:
     assert all(
         rule.source and rule.contexts and rule.mean_ns * rule.matches == pytest.approx(rule.total_ns) for rule in found
     )
+
+
+def test_rules_as_json_have_whole_nanoseconds(add: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", str(add.capture.path), "--json"]) == 0
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(printed) == len(rules(add.capture))
+    assert {type(rule[key]) for rule in printed for key in ("total_ns", "mean_ns", "matches", "line")} == {int}
 
 
 def test_source_lines_are_read_from_python_files_only(tmp_path: Path) -> None:
