@@ -171,3 +171,27 @@ def test_amd_captures(shared: SharedFile, tmp_path: Path, name: str) -> None:
     assert len(kernel) and program.min() < kernel.min() < program.max() + 10**9  # one clock
     artifacts = capture.read("artifacts")
     assert (artifacts.blobs("content")[0] or b"").startswith(b"\x7fELF")
+
+
+class Runs:
+    """Pickled, it makes a folder when it is loaded."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.folder),)
+
+
+def test_a_pickle_of_something_else_is_refused_by_name(tmp_path: Path) -> None:
+    hostile, other, empty = tmp_path / "hostile.pkl", tmp_path / "other.pkl", tmp_path / "empty.pkl"
+    hostile.write_bytes(pickle.dumps([Runs(tmp_path / "ran")]))
+    with pytest.raises(CaptureError, match=rf"{os.mkdir.__module__}\.mkdir"):
+        import_files([hostile], tmp_path / "a.peep")
+    assert not (tmp_path / "ran").exists()
+    other.write_bytes(pickle.dumps(["weights", 1.0, 2.0]))
+    with pytest.raises(CaptureError, match="holds no profile of tinygrad"):
+        import_files([other], tmp_path / "b.peep")
+    assert not (tmp_path / "b.peep").exists()
+    empty.write_bytes(pickle.dumps([]))  # a program that ran nothing
+    assert open_capture(import_files([empty], tmp_path / "c.peep")).count("slices") == 0

@@ -30,6 +30,8 @@ def _read(paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
         progress(done, len(paths) + 1)
         loaded = pickles.load(path)
         if _is_profile(loaded.value):
+            if loaded.value and not any(name.startswith("tinygrad.") for name in loaded.classes):
+                raise CaptureError(f"{path} is a pickle that holds no profile of tinygrad.")
             if profile is not None:
                 raise CaptureError(f"{path} is a second profile; import the files of one run at a time.")
             profile = loaded
