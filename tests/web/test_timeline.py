@@ -20,6 +20,7 @@ from peephole.server.app import create_app
 from peephole.server.library import Library
 from peephole.store.capture import open_capture
 from peephole.store.sql import run_sql
+from peephole.store.writer import CaptureWriter
 
 from .conftest import OUTPUT, ROOT, Served, Shown, start
 
@@ -366,6 +367,12 @@ def test_a_million_slices_zoom_to_a_known_one(timeline: Timeline, large: Path) -
     sql = f"SELECT track, start, dur, name FROM slices WHERE {where} ORDER BY start LIMIT 1 OFFSET 1000"
     track, begin, dur, name = next(iter(run_sql(capture, sql).rows))
     at = int(begin) - origin
+    timeline.open("#/large/timeline")
+    timeline.page.mouse.move(60, 500)
+    timeline.page.mouse.wheel(0, 300)  # over the names the wheel scrolls
+    timeline.until("() => /y=300/.test(location.hash)")
+    timeline.page.reload()
+    timeline.until("() => document.querySelector('.tl')?.timeline.scroll === 300")
     timeline.open("#/large/timeline?shut=g:Host")
     assert timeline.stage("return s.layout.rows.length") > 10
     x, y = timeline.at(track, 0, at + dur / 2)
@@ -424,6 +431,51 @@ def test_live_follows_the_end_until_the_user_moves(page: Page, static: Path, tmp
         finally:
             if child.poll() is None:
                 child.kill()
+
+
+def test_names_are_data(page: Page, static: Path, tmp_path: Path, hostile_name: str) -> None:
+    """Slices, tracks, markers, buffers and args that are attacks, and ten thousand tracks."""
+    path = tmp_path / "hostile.peep"
+    number = 10_050
+    with CaptureWriter(path) as writer:
+        kinds = ["device", "user", "counter"] + ["thread"] * (number - 3)
+        writer.append("tracks", {"id": list(range(number)), "name": [hostile_name] * number, "kind": kinds})
+        slices = {"track": [0, 1, *range(3, number)], "depth": [0] * (number - 1), "dur": [1000] * (number - 1)}
+        more = {
+            "start": [5] * (number - 1),
+            "name": [hostile_name] * (number - 1),
+            "correlation": [1] + [0] * (number - 2),
+        }
+        args = [json.dumps({hostile_name: hostile_name, "location": hostile_name})] + [None] * (number - 2)
+        writer.append("slices", {**slices, **more, "args": args})
+        writer.append(
+            "markers", {"time": [100], "name": [hostile_name], "kind": ["marker"], "colour": ["red;x:url(y)"]}
+        )
+        writer.append("counters", {"track": [2], "time": [0], "value": [float("nan")]})
+        buffer = {
+            "id": [1],
+            "device": [hostile_name],
+            "alloc": [0],
+            "free": [-1],
+            "bytes": [5],
+            "dtype": [hostile_name],
+        }
+        writer.append("buffers", {**buffer, "name": [hostile_name]})
+        writer.append("uses", {"buffer": [1], "slice": [1], "mode": [hostile_name], "position": [0]})
+    for served in start(create_app(Library([path]), static=static)):
+        shown = Timeline(page, served)
+        shown.open("#/hostile/timeline?slice=0")
+        page.wait_for_selector(".tl-buffers")
+        page.wait_for_selector(".krow")
+        page.mouse.move(*shown.at(0, 0, 500))
+        page.wait_for_selector(".tooltip:visible")
+        assert "tracks hidden" in page.locator(".status").inner_text()
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("img").count() == 0
+        shown.open("#/hostile/top")
+        page.wait_for_selector(".top-runs")
+        assert page.evaluate("window.hacked") is None
+        page.goto("about:blank")
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])

@@ -17,6 +17,8 @@ BINS: Final = 16
 EXACT: Final = 3_000_000
 """Slices up to which percentiles are exact; beyond, they come from 512 bins between the least and the largest."""
 _FINE: Final = 512
+_CELLS: Final = 16_000_000
+"""Counts that may be held for it: with very many names there are fewer bins."""
 GROUPS: Final = ("kernels", "copies", "host", "messages")
 
 
@@ -92,13 +94,14 @@ def top_table(
         if exact:
             kept.append((code, dur))
     bins = np.zeros((size, BINS), np.int64)
-    fine = np.zeros((size, _FINE if not exact else 1), np.int64)
+    parts = 1 if exact else max(BINS, min(_FINE, _CELLS // size))
+    fine = np.zeros((size, parts), np.int64)
     length = np.maximum(longest - shortest, 1)
     for code, dur in kept if exact else ((c, d) for c, d, _ in _parts(capture, chosen, interval)):
         where = (dur - shortest[code]) / length[code]
         np.add.at(bins, (code, np.minimum((where * BINS).astype(np.int64), BINS - 1)), 1)
         if not exact:
-            np.add.at(fine, (code, np.minimum((where * _FINE).astype(np.int64), _FINE - 1)), 1)
+            np.add.at(fine, (code, np.minimum((where * parts).astype(np.int64), parts - 1)), 1)
     median, p95 = _exact(kept, size) if exact else _rough(fine, shortest, length)
     order = [i for i in np.argsort(-total, kind="stable").tolist() if count[i]]
     rows = tuple(

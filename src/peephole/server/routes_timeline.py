@@ -98,7 +98,7 @@ async def whole(request: Request) -> Response:
             "flows": capture.count("flows"),
             "names": len(capture.names()),
             "trackCount": len(rows),
-            "tracks": columns(rows[:TRACKS], names),
+            "tracks": columns(_shown(rows), names),
             "markerCount": marks.total,
             "markers": {
                 "time": [time - t0 for time in marks.time], "name": marks.name, "kind": marks.kind,
@@ -107,6 +107,14 @@ async def whole(request: Request) -> Response:
         }  # fmt: skip
 
     return reply(await quick(shelf, answer, fresh=True))
+
+
+def _shown(rows: list[query.TimelineTrack]) -> list[query.TimelineTrack]:
+    """All tracks, or of very many those that say most: everything but threads, then the fullest threads."""
+    if len(rows) <= TRACKS:
+        return rows
+    order = sorted(range(len(rows)), key=lambda at: (rows[at].group == query.HOST, -rows[at].slices))
+    return [rows[at] for at in sorted(order[:TRACKS])]
 
 
 async def names(request: Request) -> Response:

@@ -15,8 +15,11 @@ from peephole.query.rates import rates
 from peephole.query.top import TopRow
 from peephole.server.replies import Refusal, number, query_number, reply
 from peephole.server.routes_captures import shelf_of
-from peephole.server.routes_timeline import quick
+from peephole.server.routes_timeline import LANES, quick
 from peephole.store.capture import Capture
+
+NAMES = 20_000
+"""Names that are sent, most time first; the reply says how many there are."""
 
 
 def _asked(request: Request, capture: Capture) -> tuple[str, tuple[int, int] | None, int]:
@@ -42,11 +45,12 @@ async def table(request: Request) -> Response:
         found = top_table.top_table(capture, group, tracks, interval)
         colours = timeline.name_colours(capture)
         speed = _rates(capture, found, tracks, interval) if group == "kernels" else {}
-        rows = found.rows
+        rows = found.rows[:NAMES]
         speeds = [speed.get(row.name, {}) for row in rows]
         return {
             "group": group,
             "groups": [name for name in top_table.GROUPS if top_table.group_tracks(capture, name)],
+            "names": len(found.rows),
             "total": found.total,
             "count": found.count,
             "exact": found.exact,
@@ -77,9 +81,9 @@ def _rates(
     chosen = {row.id for row in found.tracks if tracks is None or row.id in tracks}
     rows = [
         TopRow(track.name, row.name, row.total, row.count, row.shortest, row.longest, 0.0, row.context)
-        for row in found.rows
-        for track in found.tracks
-        if track.id in chosen
+        for row in found.rows[:NAMES]
+        for track in found.tracks[:LANES]
+        if track.id in chosen and row.context >= 0
     ]
     parts: dict[str, list[dict[str, float]]] = {}
     for (_, name), values in rates(capture, rows, chosen, interval).items():

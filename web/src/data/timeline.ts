@@ -97,8 +97,12 @@ export class TimelineSource {
       this.lanes.clear();
       this.series.clear();
     }
-    this.names = new Names(this.client, this.onData);
-    if (whole.names > 0) void this.names.load(0);
+    // names that are known stay until the new ones are here: labels do not flicker
+    const fresh = new Names(this.client, this.onData);
+    void fresh.load(0).then(() => {
+      if (this.whole === whole) this.names = fresh;
+      this.onData();
+    });
     for (const flight of this.flights.splice(0)) flight.abort.abort();
   }
 

@@ -4,6 +4,8 @@ export interface TopWire {
   group: string;
   /** Groups that have tracks: kernels, copies, host, messages. */
   groups: string[];
+  /** How many names there are: more than rows when there are very many. */
+  names: number;
   total: number;
   count: number;
   exact: boolean;

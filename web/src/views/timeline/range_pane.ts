@@ -38,7 +38,7 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
       h("div", h("b", `${about}${Math.round(100 * Math.min(1, mean))}%`), h("span", "busy, mean")),
     ),
     h("div.h", h("span.grow", devices.length > 0 ? "Busy per device" : "Busy per track"), h("span.faint.plainw", "idle")),
-    h("div.tl-busy", ...shown.map((track) => {
+    h("div.tl-busy", ...shown.slice(0, MOST).map((track) => {
       const share = Math.min(1, track.busy / length);
       const name = h("span.ell.name", track.name);
       tip(name, () => `${track.name}: ${counted(track.count, "slice")}, busy ${duration(track.busy)}`);

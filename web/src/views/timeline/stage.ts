@@ -17,6 +17,8 @@ import { TrackHeads } from "./track_heads.ts";
 export interface StageOptions {
   /** The user moved the window; told when the movement has come to rest. */
   onMoved(span: Span): void;
+  /** The rows were scrolled and have come to rest. */
+  onScrolled(y: number): void;
   onRange(range: Span | null): void;
   /** A slice was clicked; -1 when the click hit nothing. */
   onFocus(row: number): void;
@@ -60,6 +62,9 @@ export class Stage {
   private asked = 0;
   private overview: { devices: Float32Array; host: Float32Array } | null = null;
   private overviewFor = "";
+  private laidFor = "";
+  private rowOptions = { shut: new Set<string>() as ReadonlySet<string>, pinned: new Set<string>() as ReadonlySet<string>, filter: "" };
+  private scrolling = 0;
   layout: RowLayout = { rows: [], height: 0, tracks: 0, hidden: 0, places: new Map() };
   span: Span = { t0: 0, t1: 1 };
   /** How far down the rows are; kept, since asking the browser for it after a change costs a layout. */
@@ -90,6 +95,8 @@ export class Stage {
     this.scroller.addEventListener("scroll", () => {
       this.scroll = this.scroller.scrollTop;
       this.redraw();
+      window.clearTimeout(this.scrolling);
+      this.scrolling = window.setTimeout(() => options.onScrolled(Math.round(this.scroll)), REST_MS);
     }, { passive: true });
     this.watcher = new ResizeObserver(() => this.resize());
     this.watcher.observe(this.element);
@@ -127,6 +134,10 @@ export class Stage {
 
   setRows(options: { shut: ReadonlySet<string>; pinned: ReadonlySet<string>; filter: string }): void {
     if (!this.source) return;
+    this.rowOptions = options;
+    const key = [this.source.whole.generation, this.small, options.filter, ...[...options.shut].sort(), "", ...[...options.pinned].sort()].join("~");
+    if (key === this.laidFor) return;
+    this.laidFor = key;
     this.layout = layoutRows(this.source.whole.tracks, { ...options, small: this.small });
     this.space.style.height = `${this.layout.height}px`;
     this.heads.setLayout(this.layout);
@@ -163,7 +174,7 @@ export class Stage {
     if (px !== 0) this.scrollTo(this.scroll + px);
   }
 
-  private scrollTo(y: number): void {
+  scrollTo(y: number): void {
     this.scroller.scrollTop = Math.max(0, y);
     this.scroll = this.scroller.scrollTop;
     this.redraw();
@@ -243,6 +254,7 @@ export class Stage {
     cancelAnimationFrame(this.frame);
     window.clearTimeout(this.resting);
     window.clearTimeout(this.asked);
+    window.clearTimeout(this.scrolling);
     this.watcher.disconnect();
     for (const stop of this.stop) stop();
   }
@@ -253,6 +265,7 @@ export class Stage {
     this.body.style.height = `${this.scroller.clientHeight}px`;
     this.painter.resize(this.scroller.clientWidth - this.heads.width, this.scroller.clientHeight, ratio);
     this.headPainter.resize(width, ratio);
+    this.setRows(this.rowOptions);
     if (this.painter.width < 2) return;
     const wanted = Math.min(2000, this.headPainter.width);
     const key = `${this.source?.whole.generation ?? 0}/${wanted}`;

@@ -72,6 +72,7 @@ class TimelineView implements View {
     );
     this.stage = new Stage(page.middle, {
       onMoved: (span) => this.moved(span),
+      onScrolled: (y) => page.nav.set({ y: y > 0 ? y : null }, "replace"),
       onRange: (range) => page.nav.set({ r0: range ? range.t0 : null, r1: range ? range.t1 : null }),
       onFocus: (row) => page.nav.set({ slice: row >= 0 ? row : null }, row >= 0 ? "push" : "replace"),
       onOpen: (row) => void this.openCode(row),
@@ -157,6 +158,7 @@ class TimelineView implements View {
     if (whole.tracks.id.length === 0) showLayer(this.stage.element, emptyState("No tracks yet", "The capture has no slices, counters or buffers so far."));
     this.stage.setSource(this.source);
     this.arrive();
+    this.stage.scrollTo(numberParam(this.params, "y", 0));
   }
 
   /** A live capture has more: asks anew, once at a time, and keeps what is shown until it comes. */

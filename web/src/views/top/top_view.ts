@@ -168,7 +168,7 @@ class TopView implements View {
         h("span", h("b", count(this.rows.length)), ` ${this.rows.length === top.name.length ? "" : `of ${count(top.name.length)} `}${words[0].toLowerCase()}`),
         h("span", h("b", count(top.count)), " slices"), h("span.wide", { "data-ns": top.total }, `${duration(top.total)} on ${counted(shownTracks, "track")}`),
       ],
-      [...(top.exact ? [] : ["percentiles within 0.2% of the reach"]), `sorted by ${sort}`],
+      [...(top.names > top.name.length ? [`${count(top.names - top.name.length)} smaller names not listed`] : []), ...(top.exact ? [] : ["percentiles within 0.2% of the reach"]), `sorted by ${sort}`],
     );
     this.page.middle.dataset["shown"] = `${top.group}/${this.rows.length}`;
   }
