@@ -76,12 +76,16 @@ export class TapeAxis {
     this.parts.forEach(([a, b], i) => {
       const from = i === 0 ? Math.min(a, this.toTime(u0)) : a;
       const to = i === this.parts.length - 1 ? Math.max(b, this.toTime(u1)) : b;
+      const before = found.length;
       const first = Math.ceil(Math.max(from, this.toTime(u0)) / step);
       for (let k = first; k * step <= to && found.length < 400; k++) {
         const u = this.toU(k * step);
         if (u > u1) break;
         found.push({ u, text: (k * step / 1e9).toFixed(decimals) });
       }
+      // too short for a round number: its beginning is better than nothing
+      const u = this.toU(a);
+      if (found.length === before && this.parts.length > 1 && u >= u0 && u <= u1) found.push({ u, text: (a / 1e9).toFixed(Math.max(3, decimals)) });
     });
     return found;
   }

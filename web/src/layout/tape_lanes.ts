@@ -3,7 +3,7 @@ import type { TapeLane, TapeMarks, TapeSignal } from "../wire/tape.ts";
 
 export const RULER = 24;
 const LEAST_LANE = 48;
-const MOST_LANE = 118;
+const MOST_LANE = 150;
 const SIGNAL_ROW = 18;
 /** Share of a lane that its marks take; arrows end outside. */
 export const CLEAR = 0.6;

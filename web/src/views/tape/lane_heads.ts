@@ -1,6 +1,6 @@
 /** The names of a tape's lanes with their figures, left of the drawing. */
 import { fill, h } from "../../base/dom.ts";
-import { bytes, count, percent } from "../../base/format.ts";
+import { bytes, count, counted, percent } from "../../base/format.ts";
 import { RULER, type LaneBox } from "../../layout/tape_lanes.ts";
 import type { TapeLane, TapeWire } from "../../wire/tape.ts";
 import { tip } from "../common/tooltip.ts";
@@ -38,7 +38,7 @@ function head(tape: TapeWire, lane: TapeLane, box: LaneBox): HTMLElement {
   const element = h(
     `div.tp-hd${low ? ".low" : ""}`,
     h("b.ell.name", lane.name),
-    h("small", h("span", `${count(lane.events)} events`), h("span", bytes(lane.bytesIn + lane.bytesOut))),
+    h("small", h("span", counted(lane.events, "event")), h("span", lane.bytesIn + lane.bytesOut > 0 ? bytes(lane.bytesIn + lane.bytesOut) : "")),
     worker && !(low && box.height < 60) && h("small.fig", h("span", low ? "of events" : "of worker events"), h("span", percent(lane.share, 1))),
     worker && box.height >= 84 && h("small.fig", h("span", lane.busyMost > lane.busy ? "busy at most" : "busy"), h("span", part(lane.busyMost))),
     worker && !low && meter(lane.share),
@@ -46,13 +46,19 @@ function head(tape: TapeWire, lane: TapeLane, box: LaneBox): HTMLElement {
   place(element, box.y0, box.height);
   const bound = lane.busyMost > lane.busy ? `busy between ${part(lane.busy)} and ${part(lane.busyMost)} of the time: the tape knows only a bound` : `busy ${part(lane.busy)} of the time`;
   return tip(element, () =>
-    [lane.name, `${count(lane.events)} events of ${count(tape.events)}`, `${bytes(lane.bytesIn)} in, ${bytes(lane.bytesOut)} out`, ...(worker ? [bound] : []), ...(lane.failures > 0 ? [`${count(lane.failures)} failures`] : [])].join("\n"));
+    [lane.name, `${counted(lane.events, "event")} of ${count(tape.events)}`, `${bytes(lane.bytesIn)} in, ${bytes(lane.bytesOut)} out`, ...(worker ? [bound] : []), ...(lane.failures > 0 ? [`${count(lane.failures)} failures`] : [])].join("\n"));
 }
 
 function meter(share: number): HTMLElement {
   const bar = h("i");
   bar.style.width = `${100 * share}%`;
   return h("div.meter", bar);
+}
+
+/** "0.4% to 29%" where only a bound is known. */
+export function busyWords(lane: TapeLane): string {
+  const [least, most] = [part(lane.busy), part(lane.busyMost)];
+  return least === most ? most : `${least} to ${most}`;
 }
 
 /** 0.4%, 29% */

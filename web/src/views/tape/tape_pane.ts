@@ -5,7 +5,7 @@ import { shapeIcon } from "../../draw/tape_shapes.ts";
 import type { FamilyColour } from "../../draw/tape_colours.ts";
 import type { MessageWire, OtherMessage, TapeFinding, TapeWire } from "../../wire/tape.ts";
 import { tip } from "../common/tooltip.ts";
-import { part } from "./lane_heads.ts";
+import { busyWords, part } from "./lane_heads.ts";
 import { momentWords, route, seconds, swatch } from "./words.ts";
 
 export interface PaneActions {
@@ -95,7 +95,7 @@ export class TapePane {
     const section = this.section("Workers", bound ? "events · busy, at most · idle, at least" : "events · busy · idle", workers, (lane) =>
       tip(
         h("div.tp-pair.four", h("span.ell.name", lane.name), h("span.num.faint", count(lane.events)),
-          h("span.num", lane.busyMost > lane.busy ? `${part(lane.busy)} to ${part(lane.busyMost)}` : part(lane.busy)), h("span.num", part(lane.idle))),
+          h("span.num", busyWords(lane)), h("span.num", part(lane.idle))),
         () => (lane.busyMost > lane.busy
           ? `${lane.name} is known to have worked ${part(lane.busy)} of the time, at most ${part(lane.busyMost)}: batches are logged when they are done, so only a bound is known`
           : `${lane.name} worked ${part(lane.busy)} of the time`),

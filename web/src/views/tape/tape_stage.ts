@@ -356,13 +356,20 @@ export class TapeStage {
       const share = (at - y0) / (y1 - y0 || 1);
       return share >= 0 && share <= 1 && Math.abs(x0 + (x1 - x0) * share - x) < 4;
     });
-    if (!flow) return null;
+    if (!flow) return this.foldAt(x);
     const { arrows } = data;
     const many = arrows.count[flow.index]!;
     return [
       h("b", route(tape, arrows.source[flow.index]!, arrows.target[flow.index]!)),
       dim(` · ${counted(many, "message")}${arrows.bytes[flow.index]! > 0 ? `, ${bytes(arrows.bytes[flow.index]!)}` : ""}${many > 1 ? ` within ${duration(data.arrowCell)}` : ""}`),
     ];
+  }
+
+  private foldAt(x: number): Node[] | null {
+    const { axis, u0, u1 } = this.picture!;
+    const u = u0 + (x / Math.max(1, this.width)) * (u1 - u0);
+    const fold = axis.folds.find((other) => u >= other.u0 && u < other.u1);
+    return fold ? [h("b", `${duration(fold.ns)} folded`), h("span.dim", " · nothing happened")] : null;
   }
 
   private hideTip(): void {

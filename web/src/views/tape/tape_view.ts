@@ -40,6 +40,8 @@ class TapeView implements View {
   private readonly pane: TapePane;
   private tape: TapeWire | null = null;
   private pages: MessagePages | null = null;
+  /** Those that the list shows: it is told once their number is known. */
+  private usedPages: MessagePages | null = null;
   private data: TapeWindow | null = null;
   private message: MessageWire | null = null;
   private drawn: Drawn | null = null;
@@ -51,6 +53,8 @@ class TapeView implements View {
   private asking = false;
   private stale = false;
   private following = true;
+  /** The request whose answer is on the screen. */
+  private have = "";
   private readonly leaving = new AbortController();
 
   constructor(private readonly page: Page) {
@@ -153,6 +157,7 @@ class TapeView implements View {
       clearLayer(this.stage.element);
       this.tape = tape;
       this.message = null;
+      this.have = "";
       this.drawBar();
     }
     const { tape, params } = this;
@@ -202,8 +207,9 @@ class TapeView implements View {
     let found: MessageWire | null = null;
     if (seq >= 0) {
       try {
-        found = await this.page.client.once<MessageWire>(`tape/messages/${seq}?${this.query}`);
+        found = await this.page.client.get<MessageWire>(`tape/messages/${seq}?${this.query}`, this.leaving.signal);
       } catch (error) {
+        if (isAbort(error)) return;
         this.said.textContent = error instanceof Error ? error.message : String(error);
       }
       if (seq !== numberParam(this.params, "ev", -1)) return;
@@ -261,15 +267,18 @@ class TapeView implements View {
       this.stale = true;
       return;
     }
-    this.asking = true;
     const { tape, pages } = this;
+    const [t0, t1] = this.stage.wide;
+    const [v0, v1] = this.stage.times;
+    const path = `tape/window?${this.query}&t0=${t0}&t1=${t1}&v0=${v0}&v1=${v1 + 1}&per=${this.stage.per}`;
+    if (path === this.have) return;
+    this.asking = true;
     try {
-      const [t0, t1] = this.stage.wide;
-      const [v0, v1] = this.stage.times;
-      const path = `tape/window?${this.query}&t0=${t0}&t1=${t1}&v0=${v0}&v1=${v1 + 1}&per=${this.stage.per}`;
       const data = readTapeWindow(await this.page.client.bytes(path, this.leaving.signal));
-      if (this.tape === tape && this.pages === pages) this.take(tape, data, v0, v1);
-      else this.stale = true;
+      if (this.tape === tape && this.pages === pages) {
+        this.have = path;
+        this.take(tape, data, v0, v1);
+      } else this.stale = true;
     } catch (error) {
       if (!isAbort(error)) showLayer(this.stage.element, errorState(error));
     }
@@ -303,7 +312,6 @@ class TapeView implements View {
     }
     this.status();
   }
-  private usedPages: MessagePages | null = null;
 
   private async walk(step: number): Promise<void> {
     const { pages, data } = this;
@@ -364,8 +372,7 @@ class TapeView implements View {
       const early = tape.early > 0 ? ` (${counted(tape.early, "event")})` : "";
       right.push(h("span", `${duration(hidden)} idle${early} folded · `, link("unfold", () => this.go({ fold: "0", t0: null, t1: null }))));
     } else if (!this.folded) right.push(h("span", "idle time unfolded · ", link("fold", () => this.go({ fold: null, t0: null, t1: null }))));
-    const [t0, t1] = this.stage.times;
-    right.push(`window ${duration(Math.max(0, t1 - t0))}`);
+    right.push(`window ${duration(this.stage.per * this.stage.width)}`);
     const lost = tape.problems.reduce((sum, problem) => sum + problem.count, 0);
     this.page.status(
       [figure(tape.events, "event"), figure(kinds("client"), "client"), figure(kinds("worker"), "worker"), figure(tape.signals.length, "signal"),
