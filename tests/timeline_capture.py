@@ -97,7 +97,7 @@ def write_timeline(path: Path) -> Path:
             "counters",
             {"track": [7] * 4, "time": [ORIGIN + at * 20 * MS for at in range(4)], "value": [10.0, 80.0, 40.0, 20.0]},
         )
-        stack = json.dumps([["/home/me/train.py", 35, "step", "loss.backward()"]])
+        stack = json.dumps([["/prog/train.py", 35, "step", "loss.backward()"]])
         contexts = {"id": [0, 1], "name": list(KERNELS[:2]), "kind": ["kernel"] * 2, "parent": [-1, -1]}
         writer.append("contexts", {**contexts, "function": [""] * 2, "keys": ["[]"] * 2, "stack": [stack, "[]"]})
         code = {"context": [0], "step": [-1], "kind": ["source"], "language": ["c"], "name": [KERNELS[0]]}
