@@ -77,6 +77,7 @@ class Details:
             self._artifacts(context, "source")
         if self._debug >= 7:
             self._artifacts(context, "assembly")
+            self._assembly(context)
         if self._debug >= 3:
             self._artifacts(context, "error")
 
@@ -135,6 +136,19 @@ class Details:
                 self._printer.record({**facts, "language": artifact.language, "text": text})
             else:
                 self._printer.block(text, "red" if kind == "error" else "")
+
+    def _assembly(self, context: int) -> None:
+        from peephole.query.assembly import assembly
+
+        for artifact in artifacts(self._capture, context, "binary"):
+            text = assembly(artifact.content, artifact.language)
+            if text is None:
+                continue
+            if self._printer.json:
+                facts = {"kind": "artifact", "context": context, "artifact": "assembly", "name": artifact.name}
+                self._printer.record({**facts, "language": "asm", "text": text})
+            else:
+                self._printer.block(text)
 
 
 def _context_record(context: Compilation) -> dict[str, Any]:

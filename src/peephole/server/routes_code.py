@@ -53,26 +53,31 @@ def _code(capture: Capture) -> dict[str, Any]:
 
 
 async def one_artifact(request: Request) -> Response:
-    """The text of an artifact; bytes of a binary as a hexadecimal listing."""
+    """The text of an artifact; a binary as assembly where this machine can tell it, else in hexadecimal."""
     row = path_number(request, "row")
     return reply(await ask(shelf_of(request), lambda capture: _artifact(capture, row)))
 
 
 def _artifact(capture: Capture, row: int) -> dict[str, Any]:
+    from peephole.query.assembly import assembly
+
     if row >= capture.count("artifacts"):
         raise Refusal(404, f"This capture has {capture.count('artifacts')} artifacts; there is no number {row}.")
     frame = capture.read("artifacts", rows=slice(row, row + 1))
     content = frame.blobs("content")[0] or b""
     kind = frame.texts("kind")[0] or ""
+    language = frame.texts("language")[0] or ""
     head = content[:LONGEST]
+    listing = assembly(content, language) if kind == "binary" else None
+    text = _hexadecimal(head[: LONGEST >> 3]) if kind in BINARY else head.decode("utf-8", "replace")
     return {
         "row": row,
         "kind": kind,
-        "language": frame.texts("language")[0] or "",
+        "language": "asm" if listing else language,
         "name": frame.texts("name")[0] or "",
         "bytes": len(content),
         "cut": len(content) > LONGEST,
-        "text": _hexadecimal(head[: LONGEST >> 3]) if kind in BINARY else head.decode("utf-8", "replace"),
+        "text": listing or text,
     }
 
 

@@ -16,7 +16,7 @@ import { KernelList } from "./kernel_list.ts";
 import { originSections, runsSection } from "./origin.ts";
 
 const TITLES: Record<string, string> = {
-  source: "Source", oplist: "Ops", assembly: "Assembly", error: "Error", binary: "Binary", table: "Table", ast: "AST",
+  source: "Source", oplist: "Ops", assembly: "Assembly", error: "Error", binary: "Assembly", table: "Table", ast: "AST",
 };
 const ORDER = ["error", "source", "oplist", "assembly", "ast", "table", "binary"];
 
