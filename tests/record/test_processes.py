@@ -314,6 +314,27 @@ def test_a_file_system_that_is_really_full(program: Any, small_disk: Path) -> No
     check_full_disk(program(FULL, small_disk / "x.peep", small_disk), small_disk / "x.peep")
 
 
+def test_what_filled_a_disk_opens_while_it_is_full(
+    program: Any, small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from peephole.store.capture import open_capture
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    source = """
+    with peephole.record(sys.argv[1]):
+        for number in range(200_000):
+            with peephole.span(f"number {number}"):
+                pass
+    """
+    done = program(source, small_disk / "x.peep")
+    assert done.returncode == 0 and "events were lost" in done.stderr, done.stderr
+    capture = open_capture(small_disk / "x.peep")
+    names = sorted(int(str(name).split()[1]) for name in capture.read("slices", ["name"]).texts("name"))
+    assert len(names) > 10_000 and names == list(range(len(names)))
+    assert capture.manifest.dropped > 0
+    assert (small_disk / "x.peep" / "journal").is_dir()
+
+
 def test_a_capture_that_is_taken_away_does_not_stop_the_program(program: Any, tmp_path: Path) -> None:
     source = """
     import shutil

@@ -36,7 +36,12 @@ def sealed_folder(folder: Path, progress: Progress | None = None) -> Path:
             clean_up(folder)
         return folder
     if os.access(folder, os.W_OK | os.X_OK):
-        return seal(folder, progress)
+        try:
+            return seal(folder, progress)
+        except PeepholeError as error:
+            if not isinstance(error.__cause__, OSError):
+                raise
+            # a full disk, most likely the one that the recording filled: it is to be seen all the same
     return _sealed_elsewhere(folder, progress)
 
 

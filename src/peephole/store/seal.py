@@ -67,7 +67,7 @@ def seal(path: str | os.PathLike[str], progress: Progress | None = None) -> Path
                 _seal(folder, progress)
             clean_up(folder)
     except OSError as error:
-        raise PeepholeError(f"{folder} cannot be sealed: {error.strerror or error}.") from None
+        raise PeepholeError(f"{folder} cannot be sealed: {error.strerror or error}.") from error
     return folder
 
 
