@@ -200,3 +200,9 @@ def test_without_a_recording_nothing_happens() -> None:
         return step.matches
 
     assert compile_it() == 0 and peephole.node(Node("A")) == -1
+
+
+def test_a_decorator_without_its_parentheses_is_told() -> None:
+    decorated: Any = peephole.track_rewrites(lambda graph: graph)
+    with pytest.raises(TypeError, match=r"write @track_rewrites\(\)"):
+        decorated(3)

@@ -66,6 +66,8 @@ def track_rewrites(
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        if not callable(function):  # without the parentheses the decorated function came as the name
+            raise TypeError(f"track_rewrites decorates a function, not {function!r}; write @track_rewrites()")
         own = name if isinstance(name, str) else getattr(function, "__qualname__", type(function).__name__)
 
         @functools.wraps(function)
