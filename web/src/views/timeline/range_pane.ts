@@ -35,7 +35,7 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
       wire.copies > 0
         ? h("div", h("b", wire.copied > 0 ? bytes(wire.copied) : count(wire.copies)), h("span", wire.copied > 0 ? `in ${counted(wire.copies, "copy", "copies")}` : wire.copies === 1 ? "copy" : "copies"))
         : h("div", h("b", count(wire.tracks.filter((track) => track.count > 0).length)), h("span", "tracks used")),
-      h("div", h("b", `${about}${Math.round(100 * Math.min(1, mean))}%`), h("span", "busy, mean")),
+      h("div", h("b", about + part(Math.min(1, mean))), h("span", "busy, mean")),
     ),
     h("div.h", h("span.grow", devices.length > 0 ? "Busy per device" : "Busy per track"), h("span.faint.plainw", "idle")),
     h("div.tl-busy", ...shown.slice(0, MOST).map((track) => {
@@ -46,7 +46,7 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
       meter.style.width = `${(100 * share).toFixed(1)}%`;
       if (track.track === links.focused) meter.classList.add("own");
       return h("div.brow", { "data-track": track.track, "data-busy": track.busy, "data-count": track.count },
-        name, h("div.meter", meter), h("span.num", `${Math.round(100 * share)}%`), h("span.num.faint", duration(Math.max(0, length - track.busy))));
+        name, h("div.meter", meter), h("span.num", part(share)), h("span.num.faint", duration(Math.max(0, length - track.busy))));
     })),
     wire.top.length > 0 && h("div.h.more", h("span.grow", wire.kernels > 0 ? "Top kernels" : "Top names"),
       links.top !== null ? h("a.plainw", { href: links.top }, `all ${count(wire.names)}`) : h("span.faint.plainw", `of ${count(wire.names)}`)),
@@ -65,4 +65,10 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
       ...wire.tracks.filter((track) => track.count > 0).slice(0, MOST).map((track) => h("div.crow", { "data-track": track.track }, h("span.ell.name", track.name), h("span.num", count(track.count))))),
     !wire.exact && h("p.faint.small.below", "So many slices are summed up from the overview: totals per name are close, not exact. Select a shorter range for exact figures."),
   );
+}
+
+/** 97%; what is not quite everything or nothing is not called so. */
+function part(share: number): string {
+  const percent = 100 * share;
+  return (percent > 99.5 && percent < 100) || (percent > 0.05 && percent < 0.5) ? `${percent.toFixed(1).replace("100.0", "99.9")}%` : `${Math.round(percent)}%`;
 }

@@ -157,6 +157,7 @@ class TimelineView implements View {
     );
     if (whole.tracks.id.length === 0) showLayer(this.stage.element, emptyState("No tracks yet", "The capture has no slices, counters or buffers so far."));
     this.stage.setSource(this.source);
+    this.opening = this.params["slice"] !== undefined;
     this.arrive();
     this.stage.scrollTo(numberParam(this.params, "y", 0));
   }
