@@ -91,6 +91,17 @@ def test_the_capture_may_follow_the_bare_top_option(small: Path, capsys: pytest.
     assert show(capsys, "-t", small) == show(capsys, small, "-t")
 
 
+def test_the_capture_may_follow_the_words_of_an_option(
+    small: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with CaptureWriter(small.with_name("newest.peep")):
+        pass
+    assert show(capsys, "-i", "gemm", small) == show(capsys, small, "-i", "gemm")
+    assert show(capsys, "--interval", "START", "STOP", small) == show(capsys, small, "--interval", "START", "STOP")
+    assert main(["show", "-i", "gemm", "nothing", str(small)]) == 2
+    assert "There is no step of gemm 'nothing'" in capsys.readouterr().err
+
+
 def test_interval_by_markers_times_and_clock(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def starts(*ends: str) -> list[int]:
         return [event["start_ns"] for event in records(capsys, small, "--interval", *ends)]

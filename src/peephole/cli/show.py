@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 
 from peephole.cli.format import Printer
 from peephole.cli.target import add_json, add_target, open_target
 from peephole.errors import PeepholeError
+from peephole.model.folder import PACKED_SUFFIX, SUFFIX
 
 HELP = """Shows a capture in the terminal: its events in time order; with -t where the time went; with -s one source
 (a track, `<device> Memory`, a kernel's counters), with -i one item in it (a context, a step of it).
@@ -44,9 +46,11 @@ def run(args: argparse.Namespace) -> int:
     from peephole.cli.views import Request, views
     from peephole.query.interval import find_interval
 
+    targets, top = _untangle(args.capture, args.top)
+    for words in (args.item, args.interval or []):
+        targets = targets or _taken(words)
     if args.match is not None and len(args.item) != 2:
         raise PeepholeError("--match K belongs to a step: name its context and the step, -i CONTEXT STEP --match K.")
-    targets, top = _untangle(args.capture, args.top)
     capture = open_target(targets)
     request = Request(
         source=args.source,
@@ -80,6 +84,14 @@ def _untangle(targets: list[str], top: int | str | None) -> tuple[list[str], int
     if isinstance(top, str):
         return [top, *targets], 20
     return targets, top
+
+
+def _taken(words: list[str]) -> list[str]:
+    """Takes a capture that stands behind an option's words away from them: `-i CONTEXT STEP NAME.peep`."""
+    last = words[-1] if len(words) > 1 else ""
+    if last.endswith((SUFFIX, PACKED_SUFFIX)) or (last and Path(last).is_file()):
+        return [words.pop()]
+    return []
 
 
 def _debug() -> int:

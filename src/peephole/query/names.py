@@ -80,6 +80,6 @@ def missing(name: str, known: Iterable[str], what: str, where: str = "in this ca
     names = [plain(other) for other in known]
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     near = near or [other for other in names if name.lower() in other.lower()]
-    listed = "`peephole show --ls` lists them." if what in ("source", "track") else f"there are {len(names):,}."
+    listed = "`peephole show --ls` lists them." if what in ("source", "track") else f"it has {len(names):,} others."
     hint = f"did you mean {near[0]!r}?" if near else listed if names else "there are none."
     return PeepholeError(f"There is no {what} {name!r} {where}; {hint}")
