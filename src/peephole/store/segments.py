@@ -146,8 +146,14 @@ def split(data: bytes, closed: bool, problem: Problem, where: str) -> Split:
     sizes = np.where(lengths <= INLINE, 1, 1 + (lengths - INLINE + SLOT - 1) // SLOT)
     is_record = np.ones(slots, np.bool_)
     at, kind, length, end = _walk(
-        odd.tolist(), kinds[odd].tolist(), lengths.tolist(), sizes.tolist(), slots, closed, is_record, problem, where
+        odd.tolist(), kinds[odd].tolist(), lengths.tolist(), sizes.tolist(), slots, closed, problem, where
     )
+    # what a record goes on in is no record itself
+    begins = np.array(at, np.int64)
+    taken = np.array(length, np.int64)
+    more = np.where(taken <= INLINE, 0, (taken - INLINE + SLOT - 1) // SLOT)
+    begins, more = begins[more > 0], more[more > 0]
+    is_record[np.repeat(begins - np.cumsum(more) + more, more) + np.arange(int(more.sum())) + 1] = False
     slice_at = np.flatnonzero((kinds[:end] == KIND_SLICE) & is_record[:end])
     return Split(data, np.frombuffer(data, SLICE, slots)[slice_at], slice_at, at, kind, length, end)
 
@@ -159,16 +165,16 @@ def _walk(
     sizes: list[int],
     slots: int,
     closed: bool,
-    is_record: NDArray[np.bool_],
     problem: Problem,
     where: str,
 ) -> tuple[list[int], list[int], list[int], int]:
-    """Goes from record to record over the slots that are no slices; what a record goes on in is no record itself."""
+    """Goes from record to record over the slots that are no slices."""
     at: list[int] = []
     kind: list[int] = []
     length: list[int] = []
     i = 0
-    while i < len(odd):
+    count = len(odd)
+    while i < count:
         slot = odd[i]
         own = kinds[i]
         if own == KIND_END:
@@ -189,7 +195,8 @@ def _walk(
         length.append(lengths[i])
         if size == 1:
             i += 1
+        elif size == 2:  # nearly all of the others: no search for where the next one is
+            i += 2 if i + 1 < count and odd[i + 1] == slot + 1 else 1
         else:
-            is_record[slot + 1 : slot + size] = False
             i = bisect_left(odd, slot + size, i + 1, min(len(odd), i + size + 1))
     return at, kind, length, slots

@@ -28,6 +28,11 @@ class Tracks:
         if largest >= len(known):
             known = np.concatenate([known, np.full(max(len(known), largest + 1 - len(known)), -1, np.int64)])
             self._numbers[process] = known
+        if int(local.min()) >= 0:
+            # nearly always: no negative numbers, and all of them known
+            found = known[local]
+            if int(found.min()) >= 0:
+                return found
         found = np.where(local < 0, local, known[np.maximum(local, 0)])
         if len(new := local[(found < 0) & (local >= 0)]):
             for number in np.unique(new).tolist():
