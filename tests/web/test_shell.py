@@ -20,8 +20,8 @@ def test_search_finds_and_goes(rewrites: Shown) -> None:
     page = rewrites.page
     page.keyboard.press("/")
     page.keyboard.type("r_64_16_512_4")
-    page.wait_for_selector(".results .row")
-    assert page.locator(".results .row").first.inner_text().startswith("r_64_16_512_4")
+    # results come while one types: those of the whole word are waited for
+    rewrites.until("() => document.querySelector('.results .row')?.innerText.startsWith('r_64_16_512_4')")
     page.keyboard.press("Enter")
     page.wait_for_selector(".palette", state="detached")
     rewrites.until("() => document.querySelector('section.view').dataset.shown.startsWith('context/')")
@@ -49,6 +49,7 @@ def test_an_op_leads_to_the_match_that_made_one(rewrites: Shown) -> None:
     page = rewrites.page
     page.keyboard.press("/")
     page.keyboard.type("WHERE")
+    rewrites.until("() => document.querySelector('.results .row')?.innerText.startsWith('WHERE')")
     page.locator(".results .row", has_text="node").first.click()
     page.wait_for_selector(".node .title")
     assert page.locator(".node .title").inner_text() == "WHERE"
