@@ -84,3 +84,10 @@ def test_a_closed_pipe_is_silent() -> None:
     done = subprocess.run([sys.executable, "-m", "peephole"], stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("command", [["info"], ["show", "-i", "a"], ["run"]])
+def test_a_name_that_no_file_system_takes(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*command, "x" * 5000]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("peephole: xxx") and len(said.splitlines()) == 1 and len(said) < 300

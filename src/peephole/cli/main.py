@@ -78,6 +78,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # whoever read our output has seen enough; nothing may be written at exit either
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
+    except OSError as error:
+        # whatever the file system refuses that no command foresaw: a name too long, a folder that may not be read
+        name = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes, os.PathLike)) else ""
+        short = name if len(name) <= 200 else name[:199] + "…"
+        print(f"peephole: {escape(short)}{': ' if short else ''}{error.strerror or error}.", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
 
