@@ -72,7 +72,9 @@ class Writer:
 
     def record(self, kind: int, payload: bytes) -> bool:
         """Appends a record of any kind but a slice; False when it was dropped."""
-        block = _block(payload)
+        return self._append(kind, _block(payload))
+
+    def _append(self, kind: int, block: bytes) -> bool:
         need = len(block)
         pos = self.pos
         end = pos + need
@@ -157,19 +159,7 @@ class Writer:
             return False
         slot = SLICE.pack(start, dur, number, correlation, track, depth, flags, KIND_SLICE)
         block = _block(_CONTEXT.pack(context) + (b"" if args is None else text_bytes(args))) + slot
-        need = len(block)
-        pos = self.pos
-        end = pos + need
-        if end > self.limit:
-            if not self.roll(need):
-                return False
-            pos = self.pos
-            end = pos + need
-        self.pos = end
-        buf = self.buf
-        buf[pos:end] = block
-        buf[pos + LAST] = KIND_ARGS
-        return True
+        return self._append(KIND_ARGS, block)
 
     def row(self, table: str, columns: Mapping[str, Any]) -> bool:
         """Appends a row of any table; False when it was dropped."""
