@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +16,6 @@ from numpy.typing import NDArray
 from peephole.errors import CaptureError
 from peephole.model.tables import TABLES
 from peephole.store.build import Progress
-from peephole.store.cache import Cache
 from peephole.store.columns import to_frame
 from peephole.store.files import open_table, table_path
 from peephole.store.frame import Frame, Texts
@@ -28,14 +25,12 @@ from peephole.store.live import LiveJournal
 from peephole.store.manifest import Manifest, read_manifest
 from peephole.store.opening import check_folder, sealed_folder
 from peephole.store.pack import unpack
+from peephole.store.rowgroups import RowGroups
 from peephole.store.schema import arrow_schema
 from peephole.store.seal import is_live
 from peephole.store.series import Series, counter_series, memory_series
 from peephole.store.windows import Buckets, lane_window, stored_level
 
-_GROUPS_BYTES: Final = 192 << 20
-"""Decoded row groups of slices that stay in memory for the next window."""
-_GROUPS_AT_ONCE: Final = 64
 _FURTHEST: Final = 1 << 62
 
 
@@ -73,11 +68,9 @@ class Capture:
         self._files: dict[str, pq.ParquetFile] = {}
         self._lanes: Lanes | None = None
         self._index: Index | None = None
-        self._lane_places: dict[tuple[int, int], tuple[int, list[int], list[int], int]] | None = None
         self._first_rows: dict[str, Ints] = {}
         self._series: dict[tuple[str, str | int], Series] = {}
-        self._groups: Cache[int, tuple[Ints, Ints, NDArray[np.int32]]] = Cache(_GROUPS_BYTES)
-        self._numbers: tuple[list[str], dict[str, int]] | None = None
+        self._groups: RowGroups | None = None
         self._lock = threading.RLock()
         for table in TABLES:
             if self.manifest.tables.get(table, 0) > 0 and not table_path(folder, table).exists():
@@ -119,15 +112,16 @@ class Capture:
     def _forget(self) -> None:
         for file in self._files.values():
             file.close()
+        if self._groups is not None:
+            self._groups.close()
         if self._index is not None:
             self._index.close()
         self._files = {}
         self._lanes = None
         self._index = None
-        self._lane_places = None
         self._first_rows = {}
         self._series = {}
-        self._groups = Cache(_GROUPS_BYTES)
+        self._groups = None
 
     def count(self, table: str) -> int:
         """How many rows a table has."""
@@ -184,7 +178,7 @@ class Capture:
         self, track: int, depth: int, t0: int, t1: int, columns: Sequence[str] = ("start", "dur", "name")
     ) -> tuple[Frame, int]:
         """The slices of a lane that overlap [t0, t1), and the row number of the first."""
-        start, dur, name, first = self._raw(track, depth, *_clamped(t0, t1))
+        start, dur, name, first = self._slices().lane(track, depth, *_clamped(t0, t1))
         names = list(columns)
         if set(names) <= {"start", "dur", "name"}:
             have: dict[str, NDArray[np.int64] | Texts] = {"start": start, "dur": dur, "name": Texts(name, self.names())}
@@ -194,22 +188,16 @@ class Capture:
     def buckets(self, track: int, depth: int, t0: int, t1: int, pixels: int) -> Buckets:
         """The window [t0, t1) of a lane as it is drawn on that many pixels."""
         t0, t1 = _clamped(t0, max(t1, t0 + 1))
-        return lane_window(self._indexed().pyramid, self._raw, track, depth, t0, t1, pixels)
+        return lane_window(self._indexed().pyramid, self._slices().lane, track, depth, t0, t1, pixels)
 
     def windows(self, lanes: Iterable[tuple[int, int]], t0: int, t1: int, pixels: int) -> list[Buckets]:
         """`buckets` of many lanes (track, depth); what must be decoded for them is decoded at once."""
         t0, t1 = _clamped(t0, max(t1, t0 + 1))
         wanted = list(lanes)
         pyramid = self._indexed().pyramid
-        places = self._places()
-        groups: set[int] = set()
-        for lane in wanted:
-            place = places.get(lane)
-            if place is not None and stored_level(pyramid, *lane, t0, t1, pixels) is None:
-                begin, starts, ends, _ = place
-                groups.update(self._group_of(begin + i) for i in range(bisect_left(ends, t0), bisect_left(starts, t1)))
-        self._load_groups(sorted(groups))
-        return [lane_window(pyramid, self._raw, track, depth, t0, t1, pixels) for track, depth in wanted]
+        slices = self._slices()
+        slices.load((lane for lane in wanted if stored_level(pyramid, *lane, t0, t1, pixels) is None), t0, t1)
+        return [lane_window(pyramid, slices.lane, track, depth, t0, t1, pixels) for track, depth in wanted]
 
     def counter(self, track: int) -> Series:
         """The values of a counter over time."""
@@ -225,87 +213,11 @@ class Capture:
                 self._series[key] = make()
             return self._series[key]
 
-    def _raw(self, track: int, depth: int, t0: int, t1: int) -> tuple[Ints, Ints, NDArray[np.int32], int]:
-        """Start, duration and name of the slices of a lane that overlap [t0, t1), and the first one's row."""
-        nothing = np.zeros(0, np.int64)
-        found = self._places().get((track, depth))
-        if found is None:
-            return nothing, nothing, np.zeros(0, np.int32), 0
-        begin, starts, ends, row = found
-        low, high = bisect_left(ends, t0), bisect_left(starts, t1)
-        parts = [self._segment(begin + number) for number in range(low, high)]
-        if not parts:
-            return nothing, nothing, np.zeros(0, np.int32), row
-        first = int(self._indexed().segments["first"][begin + low])
-        if len(parts) == 1:
-            start, dur, name = parts[0]
-        else:
-            start, dur = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-            name = np.concatenate([part[2] for part in parts])
-        last = int(start.searchsorted(t1, "left"))
-        # ends are sorted like starts; the one slice that may reach into the window is the last that begins before it
-        skip = int(start.searchsorted(t0, "left"))
-        while skip > 0 and start[skip - 1] + dur[skip - 1] > t0:
-            skip -= 1
-        skip = min(skip, last)
-        return start[skip:last], dur[skip:last], name[skip:last], first + skip
-
-    def _places(self) -> dict[tuple[int, int], tuple[int, list[int], list[int], int]]:
-        """Lane to its first segment, its segments' begins and ends, and its first row."""
-        if self._lane_places is None:
-            seg = self._indexed().segments
-            bounds = runs(seg["track"], seg["depth"]).tolist()
-            found = {}
-            track, depth, first = (seg[name].tolist() for name in ("track", "depth", "first"))
-            start, end = seg["start"].tolist(), seg["end"].tolist()
-            for a, b in pairwise(bounds):
-                found[track[a], depth[a]] = (a, start[a:b], end[a:b], first[a])
-            self._lane_places = found
-        return self._lane_places
-
-    def _group_of(self, segment: int) -> int:
-        """The row group in which a segment lies."""
-        return int(self._bounds("slices").searchsorted(self._indexed().segments["first"][segment], "right")) - 1
-
-    def _segment(self, number: int) -> tuple[Ints, Ints, NDArray[np.int32]]:
-        """The rows of a lane within one row group."""
-        seg = self._indexed().segments
-        group = self._group_of(number)
-        found = self._groups.get(group)
-        if found is None:
-            found = self._load_groups([group])[group]
-        a = int(seg["first"][number]) - int(self._bounds("slices")[group])
-        rows = slice(a, a + int(seg["count"][number]))
-        return found[0][rows], found[1][rows], found[2][rows]
-
-    def _load_groups(self, groups: list[int]) -> dict[int, tuple[Ints, Ints, NDArray[np.int32]]]:
-        """Decodes row groups of slices that are not in memory."""
-        loaded: dict[int, tuple[Ints, Ints, NDArray[np.int32]]] = {}
-        missing = [group for group in groups if self._groups.get(group) is None]
+    def _slices(self) -> RowGroups:
         with self._lock:
-            bounds = self._bounds("slices")
-            for at in range(0, len(missing), _GROUPS_AT_ONCE):
-                some = missing[at : at + _GROUPS_AT_ONCE]
-                data = self._decode("slices", some, ["start", "dur", "name"])
-                row = 0
-                for group in some:
-                    rows = int(bounds[group + 1] - bounds[group])
-                    frame = to_frame(TABLES["slices"], data.slice(row, rows))
-                    row += rows
-                    loaded[group] = frame["start"], frame["dur"], self._numbered(frame.texts("name"))
-                    self._groups.put(group, loaded[group], 20 * rows)
-        return loaded
-
-    def _numbered(self, texts: Texts) -> NDArray[np.int32]:
-        names = self.names()
-        if texts.values == names:
-            return texts.codes
-        with self._lock:
-            if self._numbers is None or self._numbers[0] is not names:
-                self._numbers = (names, {text: number for number, text in enumerate(names)})
-            known = self._numbers[1]
-        numbers = np.array([known.get(text, -1) for text in texts.values] or [-1], np.int32)
-        return np.where(texts.codes < 0, -1, numbers[np.maximum(texts.codes, 0)]).astype(np.int32)
+            if self._groups is None:
+                self._groups = RowGroups(lambda: open_table(self._folder, "slices"), self._indexed())
+            return self._groups
 
     def close(self) -> None:
         """Lets go of the files."""

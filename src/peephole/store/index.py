@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from peephole.errors import CaptureError
+from peephole.store import codes
 from peephole.store.files import INDEX, LANES_SCHEMA, open_table
 from peephole.store.interner import Interner
 from peephole.store.lanes import runs
@@ -33,6 +34,7 @@ class IndexWriter:
         self._rows = 0
         self._segments: list[list[NDArray[Any]]] = []
         self._pyramid = PyramidWriter(self._folder / FILE)
+        self._codes = codes.CodesWriter(self._folder / codes.FILE)
 
     def add(
         self,
@@ -49,6 +51,8 @@ class IndexWriter:
         self._segments.append(
             [track[first], depth[first], first + self._rows, last - first + 1, start[first], start[last] + dur[last]]
         )
+        for at in range(0, len(name), row_group):
+            self._codes.add(name[at : at + row_group])
         lanes = runs(track, depth)
         large = np.diff(lanes) >= SMALLEST
         if len(large):
@@ -66,11 +70,13 @@ class IndexWriter:
         pq.write_table(lanes, self._folder / "lanes.parquet", compression="zstd")
         names = pa.table([pa.array(self._names, pa.string())], schema=_NAMES)
         pq.write_table(names, self._folder / "names.parquet", compression="zstd")
+        self._codes.close()
         self._pyramid.close(self._rows)
 
     def abort(self) -> None:
         """Lets go of the files."""
         self._pyramid.abort()
+        self._codes.abort()
 
 
 class Index:
@@ -80,14 +86,20 @@ class Index:
         lanes = _read(folder / INDEX / "lanes.parquet")
         self.segments: dict[str, NDArray[Any]] = {n: lanes.column(n).to_numpy() for n in LANES_SCHEMA.names}
         self.names: list[str] = _read(folder / INDEX / "names.parquet").column("name").to_pylist()
-        self.pyramid = Pyramid(folder / INDEX / FILE)
-        if self.pyramid.slices != slices or int(self.segments["count"].sum()) != slices:
-            self.pyramid.close()
+        self.codes = codes.Codes(folder / INDEX / codes.FILE)
+        try:
+            self.pyramid = Pyramid(folder / INDEX / FILE)
+        except CaptureError:
+            self.codes.close()
+            raise
+        if {self.pyramid.slices, self.codes.slices, int(self.segments["count"].sum())} != {slices}:
+            self.close()
             raise CaptureError(f"{folder / INDEX} belongs to another capture.")
 
     def close(self) -> None:
         """Lets go of the files."""
         self.pyramid.close()
+        self.codes.close()
 
 
 def _read(path: Path) -> pa.Table:

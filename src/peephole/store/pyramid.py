@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from peephole.errors import CaptureError
 from peephole.store.buckets import Entries, choose_level, fold, join, of_slices
 from peephole.store.cache import Cache
+from peephole.store.planes import from_planes, to_planes, width_of
 
 Ints = NDArray[np.int64]
 MAGIC: Final = b"PEEPPYR1"
@@ -134,10 +135,8 @@ def pack_entries(entries: Entries, row: int) -> bytes:
 
 
 def _pack(values: Ints) -> bytes:
-    largest = int(values.max())
-    width = 1 if largest < 1 << 8 else 2 if largest < 1 << 16 else 4 if largest < 1 << 32 else 8
-    # byte by byte: the high bytes are nearly all alike
-    return bytes([width]) + values.astype(f"<u{width}").view(np.uint8).reshape(-1, width).T.tobytes()
+    width = width_of(int(values.max()))
+    return bytes([width]) + to_planes(values, width)
 
 
 def unpack_entries(data: bytes, count: int, level: int, low: int, high: int, row: int) -> Entries:
@@ -148,8 +147,7 @@ def unpack_entries(data: bytes, count: int, level: int, low: int, high: int, row
         width = data[at] if at < len(data) else 0
         if width not in (1, 2, 4, 8) or at + 1 + width * count > len(data):
             raise ValueError("wrong size")
-        raw = np.frombuffer(data, np.uint8, width * count, at + 1).reshape(width, count)
-        columns.append(np.ascontiguousarray(raw.T).view(f"<u{width}")[:, 0].astype(np.int64))
+        columns.append(from_planes(data, count, width, at + 1).astype(np.int64))
         at += 1 + width * count
     delta, begun, busy, place, name = columns
     lows = low + np.cumsum(delta)

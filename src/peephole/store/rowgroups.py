@@ -1,0 +1,151 @@
+"""Slices of lanes out of their row groups: what was decoded lately stays in memory, the rest comes from two cores."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from peephole.errors import CaptureError
+from peephole.store.cache import Cache
+from peephole.store.index import Index
+from peephole.store.lanes import Ints, runs
+
+Group = tuple[Ints, Ints, NDArray[np.int32]]
+"""Starts, durations and names' numbers of a row group."""
+_BYTES: Final = 192 << 20
+"""Decoded row groups that stay in memory for the next window."""
+_TOGETHER: Final = 8
+"""Row groups of one read: they share memory, so that few of them hold on to few others."""
+_ALONE: Final = 4
+"""Row groups up to which a second thread is not worth its while."""
+_NOTHING: Final = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """A lane's stretches of rows, one per row group that it touches, in order of time."""
+
+    start: list[int]
+    end: list[int]
+    group: list[int]
+    place: list[int]
+    """First row of the stretch within its row group."""
+    count: list[int]
+    row: list[int]
+
+
+class RowGroups:
+    """Reads start, duration and name of slices. Safe to share between threads."""
+
+    def __init__(self, open_file: Callable[[], pq.ParquetFile], index: Index) -> None:
+        self._files = [open_file(), open_file()]
+        self._locks = [threading.Lock(), threading.Lock()]
+        self._index = index
+        self._known = len(index.names)
+        self._cache: Cache[int, Group] = Cache(_BYTES)
+        self._pool = ThreadPoolExecutor(1, "peephole-decode")
+        metadata = self._files[0].metadata
+        counts = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+        bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self._rows = counts
+        seg = index.segments
+        group = bounds.searchsorted(seg["first"], "right") - 1
+        columns = [seg["start"], seg["end"], group, seg["first"] - bounds[group], seg["count"], seg["first"]]
+        lists = [column.tolist() for column in columns]
+        track, depth = seg["track"].tolist(), seg["depth"].tolist()
+        self._lanes = {
+            (track[a], depth[a]): _Lane(*(column[a:b] for column in lists))
+            for a, b in pairwise(runs(seg["track"], seg["depth"]).tolist())
+        }
+
+    def lane(self, track: int, depth: int, t0: int, t1: int) -> tuple[Ints, Ints, NDArray[np.int32], int]:
+        """Start, duration and name of the slices of a lane that overlap [t0, t1), and the first one's row."""
+        lane = self._lanes.get((track, depth))
+        if lane is None:
+            return *_NOTHING, 0
+        low, high = bisect_left(lane.end, t0), bisect_left(lane.start, t1)
+        if low >= high:
+            return *_NOTHING, lane.row[0]
+        if high - low == 1:
+            start, dur, name = self._stretch(lane, low)
+        else:
+            self._load(lane.group[low:high])
+            parts = [self._stretch(lane, number) for number in range(low, high)]
+            start, dur = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+            name = np.concatenate([part[2] for part in parts])
+        last = int(start.searchsorted(t1, "left"))
+        # ends are sorted like starts; the one slice that may reach into the window is the last that begins before it
+        skip = int(start.searchsorted(t0, "left"))
+        while skip > 0 and start[skip - 1] + dur[skip - 1] > t0:
+            skip -= 1
+        skip = min(skip, last)
+        return start[skip:last], dur[skip:last], name[skip:last], lane.row[low] + skip
+
+    def load(self, lanes: Iterable[tuple[int, int]], t0: int, t1: int) -> None:
+        """Decodes at once what windows of many lanes need."""
+        groups: set[int] = set()
+        for place in lanes:
+            lane = self._lanes.get(place)
+            if lane is not None:
+                groups.update(lane.group[bisect_left(lane.end, t0) : bisect_left(lane.start, t1)])
+        self._load(groups)
+
+    def _stretch(self, lane: _Lane, number: int) -> Group:
+        group = lane.group[number]
+        found = self._cache.get(group)
+        if found is None:
+            found = self._decode(0, [group])[group]
+        a = lane.place[number]
+        b = a + lane.count[number]
+        return found[0][a:b], found[1][a:b], found[2][a:b]
+
+    def _load(self, groups: Iterable[int]) -> None:
+        missing = [group for group in sorted(set(groups)) if self._cache.get(group) is None]
+        if len(missing) <= _ALONE:
+            if missing:
+                self._decode(0, missing)
+            return
+        half = len(missing) // 2
+        other = self._pool.submit(self._decode, 1, missing[half:])
+        try:
+            self._decode(0, missing[:half])
+        finally:
+            other.result()
+
+    def _decode(self, which: int, groups: list[int]) -> dict[int, Group]:
+        """Decodes row groups with one of the two files and keeps them."""
+        found: dict[int, Group] = {}
+        for at in range(0, len(groups), _TOGETHER):
+            some = groups[at : at + _TOGETHER]
+            try:
+                with self._locks[which]:
+                    data = self._files[which].read_row_groups(some, columns=["start", "dur"], use_threads=False)
+            except (pa.ArrowException, OSError) as error:
+                raise CaptureError(f"slices.parquet is damaged and cannot be read ({error}).") from None
+            start, dur = data.column("start").to_numpy(), data.column("dur").to_numpy()
+            row = 0
+            for group in some:
+                rows = slice(row, row + self._rows[group])
+                row = rows.stop
+                name = self._index.codes.group(group)
+                if len(name) != self._rows[group] or int(name.max(initial=-1)) >= self._known:
+                    raise CaptureError(f"{self._index.codes.path} belongs to another capture: remove its folder.")
+                found[group] = start[rows], dur[rows], name
+                self._cache.put(group, found[group], 20 * len(name))
+        return found
+
+    def close(self) -> None:
+        """Lets go of the files."""
+        self._pool.shutdown(wait=False)
+        for file in self._files:
+            file.close()
