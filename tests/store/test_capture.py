@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -51,3 +52,17 @@ def test_round_trip(tmp_path: Path) -> None:
     frame, first = capture.slices(1, 0, 29, 30, ["start"])
     assert (first, frame["start"].tolist()) == (1, [10])
     assert len(capture.read("flows")) == 0
+
+
+def test_a_table_that_an_earlier_version_did_not_have_is_empty(tmp_path: Path) -> None:
+    path = tmp_path / "old.peep"
+    with CaptureWriter(path) as writer:
+        writer.append("markers", {"time": [1], "name": ["a"]})
+    (path / "uses.parquet").unlink()
+    manifest = json.loads((path / "manifest.json").read_text())
+    del manifest["tables"]["uses"]
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    capture = open_capture(path)
+    assert capture.count("uses") == 0
+    assert len(capture.read("uses", ["buffer"])) == 0
+    assert capture.count("markers") == 1

@@ -1,6 +1,6 @@
 """The level-of-detail pyramid: entries (see buckets.py) of every larger lane at every fourth power of two of ns.
 
-`index/pyramid.bin`: magic | chunks of at most 8192 entries, columns of small integers, zstd | directory | footer.
+`index/pyramid.bin`: magic | chunks of at most 4096 entries, columns of small integers, zstd | directory | footer.
 Levels end where raw slices are as quick, so a lane's finest level has about a fifth as many entries as it has slices.
 """
 
@@ -31,7 +31,7 @@ SMALLEST: Final = 2048
 """Lanes with fewer slices have no pyramid: reading them whole is as quick."""
 STEP: Final = 2
 """Each level's buckets are 2**STEP as wide as those of the level below."""
-CHUNK: Final = 8192
+CHUNK: Final = 4096
 _COARSEST: Final = 128
 """No further level above one with so few entries."""
 _SHARE: Final = 5.0
