@@ -76,8 +76,7 @@ def _trace(trace: Trace, printer: Printer) -> None:
 
 
 def _notes(trace: Trace, printer: Printer) -> None:
-    notes = [*trace.notes, *(f"{count(number)} x {reason}." for reason, number in trace.losses().items())]
-    for note in dict.fromkeys(notes):
+    for note in dict.fromkeys([*trace.notes, *trace.losses.sentences()]):
         if printer.json:
             printer.record({"note": note})
         else:

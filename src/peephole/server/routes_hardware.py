@@ -78,7 +78,7 @@ async def trace_summary(request: Request) -> Response:
             "clock": {"cycle": samples.cycle[:4000], "tick": samples.tick[:4000]},
             "resources": resources(binary) if binary else None,
             "notes": list(dict.fromkeys(trace.notes)),
-            "losses": trace.losses(),
+            "losses": trace.losses.counts(),
         }
 
     return reply(await ask(shelf, question))

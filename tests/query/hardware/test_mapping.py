@@ -16,14 +16,15 @@ from tinygrad.renderer.amd import sqtt as reference
 
 from peephole.errors import CaptureError, PeepholeError
 from peephole.query.hardware.counters import metrics, unpack
-from peephole.query.hardware.decode import decode
+from peephole.query.hardware.decode import SILENT, decode
 from peephole.query.hardware.elf import resources, sections
 from peephole.query.hardware.flow import control_flow
 from peephole.query.hardware.hotspots import hotspots
+from peephole.query.hardware.losses import losses
 from peephole.query.hardware.mapping import map_instructions
 from peephole.query.hardware.packets import Arch
 from peephole.query.hardware.program import Program, disassemble
-from peephole.query.hardware.waves import clock_samples, losses, occupancy, waves
+from peephole.query.hardware.waves import clock_samples, occupancy, waves
 from peephole.store.writer import CaptureWriter
 
 
@@ -211,11 +212,39 @@ def test_clock_samples_give_the_time() -> None:
 def test_losses_are_told() -> None:
     stream = streams.Stream(Arch.CDNA)
     stream.header()
-    for kind in (2, 4, 5, 2):
+    for kind in (2, 4, 5, 2, 6):
         stream.named("CDNA_MISC", payload=kind, delta=3)
     stream.named("CDNA_EVENT")
     # the zeros behind the stream are CDNA_MISC packets of the kind "time"
-    assert losses(decode(stream.blob())) == {"packets were lost": 2, "the trace stalled": 1, "the trace went on": 1}
+    found = losses(decode(stream.blob()))
+    assert found.counts() == {
+        "packets were lost": 2, "the trace stalled": 1, "the trace went on": 1,
+        "waves were saved for another process": 1,
+    }  # fmt: skip
+    assert found.stalls() == [(24, 36)]
+    assert found.sentences()[1] == "1 x the trace stalled, 12 cycles in all."
+
+
+@pytest.mark.parametrize("arch", [Arch.RDNA3, Arch.RDNA4])
+def test_losses_of_rdna_are_told(arch: Arch) -> None:
+    real, lost = {Arch.RDNA3: 1 << 9, Arch.RDNA4: 1 << 7}[arch], 1 << 8
+    stream = streams.Stream(arch)
+    stream.header()
+    stream.named("TS_DELTA_OR_MARK", rest=real, delta=1000)  # a sample of the clock
+    stream.named("TS_DELTA_OR_MARK", delta=50)  # time passes
+    stream.named("TS_DELTA_OR_MARK", rest=lost, delta=70)  # time passes, and packets are missing
+    stream.named("TS_WAVE_STATE", payload=1 << 4, delta=5)
+    stream.named("TS_WAVE_STATE", payload=1 << 5 | 1 << 6, delta=200)
+    stream.named("TS_WAVE_STATE", payload=1 << 1, delta=1)  # nothing to report
+    stream.named("TS_WAVE_STATE", payload=1 << 4, delta=1)  # a stall without an end
+    for skip in ((), SILENT):
+        found = losses(decode(stream.blob(), skip))
+        assert {reason: times.tolist() for reason, times in found.marks.items()} == {
+            "packets were lost": [120], "the trace stalled": [125, 327], "the trace went on": [325],
+            "the chip throttled itself": [325],
+        }  # fmt: skip
+        assert found.stalls() == [(125, 325), (327, 327)]
+    assert losses(decode(streams.random_stream(arch, 1, 0).blob())).marks == {}
 
 
 SCHED = [

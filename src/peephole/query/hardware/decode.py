@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,6 +12,13 @@ from numpy.typing import NDArray
 from peephole.query.hardware.packets import BY_CODE, Arch, tables
 
 PART = 1 << 20
+_ROOM = 512
+"""Packets that there is room for in any case: untouched memory is what a short stream would pay most for."""
+_U8, _I8, _I16, _I64, _U64 = (np.dtype(name) for name in ("<u1", "<i1", "<i2", "<i8", "<u8"))
+_PAD = bytes(16)
+_ARCHS = tuple(Arch)
+_START = np.array([0, 0, -(2**62), 0] + [0] * 128, np.int64)
+"""The state before a stream; see scan.py."""
 
 SILENT = frozenset({"NOP", "TS_DELTA_SHORT", "TS_DELTA_S5_W2", "TS_DELTA_S5_W3", "TS_DELTA_S8_W3", "TS_DELTA_OR_MARK"})
 """Packets that only pass time (marks of the clock are kept nevertheless)."""
@@ -36,13 +43,11 @@ class Packets:
     def __len__(self) -> int:
         return len(self.kind)
 
-    def payload(self) -> NDArray[np.uint64]:
-        """The payload field of each packet; 0 where the type has none."""
-        low, width = np.zeros(128, np.uint64), np.zeros(128, np.uint64)
-        for code, packet in BY_CODE.items():
-            low[code], width[code] = packet.payload or (0, 0)
-        low, width = low[self.kind], width[self.kind]
-        return (self.raw >> low) & ((np.uint64(1) << width) - np.uint64(1))
+    def payload(self, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.uint64]:
+        """The payload field of packets; 0 where the type has none."""
+        low, mask = _payloads()
+        kind = self.kind[rows]
+        return (self.raw[rows] >> low[kind]) & mask[kind]
 
     def is_kind(self, *names: str) -> NDArray[np.bool_]:
         """Which packets are of one of these types."""
@@ -56,12 +61,13 @@ class Packets:
 
 
 @cache
-def _kept(skip: frozenset[str]) -> NDArray[np.bool_]:
-    """[arch, type] -> whether packets of that type are wanted."""
-    keep = np.zeros((3, 32), np.bool_)
+def _payloads() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """By code: the payload's lowest bit and its mask."""
+    low, mask = np.zeros(128, np.uint64), np.zeros(128, np.uint64)
     for code, packet in BY_CODE.items():
-        keep[code >> 5, code & 31] = packet.name not in skip
-    return keep
+        low[code], width = packet.payload or (0, 0)
+        mask[code] = (1 << width) - 1
+    return low, mask
 
 
 class Decoder:
@@ -69,17 +75,14 @@ class Decoder:
 
     def __init__(self, blob: bytes, skip: Collection[str] = ()) -> None:
         self._size = len(blob)
-        self._words = np.frombuffer(blob + bytes(16 - len(blob) % 8), "<u8")
-        self._keep = _kept(frozenset(skip))
-        self._counts = np.zeros((3, 32), np.int64)
-        from peephole.query.hardware.scan import NO_OFFSET
-
-        self._state = np.array([0, 0, NO_OFFSET, 0], np.int64)
+        self._words = np.frombuffer(blob + _PAD[len(blob) & 7 :], _U64)
+        self._tables = tables(frozenset(skip))
+        self._state = _START.copy()
 
     @property
     def arch(self) -> Arch:
         """The kind of stream; known after the first part."""
-        return Arch(int(self._state[3]))
+        return _ARCHS[self._state.item(3)]
 
     @property
     def time(self) -> int:
@@ -87,53 +90,76 @@ class Decoder:
         return int(self._state[1])
 
     @property
+    def position(self) -> int:
+        """Bytes that were decoded."""
+        return min((int(self._state[0]) + 1) // 2, self._size)
+
+    @property
     def left_over(self) -> int:
         """Bytes at the end that hold no whole packet."""
-        return max(self._size - (int(self._state[0]) + 1) // 2, 0)
+        return self._size - self.position
 
     def counts(self) -> dict[str, int]:
         """How many packets of each type were seen, the skipped ones too."""
         found: dict[str, int] = {}
         for code, packet in BY_CODE.items():
-            if count := int(self._counts[code >> 5, code & 31]):
+            if count := int(self._state[4 + code]):
                 found[packet.name] = found.get(packet.name, 0) + count
         return found
 
+    def part(self, size: int = PART) -> Packets | None:
+        """The next packets, at most `size`; None at the end."""
+        left = self._size * 2 - 16 - self._state.item(0)
+        if left < 0:
+            return None
+        # a nibble is the least, most packets have four or five: what does not fit comes with the next part
+        room = min(size, left + 1, max(left // 3, _ROOM))
+        out = np.empty(22 * room, _U8)
+        table = self._tables
+        n = _compiled()(self._words, self._size, table.lead, table.fields, self._state, out, room)
+        take = np.frombuffer
+        return Packets(
+            self.arch, take(out, _U8, n, 18 * room), take(out, _I64, n), take(out, _I8, n, 19 * room),
+            take(out, _I8, n, 20 * room), take(out, _I8, n, 21 * room), take(out, _I16, n, 16 * room),
+            take(out, _U64, n, 8 * room),
+        )  # fmt: skip
+
     def parts(self, size: int = PART) -> Iterator[Packets]:
         """The packets, at most `size` at a time."""
-        from peephole.query.hardware.scan import scan
+        while (found := self.part(size)) is not None:
+            if len(found):
+                yield found
 
-        table = tables()
-        while (left := self._size * 2 - 16 - int(self._state[0])) >= 0:
-            size = min(size, left + 1)  # a packet has a nibble at least
-            kind, time = np.empty(size, np.uint8), np.empty(size, np.int64)
-            wave, simd, cu = np.empty(size, np.int8), np.empty(size, np.int8), np.empty(size, np.int8)
-            op, raw = np.empty(size, np.int16), np.empty(size, np.uint64)
-            n = scan(
-                self._words, self._size, table.first, table.fields, table.marks, self._keep, self._state,
-                kind, time, wave, simd, cu, op, raw, self._counts,
-            )  # fmt: skip
-            if n:
-                yield Packets(self.arch, kind[:n], time[:n], wave[:n], simd[:n], cu[:n], op[:n], raw[:n])
+    def rest(self) -> Packets:
+        """All packets that were not read yet."""
+        first = self.part()
+        if first is None:
+            return _nothing(self.arch)
+        if self._state.item(0) > self._size * 2 - 16:
+            return first
+        return _joined(self.arch, [first, *self.parts()])
+
+
+@cache
+def _compiled() -> Callable[..., int]:
+    from peephole.query.hardware.scan import scan
+
+    return scan  # type: ignore[no-any-return]
+
+
+_COLUMNS = ("kind", "time", "wave", "simd", "cu", "op", "raw")
+
+
+def _nothing(arch: Arch) -> Packets:
+    dtypes = (_U8, _I64, _I8, _I8, _I8, _I16, _U64)
+    return Packets(arch, *(np.empty(0, dtype) for dtype in dtypes))
+
+
+def _joined(arch: Arch, parts: list[Packets]) -> Packets:
+    columns = [np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS]
+    return Packets(arch, *columns)
 
 
 def decode(blob: bytes, skip: Collection[str] = ()) -> Packets:
     """All packets of a stream but those whose type is skipped."""
-    decoder = Decoder(blob, skip)
-    parts = list(decoder.parts())
-    if len(parts) == 1:
-        return parts[0]
-
-    def joined(name: str, dtype: type) -> NDArray[np.generic]:
-        return np.concatenate([getattr(part, name) for part in parts]) if parts else np.empty(0, dtype)
-
-    return Packets(
-        decoder.arch,
-        joined("kind", np.uint8),  # type: ignore[arg-type]
-        joined("time", np.int64),  # type: ignore[arg-type]
-        joined("wave", np.int8),  # type: ignore[arg-type]
-        joined("simd", np.int8),  # type: ignore[arg-type]
-        joined("cu", np.int8),  # type: ignore[arg-type]
-        joined("op", np.int16),  # type: ignore[arg-type]
-        joined("raw", np.uint64),  # type: ignore[arg-type]
-    )
+    return Decoder(blob, skip).rest()

@@ -134,11 +134,21 @@ BY_CODE: dict[int, Packet] = {
 }
 """A packet's kind is a code that tells stream and type."""
 
-MARK_BITS = {Arch.RDNA3: (9, 8), Arch.RDNA4: (7, 8), Arch.CDNA: (0, 0)}
-"""TS_DELTA_OR_MARK is a mark (a sample of the 100 MHz clock) when the first bit is set and the second is not."""
+REAL_BIT, LOST_BIT = {Arch.RDNA3: 9, Arch.RDNA4: 7, Arch.CDNA: 0}, 8
+"""TS_DELTA_OR_MARK is a sample of the 100 MHz clock when the first bit alone is set, and says that packets were lost
+when the second alone is set."""
 
-CDNA_LOST, CDNA_STALL_BEGIN, CDNA_STALL_END = 2, 4, 5
-"""Payloads of CDNA_MISC: packets were lost; the trace stalled from here; until here."""
+MARKS: dict[str, dict[str, int]] = {
+    "packets were lost": {"CDNA_MISC": 2},
+    "the trace stalled": {"CDNA_MISC": 4, "TS_WAVE_STATE": 1 << 4},
+    "the trace went on": {"CDNA_MISC": 5, "TS_WAVE_STATE": 1 << 5},
+    "the chip throttled itself": {"TS_WAVE_STATE": 1 << 6},
+    "waves were saved for another process": {"CDNA_MISC": 6, "TS_WAVE_STATE": 1 << 3},
+}
+"""What a trace says of itself: a number in CDNA_MISC, a bit in TS_WAVE_STATE (AMD calls it MISC). The names are those of
+AMD's own decoder: packet lost, stall begin and end, DIDT stall, save context."""
+TRACED_SIMD, TRACED_WGP, TRACED_SA = (13, 2), (15, 3), (19, 1)
+"""Fields of LAYOUT_HEADER in RDNA streams: the one SIMD whose instructions are traced."""
 
 
 def code_of(arch: Arch, name: str) -> int:
@@ -148,39 +158,48 @@ def code_of(arch: Arch, name: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What the compiled loop reads: one row per kind of stream and type."""
+    """What the compiled loop reads. A field that a type does not have gives -1, without a branch."""
 
-    first: NDArray[np.uint8]
-    """[arch, low byte] -> kind."""
-    fields: NDArray[np.int64]
-    """[arch, kind, column], the columns are those of FIELDS; a width of 0 means that there is no such field."""
-    marks: NDArray[np.int64]
-    """MARK_BITS by arch."""
+    lead: NDArray[np.uint16]
+    """[arch << 8 | low byte] -> code of the type << 5 | length in nibbles."""
+    fields: NDArray[np.uint64]
+    """[code << 5 | column]: delta (lowest bit, mask, factor, summand), kept or not, special case, mask of the packet, then
+    wave, simd, cu (lowest bit, mask, what is set when there is no such field), sa (lowest bit, mask, place), op (lowest
+    bit), the bit of a real-time sample, op (mask, as above)."""
 
 
-FIELDS = ("nibbles", "clock", "delta", "delta_w", "wave", "wave_w", "simd", "simd_w", "cu", "cu_w", "sa", "op", "op_w",
-          "payload", "payload_w")  # fmt: skip
+_SPECIAL = {Clock.DELTA_OR_MARK: 1, Clock.ABSOLUTE: 2}
+_HEADER = 3
+_ALL = (1 << 64) - 1
+
+
+def _field(field: Field | None) -> list[int]:
+    return [field[0], (1 << field[1]) - 1, 0] if field else [0, 0, _ALL]
 
 
 @cache
-def tables() -> Tables:
-    """The packet types as arrays."""
-    first = np.zeros((3, 256), np.uint8)
-    fields = np.zeros((3, 32, len(FIELDS)), np.int64)
+def tables(skip: frozenset[str] = frozenset()) -> Tables:
+    """The packet types as arrays; packets of the types to skip pass time and are counted, no more."""
+    lead = np.zeros(3 * 256, np.uint16)
+    fields = np.zeros((128, 32), np.uint64)
     for arch, packets in PACKETS.items():
         default = next((i for i, packet in enumerate(packets) if packet.name == "NOP"), 0)
         for byte in range(256):
             fitting = [i for i, p in enumerate(packets) if byte & ((1 << len(p.prefix)) - 1) == p.value]
-            first[arch, byte] = max(fitting, key=lambda i: len(packets[i].prefix), default=default)
-        for i, packet in enumerate(packets):
-            row = [packet.bits // 4, int(packet.clock)]
-            for field in (packet.delta, packet.wave, packet.simd, packet.cu):
-                row += list(field or (0, 0))
-            row.append(-1 if packet.sa is None else packet.sa)
-            for field in (packet.op, packet.payload):
-                row += list(field or (0, 0))
-            fields[arch, i] = row
-    return Tables(first, fields, np.array([MARK_BITS[arch] for arch in Arch], np.int64))
+            kind = max(fitting, key=lambda i: len(packets[i].prefix), default=default)
+            lead[arch << 8 | byte] = (arch << 5 | kind) << 5 | packets[kind].bits // 4
+        for kind, packet in enumerate(packets):
+            delta = _field(packet.delta)[:2]
+            factor, summand = 4 if packet.clock is Clock.FOURS else 1, 4 if packet.clock is Clock.SHORT else 0
+            special = _HEADER if packet.name == "LAYOUT_HEADER" else _SPECIAL.get(packet.clock, 0)
+            sa = [packet.sa, 1, packet.cu[1]] if packet.sa is not None and packet.cu else [0, 0, 0]
+            op = _field(packet.op)
+            row = [
+                *delta, factor, summand, packet.name not in skip, special, _ALL >> max(64 - packet.bits, 0),
+                *_field(packet.wave), *_field(packet.simd), *_field(packet.cu), *sa, op[0], REAL_BIT[arch], *op[1:],
+            ]  # fmt: skip
+            fields[arch << 5 | kind, : len(row)] = np.array(row, np.uint64)
+    return Tables(lead, fields.ravel())
 
 
 _RDNA3_OPS = {

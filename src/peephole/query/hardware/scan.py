@@ -7,91 +7,81 @@ from typing import Any
 import numpy as np
 from numba import njit  # noqa: TID253
 
-NO_OFFSET = np.int64(-(2**62))
+POSITION, TIME, OFFSET, ARCH, COUNTS = 0, 1, 2, 3, 4
+"""Places in the state: nibble, time, offset of absolute times, kind of stream; from the last on, packets by code."""
+NO_OFFSET = -(2**62)
 """State: no absolute time was seen yet."""
-POSITION, TIME, OFFSET, ARCH = 0, 1, 2, 3
-"""Places in the state: nibble, time, offset of absolute times, kind of stream."""
+ROW_BYTES = 22
+"""Bytes that one packet takes in the results."""
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _window(words: Any, nibble: int) -> Any:
-    """The 64 bits that begin at a nibble."""
-    word, shift = nibble >> 4, np.uint64((nibble & 15) << 2)
-    if shift == np.uint64(0):
-        return words[word]
-    return (words[word] >> shift) | (words[word + 1] << (np.uint64(64) - shift))
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _bits(value: Any, low: int, width: int) -> Any:
-    return np.int64((value >> np.uint64(low)) & ((np.uint64(1) << np.uint64(width)) - np.uint64(1)))
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def scan(
-    words: Any, size: int, first: Any, fields: Any, marks: Any, keep: Any, state: Any, out_kind: Any, out_time: Any,
-    out_wave: Any, out_simd: Any, out_cu: Any, out_op: Any, out_raw: Any, counts: Any,
-) -> int:  # fmt: skip
+def scan(words: Any, size: int, lead: Any, fields: Any, state: Any, out: Any, room: int) -> Any:
     """Decodes until the data or the room for results ends; gives the number of results.
 
-    `words` are the stream's `size` bytes as 64-bit numbers, with a word of zeros behind them.
-    `keep[arch, kind]` says which packets are wanted; all are counted.
+    `words` are the stream's `size` bytes as 64-bit numbers, with a word of zeros behind them. `lead` and `fields` are
+    those of packets.Tables. `out` has ROW_BYTES for each of `room` packets: the columns time, raw (64 bits), op (16),
+    kind, wave, simd, cu (8), one after the other. There is one array of results and few branches because a stream may
+    be as short as 300 packets and a branch on a packet's type is guessed wrong as often as not.
     """
-    room = out_kind.shape[0]
-    n = 0
-    position, time, offset, arch = state[POSITION], state[TIME], state[OFFSET], state[ARCH]
-    limit = size * 2 - 16
-    while position <= limit and n < room:
-        window = _window(words, position)
-        kind = first[arch, np.int64(window & np.uint64(0xFF))]
-        origin = arch
-        if (window & np.uint64(0x7F)) == np.uint64(0x11):
-            # a header says the layout; any other than 3 and 4 is a stream of CDNA
-            layout = _bits(window, 7, 6)
-            if layout == 4:
-                arch = 1
-            elif layout != 3:
-                arch = 2
-                origin = 2
-                kind = first[2, np.int64(window & np.uint64(0xFF))]
-        nibbles, clock = fields[origin, kind, 0], fields[origin, kind, 1]
-        width = fields[origin, kind, 3]
-        delta = _bits(window, fields[origin, kind, 2], width) if width else 0
-        mark = False
-        if clock == 1:
-            mark = _bits(window, marks[origin, 0], 1) == 1 and _bits(window, marks[origin, 1], 1) == 0
-            if mark:
-                delta = 0
-        elif clock == 2:
-            delta += 4
-        elif clock == 3:
-            delta *= 4
-        elif clock == 4 and _bits(window, 4, 12) == 0:
-            absolute = _bits(window, 16, 48)
-            if offset == NO_OFFSET:
-                offset = absolute - time
+    out_time = out[: 8 * room].view(np.int64)
+    out_raw = out[8 * room : 16 * room].view(np.uint64)
+    out_op = out[16 * room : 18 * room].view(np.int16)
+    out_kind = out[18 * room : 19 * room]
+    out_wave = out[19 * room : 20 * room].view(np.int8)
+    out_simd = out[20 * room : 21 * room].view(np.int8)
+    out_cu = out[21 * room : 22 * room].view(np.int8)
+    # unsigned places: a signed one costs a test for negative numbers at every access
+    zero, one, all_but_one = np.uint64(0), np.uint64(1), np.uint64(63)
+    n, room_, limit = zero, np.uint64(room), np.uint64(max(size * 2 - 16, 0))
+    position, time, offset = np.uint64(state[POSITION]), state[TIME], state[OFFSET]
+    arch = np.uint64(state[ARCH])
+    if size < 8:
+        return 0
+    while position <= limit and n < room_:
+        shift = (position & np.uint64(15)) << np.uint64(2)
+        at = position >> np.uint64(4)
+        # a shift by 64 is undefined, so the second word goes in two steps
+        window = (words[at] >> shift) | ((words[at + one] << one) << (all_but_one - shift))
+        first = np.uint64(lead[(arch << np.uint64(8)) | (window & np.uint64(0xFF))])
+        position += first & np.uint64(31)
+        code = first >> np.uint64(5)
+        f = code << np.uint64(5)
+        delta = ((window >> fields[f]) & fields[f + one]) * fields[f + np.uint64(2)] + fields[f + np.uint64(3)]
+        keep = fields[f + np.uint64(4)]
+        special = fields[f + np.uint64(5)]
+        if special != zero:
+            if special == one:
+                # a sample of the real-time clock moves no time; it and a mark of lost packets are always wanted
+                real, lost = (window >> fields[f + np.uint64(20)]) & one, (window >> np.uint64(8)) & one
+                delta *= one - (real & (lost ^ one))
+                keep |= real ^ lost
+            elif special == np.uint64(2):
+                if (window >> np.uint64(4)) & np.uint64(0xFFF) == zero:
+                    absolute = np.int64(window >> np.uint64(16))
+                    if offset == NO_OFFSET:
+                        offset = absolute - time
+                    else:
+                        time = ((absolute - offset) & ~np.int64(3)) - 4
             else:
-                time = ((absolute - offset) & ~np.int64(3)) - 4
-        time += delta
-        counts[origin, kind] += 1
-        if keep[origin, kind] or mark:
-            out_kind[n] = origin << 5 | kind
-            out_time[n] = time
-            width = fields[origin, kind, 5]
-            out_wave[n] = _bits(window, fields[origin, kind, 4], width) if width else -1
-            width = fields[origin, kind, 7]
-            out_simd[n] = _bits(window, fields[origin, kind, 6], width) if width else -1
-            width = fields[origin, kind, 9]
-            cu = np.int64(-1)
-            if width:
-                cu = _bits(window, fields[origin, kind, 8], width)
-                if fields[origin, kind, 10] >= 0:
-                    cu |= _bits(window, fields[origin, kind, 10], 1) << width
-            out_cu[n] = cu
-            width = fields[origin, kind, 12]
-            out_op[n] = _bits(window, fields[origin, kind, 11], width) if width else -1
-            out_raw[n] = window if nibbles >= 16 else window & ((np.uint64(1) << np.uint64(4 * nibbles)) - np.uint64(1))
-            n += 1
-        position += nibbles
-    state[POSITION], state[TIME], state[OFFSET], state[ARCH] = position, time, offset, arch
-    return n
+                # a header says the layout; any other than 3 and 4 is a stream of CDNA
+                layout = (window >> np.uint64(7)) & np.uint64(63)
+                if layout == np.uint64(4):
+                    arch = one
+                elif layout != np.uint64(3):
+                    arch = np.uint64(2)
+                    code = np.uint64(lead[(arch << np.uint64(8)) | (window & np.uint64(0xFF))]) >> np.uint64(5)
+        time += np.int64(delta)
+        state[np.uint64(COUNTS) + code] += 1
+        out_time[n] = time
+        out_raw[n] = window & fields[f + np.uint64(6)]
+        out_kind[n] = code
+        out_wave[n] = ((window >> fields[f + np.uint64(7)]) & fields[f + np.uint64(8)]) | fields[f + np.uint64(9)]
+        out_simd[n] = ((window >> fields[f + np.uint64(10)]) & fields[f + np.uint64(11)]) | fields[f + np.uint64(12)]
+        half = ((window >> fields[f + np.uint64(16)]) & fields[f + np.uint64(17)]) << fields[f + np.uint64(18)]
+        cu = ((window >> fields[f + np.uint64(13)]) & fields[f + np.uint64(14)]) | fields[f + np.uint64(15)]
+        out_cu[n] = cu | half
+        out_op[n] = ((window >> fields[f + np.uint64(19)]) & fields[f + np.uint64(21)]) | fields[f + np.uint64(22)]
+        n += keep
+    state[POSITION], state[TIME], state[OFFSET], state[ARCH] = np.int64(position), time, offset, np.int64(arch)
+    return np.int64(n)

@@ -11,10 +11,11 @@ from peephole.errors import PeepholeError
 from peephole.query.hardware.counters import Counter, unpack
 from peephole.query.hardware.decode import SILENT, Decoder, Packets, decode
 from peephole.query.hardware.hotspots import Hotspots, hotspots
+from peephole.query.hardware.losses import Losses, losses
 from peephole.query.hardware.mapping import Mapped, map_instructions
 from peephole.query.hardware.packets import Arch
 from peephole.query.hardware.program import Program, disassemble
-from peephole.query.hardware.waves import Waves, losses, waves
+from peephole.query.hardware.waves import Waves, waves
 from peephole.query.names import plain
 from peephole.store.capture import Capture
 
@@ -157,7 +158,8 @@ class Trace:
             return None
         return hotspots(self.packets, self.mapped, self.program)
 
-    def losses(self) -> dict[str, int]:
+    @cached_property
+    def losses(self) -> Losses:
         """What the trace says is missing."""
         return losses(self.packets)
 

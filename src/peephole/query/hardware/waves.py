@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.query.hardware.decode import Packets
-from peephole.query.hardware.packets import CDNA_LOST, CDNA_STALL_BEGIN, CDNA_STALL_END, MARK_BITS
+from peephole.query.hardware.packets import LOST_BIT, REAL_BIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +87,7 @@ class ClockSamples:
 def clock_samples(packets: Packets) -> ClockSamples:
     """The samples that the trace holds; RDNA only."""
     rows = np.flatnonzero(packets.is_kind("TS_DELTA_OR_MARK"))
-    high, low = MARK_BITS[packets.arch]
     raw = packets.raw[rows]
-    rows = rows[((raw >> np.uint64(high)) & np.uint64(1) == 1) & ((raw >> np.uint64(low)) & np.uint64(1) == 0)]
-    return ClockSamples(packets.time[rows], (packets.payload()[rows]).astype(np.int64))
-
-
-def losses(packets: Packets) -> dict[str, int]:
-    """What the trace itself says is missing: lost packets and stalls (CDNA marks them)."""
-    misc = packets.payload()[packets.is_kind("CDNA_MISC")]
-    found = {
-        "packets were lost": int((misc == CDNA_LOST).sum()),
-        "the trace stalled": int((misc == CDNA_STALL_BEGIN).sum()),
-        "the trace went on": int((misc == CDNA_STALL_END).sum()),
-    }
-    return {reason: count for reason, count in found.items() if count}
+    real, lost = raw >> np.uint64(REAL_BIT[packets.arch]), raw >> np.uint64(LOST_BIT)
+    rows = rows[(real & ~lost & np.uint64(1)).astype(np.bool_)]
+    return ClockSamples(packets.time[rows], packets.payload(rows).astype(np.int64))
