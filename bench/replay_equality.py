@@ -2,7 +2,7 @@
 
     python bench/replay_equality.py [add mnist gpt] [--seconds 1e9]
 
-Prints one JSON object per program. Graphs are compared by walking both from the root: same op, dtype, arg and tag, same
+Prints one JSON object per program, and to stderr every minute how far it is. Graphs are compared by walking both from the root: same op, dtype, arg and tag, same
 sources in order, and two places share a node in one if they share it in the other.
 """
 
@@ -142,16 +142,20 @@ def compare(pickled: Path, capture: Capture, seconds: float = 1e9, sample: int =
     """Compares all steps, or as many as fit into the time."""
     from peephole.sources.tinygrad.text import Texts
 
-    begun = time.monotonic()
+    begun = told = time.monotonic()
     trace, graphs = stock(pickled)
     report, texts, ours = Report(), Texts(), trace_of(capture)
-    number = -1
+    number, last = -1, sum(map(len, trace.rewrites))
     for group in trace.rewrites:
         for step in group:
             number += 1
             if time.monotonic() - begun > seconds:
                 report.complete = False
                 return report
+            if time.monotonic() - told > 60:
+                told = time.monotonic()
+                found = f"{report.graphs} graphs equal, {len(report.differences)} steps differ"
+                print(f"step {number} of {last}, {told - begun:.0f} s: {found}", file=sys.stderr, flush=True)
             with ours.lock:
                 _compare_step(report, ours.replay(number), texts, graphs(step), f"{step.name} (step {number})", sample)
     return report

@@ -20,18 +20,25 @@ def identities(pool: Pool, outcome: Outcome, nodes: Sequence[int]) -> dict[int, 
     """The box of every node of a graph that one substitution made."""
     own, radix, value = pool.own, pool.table.op_radix, outcome.value
     found: dict[int, int] = {}
-    for node, holder in outcome.visited:
+    for node in outcome.visited:
+        new = value.get(node)
+        if new is None:
+            continue
+        best = found.get(new)
+        if (best is None or node < best) and (node == new or own[node] // radix == own[new] // radix):
+            found[new] = node
+    for node, holder in outcome.chased:
         new = value.get(holder)
-        if new is not None and (new not in found or node < found[new]):
-            if node != new and own[node] // radix != own[new] // radix:
-                continue
+        if new is None:
+            continue
+        best = found.get(new)
+        if (best is None or node < best) and (node == new or own[node] // radix == own[new] // radix):
             found[new] = node
     for node in nodes:
-        # nothing below it was touched
-        if node not in outcome.value:
-            continue
-        if outcome.value[node] == node and node < found.get(node, node + 1):
-            found[node] = node
+        if value.get(node) == node:
+            best = found.get(node)
+            if best is None or node < best:
+                found[node] = node
     taken = {found[node] for node in nodes if node in found}
     # what was not visited stands inside the body of a call, as it always did
     return {node: found[node] if node in found else node + len(own) * (node in taken) for node in nodes}

@@ -77,7 +77,7 @@ class Stage:
         except (Endless, DtypeError):
             return {}
         value = dict(outcome.value)
-        for node, holder in outcome.visited:
+        for node, holder in outcome.chased:
             if holder in outcome.value:
                 value.setdefault(node, outcome.value[holder])
         return value

@@ -52,6 +52,7 @@ class NodeTable:
         own = own * self._tags + (frame.texts("tag").codes.astype(np.int64) + 1)
         self.op_radix = self._dtypes * self._args * self._tags
         self._own = np.ascontiguousarray(own).data
+        self._texts: dict[int, tuple[str, str, str | None, str | None]] = {}
         self._offsets = np.ascontiguousarray(lists.offsets).data
         self._sources = np.ascontiguousarray(self.rows(lists.values)).data
 
@@ -92,13 +93,16 @@ class NodeTable:
 
     def texts(self, own: int) -> tuple[str, str, str | None, str | None]:
         """Op, dtype, arg and tag as texts."""
-        op, dtype, arg, tag = self.unpack(own)
-        return (
-            self.op_names.values[op] or "",
-            self.dtype_names.values[dtype] or "",
-            self.arg_names.values[arg],
-            self.tag_names.values[tag],
-        )
+        known = self._texts.get(own)
+        if known is None:
+            op, dtype, arg, tag = self.unpack(own)
+            known = self._texts[own] = (
+                self.op_names.values[op] or "",
+                self.dtype_names.values[dtype] or "",
+                self.arg_names.values[arg],
+                self.tag_names.values[tag],
+            )
+        return known
 
     def reachable(self, starts: Iterable[int]) -> list[int]:
         """Rows reachable from these, sources before users."""

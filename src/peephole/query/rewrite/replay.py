@@ -11,16 +11,17 @@ there any match is one substitution away. `is_regular` checks that; the others a
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from peephole.errors import PeepholeError
 from peephole.query.rewrite.dtypes import DtypeError
 from peephole.query.rewrite.identity import Identities, identities
 from peephole.query.rewrite.nodes import NodeTable
 from peephole.query.rewrite.pool import Pool
 from peephole.query.rewrite.stepper import OrderMatters, Stepper
-from peephole.query.rewrite.substitute import Endless, substitute
+from peephole.query.rewrite.substitute import Endless, Outcome, substitute
 
 ERROR_OP: Final = "REWRITE_ERROR"
 KEPT: Final = 8
@@ -52,6 +53,10 @@ class Graph:
     error: str | None = None
 
 
+class Stopped(PeepholeError):
+    """Whoever asked does not wait any more. What was replayed so far is kept."""
+
+
 class Replay:
     """The graphs of one step. Node numbers are the pool's and hold until `trim`."""
 
@@ -67,6 +72,8 @@ class Replay:
         self._kept: OrderedDict[int, Graph] = OrderedDict()
         self._steps: _Steps | None = None
         self._checked = False
+        self.stop: Callable[[], bool] | None = None
+        """Asked after every match of a replay that is stepped through; Stopped when it says yes."""
         self.regular = is_regular(self)
         self._touched = _touched(self) if self.regular and not step.walk else []
         pool.seal()
@@ -75,6 +82,11 @@ class Replay:
     def matches(self) -> int:
         """How many matches the step has."""
         return len(self.before)
+
+    @property
+    def done(self) -> int:
+        """How many matches have been stepped through, where that has to be done."""
+        return len(self._steps.roots) - 1 if self._steps is not None else 0
 
     def graph(self, match: int) -> Graph:
         """The graph after that match, 0 for the one that went in; beyond an error, the error's."""
@@ -123,21 +135,27 @@ class Replay:
 
     def _leap(self, match: int) -> Graph | None:
         """The graph by the short way; None, and none from then on, when that ends in an error."""
+        outcome = self._all_at_once(match)
+        if outcome is None:
+            return None
+        nodes = self.pool.walk(outcome.root)
+        return Graph(match, outcome.root, nodes, identities(self.pool, outcome, nodes))
+
+    def _all_at_once(self, match: int) -> Outcome | None:
         replacements, walk = self.replacements(match), self.step.walk
         try:
-            outcome = substitute(self.pool, self.first, replacements, walk=walk, touched=self._touched, match=match)
+            return substitute(self.pool, self.first, replacements, walk=walk, touched=self._touched, match=match)
         except (Endless, DtypeError):
             # at which match it came to that, only stepping tells
             self.regular = False
             self._kept.clear()
             return None
-        nodes = self.pool.walk(outcome.root)
-        return Graph(match, outcome.root, nodes, identities(self.pool, outcome, nodes))
+        finally:
+            self._checked = self._checked or match == self.matches
 
     def _check(self) -> None:
         """Leaves the short way when a replay of the whole step ends in an error."""
-        self._checked = True
-        self._leap(self.matches)
+        self._all_at_once(self.matches)
 
     def _stepped(self, match: int) -> Graph:
         if self._steps is None:
@@ -145,6 +163,8 @@ class Replay:
         steps = self._steps
         while len(steps.roots) <= match and steps.error is None:
             steps.advance()
+            if self.stop is not None and self.stop():
+                raise Stopped(f"The replay was stopped at match {self.done} of {self.matches}.")
         if steps.error is not None:
             self.last = len(steps.roots) - 1
             match = min(match, self.last)

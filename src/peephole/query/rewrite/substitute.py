@@ -7,7 +7,7 @@ alone. The body of a call stays as it is unless the pass enters calls.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,6 @@ from peephole.query.rewrite.pool import Pool
 
 ENTER: Final = 0
 BUILD: Final = 1
-LINK: Final = 2
 
 
 class Endless(Exception):
@@ -29,8 +28,10 @@ class Outcome:
     root: int
     value: dict[int, int]
     """What became of each node that was visited."""
-    visited: list[tuple[int, int]]
-    """(node, the key of `value` that tells what became of it) for each node of the graph or of a replacement."""
+    visited: Collection[int]
+    """Nodes of the graph and of replacements: keys of `value`."""
+    chased: list[tuple[int, int]]
+    """Replacements that stand in for a node: (replacement, the key of `value` that tells what became of it)."""
 
 
 def substitute(
@@ -43,7 +44,7 @@ def substitute(
     """
     if walk:
         return _walk(pool, root, replacements)
-    return _settle(pool, root, replacements, [int(first > match) for first in touched])
+    return _settle(pool, root, replacements, touched, match)
 
 
 def _walk(pool: Pool, root: int, replacements: Mapping[int, int]) -> Outcome:
@@ -65,71 +66,82 @@ def _walk(pool: Pool, root: int, replacements: Mapping[int, int]) -> Outcome:
         else:
             new = tuple([value[s] for s in src])
             value[node] = node if new == src else pool.rebuild(node, new)
-    return Outcome(value[root], value, [(node, node) for node in value])
+    return Outcome(value[root], value, value, [])
 
 
-def _settle(pool: Pool, root: int, replacements: Mapping[int, int], still: Sequence[int]) -> Outcome:
+def _settle(pool: Pool, root: int, replacements: Mapping[int, int], touched: Sequence[int], match: int) -> Outcome:
     value: dict[int, int] = {}
-    visited = [(root, root)]
-    placed = {root}
-    waiting: dict[int, list[tuple[int, int, int]]] = {}
-    stack = [(root, ENTER, root)]
-    source, calls, known = pool.src, pool.calls, len(still)
+    visited = {root}
+    chased: list[tuple[int, int]] = []
+    stands_for: dict[int, int] = {}
+    """What a key is replaced by in the end."""
+    links: dict[int, int] = {}
+    """Nodes that become whatever this one becomes: what they were built as is to be replaced in turn."""
+    waiting: dict[int, list[int]] = {}
+    # ~node is its second visit, when its sources are settled
+    stack = [root]
+    source, calls, known, rebuild = pool.src, pool.calls, len(touched), pool.rebuild
     while stack:
-        node, stage, now = stack.pop()
-        if node in value:
-            continue
-        if stage == ENTER:
+        node = stack.pop()
+        if node >= 0:
+            if node in value:
+                continue
+            now = node
             if node in replacements:
-                now = _chase(node, replacements, visited)
+                now = stands_for[node] = _chase(node, replacements, chased)
             src = source[now]
-            stack.append((node, BUILD, now))
+            stack.append(~node)
             if now in calls and pool.body(now):
                 value[src[0]] = src[0]
                 # tinygrad forgets these and dies of it
                 stack.extend(waiting.pop(src[0], ()))
             for s in reversed(src):
-                if s not in placed:
-                    placed.add(s)
-                    if s < known and still[s]:
+                if s not in visited:
+                    visited.add(s)
+                    if s < known and touched[s] > match:
                         value[s] = s
                     else:
-                        visited.append((s, s))
-                        stack.append((s, ENTER, s))
+                        stack.append(s)
             continue
-        if stage == BUILD:
+        node = ~node
+        if node in value:
+            continue
+        if node in links:
+            now = links[node]
+            if now not in value:
+                waiting.setdefault(now, []).append(~node)
+                continue
+            now = value[now]
+        else:
+            now = stands_for.get(node, node)
             src = source[now]
             try:
                 new = tuple([value[s] for s in src])
             except KeyError as missing:
                 # goes on when that one is settled
-                waiting.setdefault(missing.args[0], []).append((node, BUILD, now))
+                waiting.setdefault(missing.args[0], []).append(~node)
                 continue
             if new != src:
-                built = pool.rebuild(now, new)
+                built = rebuild(now, new)
                 if built in value:
                     now = value[built]
                 elif built in replacements or built in waiting:
-                    stack.append((node, LINK, built))
-                    stack.append((built, ENTER, built))
+                    links[node] = built
+                    stack.append(~node)
+                    stack.append(built)
                     continue
                 else:
                     # its sources are settled, so it is what it becomes
                     now = value[built] = built
-        elif now not in value:
-            waiting.setdefault(now, []).append((node, LINK, now))
-            continue
-        else:
-            now = value[now]
         value[node] = now
         if node in waiting:
             stack.extend(waiting.pop(node))
     if root not in value:
         raise Endless("a replacement contains what it replaces, so that the graph has no end")
-    return Outcome(value[root], value, visited)
+    return Outcome(value[root], value, visited, chased)
 
 
-def _chase(node: int, replacements: Mapping[int, int], visited: list[tuple[int, int]]) -> int:
+def _chase(node: int, replacements: Mapping[int, int], chased: list[tuple[int, int]]) -> int:
     """What a key is replaced by in the end."""
     first = node
     seen = {node}
@@ -138,5 +150,5 @@ def _chase(node: int, replacements: Mapping[int, int], visited: list[tuple[int, 
         if node in seen:
             raise Endless("infinite loop: a node is replaced by itself after some steps")
         seen.add(node)
-        visited.append((node, first))
+        chased.append((node, first))
     return node

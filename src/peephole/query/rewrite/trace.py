@@ -184,7 +184,7 @@ class Trace:
             root = int(table.rows([self.number("root", row)])[0])
             if root < 0:
                 name = self.text("name", row)
-                raise PeepholeError(f"Step {step} ({name}) holds no graph in this capture.")
+                raise PeepholeError(f"The pass {name or step} holds no graph in this capture.")
             replay = Replay(
                 table,
                 Pass(
@@ -204,6 +204,11 @@ class Trace:
             self._replays.move_to_end(step)
             replay.trim()
         return replay
+
+    def progress(self, step: int) -> tuple[int, int] | None:
+        """Matches done and in all of a step that is being stepped through; None when none is at hand. Needs no lock."""
+        replay = self._replays.get(step)
+        return None if replay is None else (replay.done, replay.matches)
 
     def shapes(self, replay: Replay) -> Shapes:
         """The shapes of a replay's nodes."""
@@ -231,6 +236,11 @@ def trace_of(capture: Capture) -> Trace:
         if trace is None or (capture.live and trace.size != _size(capture)):
             trace = _traces[capture] = Trace(capture)
         return trace
+
+
+def known_trace(capture: Capture) -> Trace | None:
+    """The rewrites of a capture if somebody has asked for them; does not wait."""
+    return _traces.get(capture)
 
 
 def _size(capture: Capture) -> tuple[int, ...]:
