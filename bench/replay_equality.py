@@ -2,8 +2,9 @@
 
     python bench/replay_equality.py [add mnist gpt] [--seconds 1e9]
 
-Prints one JSON object per program, and to stderr every minute how far it is. Graphs are compared by walking both from the root: same op, dtype, arg and tag, same
-sources in order, and two places share a node in one if they share it in the other.
+Prints one JSON object per program, and to stderr every minute how far it is. Graphs are compared by walking both from
+the root: same op, dtype, arg and tag, same sources in order, and two places share a node in one if they share it in the
+other.
 """
 
 from __future__ import annotations
