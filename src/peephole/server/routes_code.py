@@ -27,7 +27,7 @@ BINARY = frozenset({"binary", "data"})
 
 
 async def list_code(request: Request) -> Response:
-    """Every context that left code behind, with the number of its source lines."""
+    """Every context that left code behind, with the number of its source lines and ops."""
     return reply(await ask_once(shelf_of(request), "code", _code))
 
 
@@ -35,7 +35,9 @@ def _code(capture: Capture) -> dict[str, Any]:
     frame = capture.read("artifacts", ["context", "kind", "content"])
     kinds, blobs = frame.texts("kind"), frame.blobs("content")
     lines: dict[int, int] = {}
+    ops: dict[int, int] = {}
     errors: set[int] = set()
+    machine: set[int] = set()
     for row, context in enumerate(frame["context"].tolist()):
         if context < 0 or kinds[row] in ("file", "data"):
             continue
@@ -43,12 +45,18 @@ def _code(capture: Capture) -> dict[str, Any]:
         lines.setdefault(context, 0)
         if kinds[row] == "source":
             lines[context] = content.rstrip(b"\n").count(b"\n") + 1
+        if kinds[row] == "oplist":
+            ops[context] = content.rstrip(b"\n").count(b"\n") + 1
         if kinds[row] == "error":
             errors.add(context)
+        if kinds[row] == "binary" and content.startswith(b"\x7fELF"):
+            machine.add(context)
     return {
         "context": list(lines),
         "lines": list(lines.values()),
+        "ops": [ops.get(context, 0) for context in lines],
         "error": [int(context in errors) for context in lines],
+        "machine": [int(context in machine) for context in lines],
     }
 
 
@@ -94,7 +102,8 @@ async def runs(request: Request) -> Response:
     number = path_number(request, "context")
     known = await ask_once(shelf_of(request), "runs", _runs)
     count, total = (-1, -1) if known is None else known.get(number, (0, 0))
-    return reply({"context": number, "count": count, "total": total})
+    every = -1 if known is None else sum(took for _, took in known.values())
+    return reply({"context": number, "count": count, "total": total, "all": every})
 
 
 def _runs(capture: Capture) -> dict[int, tuple[int, int]] | None:

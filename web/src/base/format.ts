@@ -36,9 +36,12 @@ export function bytes(value: number): string {
   return `${(value / 1e9).toFixed(2)} GB`;
 }
 
-/** 49% */
+/** 49%, 0.5%; what is there but rounds to nothing is "under 0.1%". */
 export function percent(part: number, whole: number): string {
-  return whole > 0 ? `${Math.round((100 * part) / whole)}%` : "";
+  if (whole <= 0 || part < 0) return "";
+  const share = (100 * part) / whole;
+  if (share > 0 && share < 0.05) return "under 0.1%";
+  return `${share < 9.95 ? share.toFixed(1).replace(/\.0$/, "") : Math.round(share)}%`;
 }
 
 /** The part of a path that tells files apart: below site-packages or the package's own folder, else the last two. */

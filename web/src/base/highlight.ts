@@ -1,4 +1,4 @@
-/** Syntax colours for the few languages that a capture holds: C and its dialects, Python, assembly. */
+/** Syntax colours for the few languages that a capture holds: C and its dialects, Python, assembly, lists of ops. */
 
 export interface Token {
   text: string;
@@ -6,7 +6,7 @@ export interface Token {
   style: "" | "k" | "f" | "c" | "s" | "no" | "ty";
 }
 
-export type Language = "c" | "python" | "asm" | "text";
+export type Language = "c" | "python" | "asm" | "ops" | "text";
 
 const C_KEYWORDS = new Set(
   ("auto break case const continue default do else enum extern for goto if inline kernel __kernel __global __local __global__ " +
@@ -29,11 +29,15 @@ const PY_TOKEN =
 const ASM_TOKEN =
   /(?<c>\/\/.*|;.*|#.*)|(?<s>"(?:[^"\\]|\\.)*")|(?<l>^\s*[\w.$@]+:)|(?<n>(?<![\w.])[$#]?-?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)?)\b)|(?<r>%\w+|\b(?:[vsx]\d+|v\[\d+:\d+\]|s\[\d+:\d+\]|[er]?[abcd]x|[er]?[sd]i|[er]?[sb]p|[xyz]mm\d+|r\d+[dwb]?|vcc|exec|scc|null)\b)|(?<w>[A-Za-z_.][\w.]*)/g;
 
+const OPS_TOKEN =
+  /(?<c>^\s*↑?\d+(?= )|(?<=^\s*)↑\d+)|(?<s>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?<t>dtypes\.\w+(?:\.\w+)*|\b(?:void|bool|char|uchar|short|ushort|int|uint|long|ulong|half|bfloat16|float|double|weakint|weakfloat|fp8e4m3|fp8e5m2)\d*\b)|(?<n>(?<![\w.])-?(?:0x[0-9a-fA-F]+|\d+\.?\d*(?:[eE][+-]?\d+)?)\b)|(?<w>[A-Za-z_][\w.]*)/g;
+
 /** What to colour an artifact as. */
 export function languageOf(language: string, kind: string): Language {
   const name = language.toLowerCase();
   if (kind === "assembly" || name === "asm" || name === "amd" || name === "ptx" || name === "llvm") return "asm";
   if (name === "python" || name === "py") return "python";
+  if (kind === "oplist") return "ops";
   if (name === "text" || kind === "table" || kind === "error") return "text";
   return name === "" && kind !== "source" ? "text" : "c";
 }
@@ -42,7 +46,7 @@ export function languageOf(language: string, kind: string): Language {
 export function tokens(line: string, language: Language): Token[] {
   if (language === "text" || line.length > 4000) return [{ text: line, style: "" }];
   const result: Token[] = [];
-  const pattern = language === "c" ? C_TOKEN : language === "python" ? PY_TOKEN : ASM_TOKEN;
+  const pattern = { c: C_TOKEN, python: PY_TOKEN, asm: ASM_TOKEN, ops: OPS_TOKEN }[language];
   let at = 0;
   let first = true;
   for (const found of line.matchAll(pattern)) {
@@ -64,9 +68,11 @@ function styleOf(found: RegExpMatchArray, line: string, language: Language, firs
   if (groups["s"] !== undefined) return "s";
   if (groups["n"] !== undefined) return "no";
   if (groups["l"] !== undefined) return "f";
-  if (groups["r"] !== undefined) return "ty";
+  if (groups["r"] !== undefined || groups["t"] !== undefined) return "ty";
   const word = found[0];
   if (language === "asm") return first ? "k" : "";
+  // the op of the line; what it is given stays plain, but for the ops among it
+  if (language === "ops") return /^[A-Z][A-Z0-9_]*$/.test(word) && first ? "k" : /^[A-Z]\w*\.[A-Z]/.test(word) ? "f" : "";
   const called = line[(found.index ?? 0) + word.length] === "(";
   if (language === "python") return PY_KEYWORDS.has(word) ? "k" : called ? "f" : "";
   if (C_KEYWORDS.has(word)) return "k";

@@ -69,18 +69,16 @@ export class TileStore<T> {
 
   /** The tiles of the grid's own level that are there, or of the nearest level that covers the window. */
   cover(lane: string, grid: Grid, t0: number, t1: number): Tile<T>[] {
-    const own = this.row(lane, grid.level, grid.first, grid.past);
-    if (own.length === grid.past - grid.first) return own;
-    let best = own;
-    let covered = own.length / (grid.past - grid.first);
+    let [best, there] = this.row(lane, grid.level, grid.first, grid.past);
+    let covered = there / (grid.past - grid.first);
     for (const by of [1, -1, 2, -2, 3, 4, 5, 6, 8, 10, 12]) {
       if (covered >= 1) break;
       const width = 2 ** (grid.level + by);
       if (grid.level + by < 0) continue;
       const first = Math.floor(t0 / width);
       const past = Math.max(first + 1, Math.ceil(t1 / width));
-      const found = this.row(lane, grid.level + by, first, past);
-      const share = found.length / (past - first);
+      const [found, many] = this.row(lane, grid.level + by, first, past);
+      const share = many / (past - first);
       if (share > covered + 1e-9) {
         best = found;
         covered = share;
@@ -89,12 +87,16 @@ export class TileStore<T> {
     return best;
   }
 
-  private row(lane: string, level: number, first: number, past: number): Tile<T>[] {
+  /** The tiles that are there, those of one reply once, and how many there are. */
+  private row(lane: string, level: number, first: number, past: number): [Tile<T>[], number] {
     const found: Tile<T>[] = [];
+    let many = 0;
     for (let place = first; place < past; place++) {
       const tile = this.get(lane, level, place);
-      if (tile) found.push(tile);
+      if (!tile) continue;
+      many++;
+      if (found.at(-1)?.data !== tile.data) found.push(tile);
     }
-    return found;
+    return [found, many];
   }
 }

@@ -141,6 +141,7 @@ export interface HistoryWire {
 export interface NodeWire {
   id: number;
   known: boolean;
+  dtype?: string | null;
   /** "softmax@prog.py:4", null when unknown. */
   metadata?: string | null;
 }

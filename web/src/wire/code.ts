@@ -4,8 +4,12 @@ export interface CodeWire {
   context: number[];
   /** Lines of source, 0 when there is none. */
   lines: number[];
+  /** Ops of the op list, 0 when there is none. */
+  ops: number[];
   /** 1 when its compilation failed. */
   error: number[];
+  /** 1 when its binary holds instructions of a processor. */
+  machine: number[];
 }
 
 export interface ArtifactWire {
@@ -41,4 +45,39 @@ export interface RunsWire {
   context: number;
   count: number;
   total: number;
+  /** Nanoseconds of all kernels together. */
+  all: number;
+}
+
+/** Where each line of a kernel's source came from. */
+export interface LinesWire {
+  context: number;
+  /** Row of the artifact that the lines are of, -1 for none. */
+  artifact: number;
+  /** A sentence when nothing, or not all, could be traced. */
+  note: string | null;
+  /** Tensor operations of the program; lines point into this list. */
+  operations: { name: string; line: string | null; source: string | null }[];
+  /** One for each line of the source, in order. */
+  lines: LineWire[];
+}
+
+export interface LineWire {
+  /** From 1. */
+  line: number;
+  /** "none": not out of the graph. */
+  kind: "op" | "signature" | "brace" | "none";
+  /** The op that rendered the line, then those that are written inside it. */
+  ops: string[];
+  /** Id of that node in the graph after the last pass, -1 for none. */
+  node: number;
+  /** The pass in which the node appeared; -1 when it was in the kernel's AST already. */
+  step: number;
+  stepName: string;
+  /** The match of that pass, 0 for none. */
+  match: number;
+  rule: { file: string; line: number; source: string } | null;
+  handler: string | null;
+  /** Places in the list of operations. */
+  operations: number[];
 }

@@ -1,6 +1,8 @@
-/** Code with line numbers: selectable, searchable, any length. Blocks off the screen are not laid out. */
-import { h } from "../../base/dom.ts";
+/** Code with line numbers and what stands beside the lines: selectable, searchable, any length. Blocks off the screen are not laid out. */
+import { fill, h } from "../../base/dom.ts";
 import { codeNodes, type Language } from "../../base/highlight.ts";
+import type { LineMark } from "../../data/line_origin.ts";
+import { tip } from "../common/tooltip.ts";
 
 const BLOCK = 200;
 const LINE = 19;
@@ -8,18 +10,22 @@ const MOST_LINES = 60_000;
 const MOST_MARKS = 5000;
 
 export class CodeBlock {
-  readonly element = h("div.code", { tabindex: 0, role: "region", "aria-label": "Code" });
+  readonly element: HTMLElement;
   private readonly lines: HTMLElement[] = [];
   private readonly texts: string[];
   private found: number[] = [];
   private foundAt = -1;
   private selected = -1;
+  private alike: readonly number[] = [];
 
+  /** `marked` keeps room for op, pass and rule beside each line, which decorate() fills later. */
   constructor(
     readonly text: string,
     language: Language,
+    readonly marked: boolean,
     onLine: (line: number) => void,
   ) {
+    this.element = h(`div.code${marked ? ".marked" : ""}`, { tabindex: 0, role: "region", "aria-label": "Code" });
     this.texts = text.replace(/\n$/, "").split("\n");
     const shown = this.texts.slice(0, MOST_LINES);
     for (let first = 0; first < shown.length; first += BLOCK) {
@@ -27,7 +33,12 @@ export class CodeBlock {
       const block = h("div.block");
       block.style.containIntrinsicSize = `auto ${part.length * LINE}px`;
       for (const [index, line] of part.entries()) {
-        const row = h("div.ln", h("span.no0", { "data-n": first + index + 1, "aria-hidden": "true" }), h("span.tx", ...codeNodes(line, language), "\n"));
+        const row = h(
+          "div.ln",
+          h("span.no0", { "data-n": first + index + 1, "aria-hidden": "true" }),
+          h("span.tx", ...codeNodes(line, language), "\n"),
+          marked && h("span.pv"),
+        );
         this.lines.push(row);
         block.append(row);
       }
@@ -45,13 +56,34 @@ export class CodeBlock {
     return this.texts.length;
   }
 
-  /** Marks a line, from 1; 0 for none. */
-  select(line: number, reveal: boolean): void {
+  /** The text of a line, from 1. */
+  line(number: number): string {
+    return this.texts[number - 1] ?? "";
+  }
+
+  /** Writes op, pass and rule beside the lines. */
+  decorate(marks: readonly LineMark[]): void {
+    for (const [index, mark] of marks.entries()) {
+      const row = this.lines[index];
+      if (!row || !this.marked) continue;
+      if (mark.colour > 0) row.style.setProperty("--pass", `var(--cat-${mark.colour})`);
+      const made = mark.rule === "" ? mark.pass : `${mark.pass} · ${mark.rule}`;
+      const beside = row.lastElementChild as HTMLElement;
+      fill(beside, h("span", mark.op), h("span.ell.name", made));
+      if (mark.full !== "") tip(beside, () => mark.full);
+    }
+  }
+
+  /** Marks a line, from 1 (0 for none), and tints others that belong to it. */
+  select(line: number, alike: readonly number[], reveal: "centre" | "near" | false): void {
     this.lines[this.selected - 1]?.removeAttribute("aria-current");
+    for (const other of this.alike) this.lines[other - 1]?.classList.remove("same");
     this.selected = line;
+    this.alike = alike;
+    for (const other of alike) this.lines[other - 1]?.classList.add("same");
     const row = this.lines[line - 1];
     row?.setAttribute("aria-current", "true");
-    if (reveal) row?.scrollIntoView({ block: "center" });
+    if (reveal) row?.scrollIntoView({ block: reveal === "centre" ? "center" : "nearest", inline: "nearest" });
   }
 
   /** Marks every place that holds the text; how many lines there are. */

@@ -1,39 +1,39 @@
 /** Code: what a kernel became, as source, op list, assembly and AST; errors with their traceback. */
 import { nameNodes, plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
-import { bytes, count, counted, duration } from "../../base/format.ts";
+import { bytes, clip, count, counted, duration } from "../../base/format.ts";
 import { languageOf } from "../../base/highlight.ts";
+import { abortable } from "../../data/client.ts";
+import { isKnown, lineMarks, sameRule } from "../../data/line_origin.ts";
 import { listing } from "../../data/listing.ts";
 import { numberParam, type Params } from "../../state/place.ts";
-import type { ArtifactRow, ContextsWire, ContextWire, StepsWire } from "../../wire/capture.ts";
-import type { ArtifactWire, CodeWire } from "../../wire/code.ts";
+import type { ContextsWire, ContextWire, StepsWire } from "../../wire/capture.ts";
+import type { ArtifactWire, CodeWire, LinesWire } from "../../wire/code.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { copyButton } from "../common/copy.ts";
-import { clearLayer, emptyState, showLayer, waitFor } from "../common/states.ts";
+import { clearLayer, emptyState, PATIENCE_MS, showLayer, waitFor } from "../common/states.ts";
+import { tip } from "../common/tooltip.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { CodeBlock } from "./code_block.ts";
 import { KernelList } from "./kernel_list.ts";
+import { lineSections, lineTitle } from "./line_chain.ts";
 import { originSections, runsSection } from "./origin.ts";
-
-const TITLES: Record<string, string> = {
-  source: "Source", oplist: "Ops", assembly: "Assembly", error: "Error", binary: "Assembly", table: "Table", ast: "AST",
-};
-const ORDER = ["error", "source", "oplist", "assembly", "ast", "table", "binary"];
+import { tabButton, tabsOf, type Tab } from "./tabs.ts";
 
 export const CODE: ViewDef = {
   id: "code",
   title: "Code",
   panes: { left: "Kernels", right: "Where it comes from" },
-  keys: [["Find", "Ctrl F"], ["Next, previous kernel", "↓ ↑"]],
+  keys: [
+    ["Find", "Ctrl F"],
+    ["Next, previous kernel", "↓ ↑"],
+    ["Next, previous line", "⇧↓ ⇧↑"],
+    ["Next line of the rule", "N"],
+    ["Its match in Rewrites", "Enter"],
+  ],
   available: (info) => ["source", "oplist", "assembly", "error", "binary"].some((kind) => (info.kinds[`artifact:${kind}`] ?? 0) > 0),
   create: (page) => new CodeView(page),
 };
-
-interface Tab {
-  id: string;
-  title: string;
-  artifact: ArtifactRow | null;
-}
 
 class CodeView implements View {
   private readonly tabs = h("span.seg", { role: "group", "aria-label": "What to show" });
@@ -43,6 +43,10 @@ class CodeView implements View {
   private readonly head = h("div.codehead");
   private readonly body = h("div.stage");
   private contexts: ContextsWire | null = null;
+  private code: CodeWire | null = null;
+  private context: ContextWire | null = null;
+  /** Where the lines on the screen came from; null when that is not known (yet). */
+  private origin: LinesWire | null = null;
   private kernels: KernelList | null = null;
   private params: Params = {};
   private block: CodeBlock | null = null;
@@ -69,9 +73,20 @@ class CodeView implements View {
   }
 
   key(event: KeyboardEvent): boolean {
-    if (event.key === "ArrowDown" || event.key === "ArrowUp") this.kernels?.move(event.key === "ArrowDown" ? 1 : -1);
+    const line = numberParam(this.params, "line", 0);
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      const by = event.key === "ArrowDown" ? 1 : -1;
+      if (event.shiftKey) this.chooseLine(line + by);
+      else this.kernels?.move(by);
+    } else if (event.key === "n" && this.origin) this.nextOfRule();
+    else if (event.key === "Enter" && line > 0) this.page.right.querySelector<HTMLElement>(".tomatch")?.click();
     else return false;
     return true;
+  }
+
+  focusFind(): void {
+    this.find.focus();
+    this.find.select();
   }
 
   filter(): void {
@@ -95,7 +110,7 @@ class CodeView implements View {
     const loaded = await waitFor(this.page.left, { title: "Reading kernels" }, () =>
       Promise.all([client.once<ContextsWire>("contexts"), client.once<CodeWire>("code")]), this.leaving.signal);
     if (!loaded || this.leaving.signal.aborted) return;
-    this.contexts = loaded[0];
+    [this.contexts, this.code] = loaded;
     this.kernels = new KernelList(this.page.left, ...loaded, (context) => this.page.nav.go({ ...this.page.nav.place, params: this.kept({ context: String(context) }) }));
     await this.arrive();
   }
@@ -115,8 +130,7 @@ class CodeView implements View {
     this.kernels!.show(id);
     const key = `${id}/${this.params["as"] ?? ""}`;
     if (key === this.shown) {
-      this.block?.select(numberParam(this.params, "line", 0), false);
-      this.drawStatus(id);
+      this.drawLine("near");
       return;
     }
     this.loading.abort();
@@ -125,36 +139,18 @@ class CodeView implements View {
     const context = await waitFor(this.body, { title: "Reading the kernel" }, () => this.page.client.once<ContextWire>(`contexts/${id}`), signal);
     if (!context || signal.aborted) return;
     this.shown = key;
-    const tabs = this.tabsOf(context);
+    this.context = context;
+    this.origin = null;
+    const at = this.code!.context.indexOf(id);
+    const tabs = tabsOf(context, this.code!.machine[at] === 1);
     const tab = tabs.find((one) => one.id === this.params["as"]) ?? tabs.find((one) => one.id === "error") ?? tabs[0];
-    this.drawTabs(tabs, tab);
-    this.drawRight(context);
+    fill(this.tabs, ...tabs.map((one) => tabButton(one, one === tab, one.id === "oplist" ? (this.code!.ops[at] ?? null) : null, () => this.page.nav.set({ as: one.id, line: null }))));
     if (!tab) {
       showLayer(this.body, emptyState("No code", `${plain(context.name)} left no code behind.`));
+      this.drawRight(context);
       return;
     }
     await this.drawCode(context, tab, signal);
-  }
-
-  private tabsOf(context: ContextWire): Tab[] {
-    const counts = new Map<string, number>();
-    const tabs: Tab[] = context.artifacts
-      .filter((artifact) => artifact.kind !== "file" && artifact.kind !== "data")
-      .map((artifact) => {
-        const serial = (counts.get(artifact.kind) ?? 0) + 1;
-        counts.set(artifact.kind, serial);
-        const title = TITLES[artifact.kind] ?? artifact.kind;
-        return { id: serial === 1 ? artifact.kind : `${artifact.kind}-${serial}`, title: serial === 1 ? title : `${title} ${serial}`, artifact };
-      });
-    tabs.push({ id: "ast", title: "AST", artifact: null });
-    const place = (tab: Tab): number => ORDER.indexOf(tab.artifact?.kind ?? "ast");
-    return tabs.sort((a, b) => place(a) - place(b)).slice(0, 12);
-  }
-
-  private drawTabs(tabs: Tab[], current: Tab | undefined): void {
-    fill(this.tabs, ...tabs.map((tab) =>
-      h(`button${tab === current ? ".on" : ""}`, { type: "button", "aria-pressed": String(tab === current), onclick: () => this.page.nav.set({ as: tab.id, line: null }) }, tab.title),
-    ));
   }
 
   private async drawCode(context: ContextWire, tab: Tab, signal: AbortSignal): Promise<void> {
@@ -162,14 +158,40 @@ class CodeView implements View {
     if (text === null || signal.aborted) return;
     this.block?.dispose();
     clearLayer(this.body);
-    const language = tab.artifact === null ? "text" : languageOf(tab.artifact.language, tab.artifact.kind);
-    this.block = new CodeBlock(text, language, (line) => this.page.nav.set({ line }, "replace"));
-    fill(this.head, h("span.ell.mono.name", ...nameNodes(context.name)), h("span.faint", tab.artifact?.language ?? "graph"));
+    const language = tab.artifact === null ? "ops" : languageOf(tab.artifact.language, tab.artifact.kind);
+    const traced = tab.artifact?.kind === "source" && context.kind === "kernel";
+    this.block = new CodeBlock(text, language, traced, (line) => this.chooseLine(line));
     fill(this.body, this.block.element);
-    this.block.select(numberParam(this.params, "line", 0), true);
+    this.drawHead(tab, traced ? "" : null);
+    this.drawLine("centre");
     if (this.find.value !== "") this.search();
     this.page.middle.dataset["shown"] = `${context.id}/${tab.id}`;
-    this.drawStatus(context.id);
+    if (traced) await this.trace(context, tab, signal);
+  }
+
+  /** Asks where the lines came from. The code can be read meanwhile; what it says has its place already. */
+  private async trace(context: ContextWire, tab: Tab, signal: AbortSignal): Promise<void> {
+    const patience = window.setTimeout(() => signal.aborted || this.drawHead(tab, "tracing the lines to their rules…"), PATIENCE_MS);
+    try {
+      const origin = await abortable(this.page.client.once<LinesWire>(`contexts/${context.id}/lines`), signal);
+      if (signal.aborted || origin.artifact !== tab.artifact!.row) return;
+      this.origin = origin;
+      this.block!.decorate(lineMarks(origin));
+      this.drawHead(tab, origin.note ?? "");
+      this.drawLine(false);
+      this.body.dataset["traced"] = String(context.id);
+    } catch (error) {
+      if (!signal.aborted) this.drawHead(tab, error instanceof Error ? error.message : String(error));
+    } finally {
+      window.clearTimeout(patience);
+    }
+  }
+
+  /** Names the columns; `note` says what is missing in those of the origin, null that there are none. */
+  private drawHead(tab: Tab, note: string | null): void {
+    const title = h("span.ell", h("span.mono.name", ...nameNodes(this.context!.name)), " ", h("span.faint", tab.artifact === null ? "graph" : tab.artifact.language));
+    this.head.classList.toggle("marked", note !== null);
+    fill(this.head, h("span"), title, note !== null && h("span.pv", h("span", "Op"), h("span.ell", "Made by pass, rule"), note !== "" && tip(h("span.ell.faint", `· ${note}`), () => note)));
   }
 
   private async textOf(context: ContextWire, tab: Tab, signal: AbortSignal): Promise<string> {
@@ -185,29 +207,54 @@ class CodeView implements View {
     return listing(graph).map((line) => line.text).join("\n");
   }
 
+  private chooseLine(line: number): void {
+    if (this.block && line >= 1 && line <= this.block.length) this.page.nav.set({ line }, "replace");
+  }
+
+  private nextOfRule(): void {
+    const line = numberParam(this.params, "line", 0);
+    const lines = sameRule(this.origin!, line);
+    const next = lines.find((one) => one > line) ?? lines[0];
+    if (next !== undefined) this.chooseLine(next);
+  }
+
+  /** Marks the line of the address, tints those of its rule and says where it came from. */
+  private drawLine(reveal: "centre" | "near" | false): void {
+    const line = numberParam(this.params, "line", 0);
+    this.block?.select(line, this.origin ? sameRule(this.origin, line) : [], reveal);
+    if (this.context) this.drawRight(this.context);
+    this.drawStatus();
+  }
+
   private drawRight(context: ContextWire): void {
     const at = this.contexts!.id.indexOf(context.id);
     const took = duration(context.dur);
     const rewrites = this.page.nav.address("rewrites", { context: String(context.id) });
-    fill(this.page.right, h("div.bar", h("b", "Where it comes from")), h("div.scroll",
-      h("div.sec",
-        h("div.title.mono.name", ...nameNodes(context.name)),
-        h("dl.kv",
-          h("dt", "Kind"), h("dd", context.kind),
-          h("dt", "Compiled"), h("dd", counted(this.contexts!.steps[at] ?? 0, "pass", "passes"), ", ", counted(this.contexts!.matches[at] ?? 0, "match", "matches"), took !== "" && `, ${took}`),
-        ),
-        h("div.buttons.below", this.page.has("rewrites") && h("a.btn", { href: rewrites }, "Show in Rewrites")),
-      ),
-      runsSection(this.page, context),
-      originSections(this.page, context),
+    const number = numberParam(this.params, "line", 0);
+    const line = this.origin?.lines[number - 1];
+    const compiled = h("dd", this.page.has("rewrites") ? h("a", { href: rewrites }, counted(this.contexts!.steps[at] ?? 0, "pass", "passes")) : counted(this.contexts!.steps[at] ?? 0, "pass", "passes"),
+      ", ", counted(this.contexts!.matches[at] ?? 0, "match", "matches"), took !== "" && `, ${took}`);
+    const facts = runsSection(this.page, context, [h("dt", "Compiled"), compiled]);
+    const top = this.page.right.querySelector(".scroll")?.scrollTop ?? 0;
+    fill(this.page.right, h("div.bar", { "aria-live": "polite" }, h("b.ell", lineTitle(context, line ? number : 0))), h("div.scroll",
+      ...(line
+        ? [...lineSections(this.page, { context, wire: this.origin!, line, text: this.block!.line(number), next: () => this.nextOfRule() }), facts]
+        : [facts, originSections(this.page, context)]),
     ));
+    if (line) this.page.right.querySelector(".scroll")!.scrollTop = top;
   }
 
-  private drawStatus(context: number): void {
-    const at = this.contexts!.id.indexOf(context);
+  private drawStatus(): void {
     const line = numberParam(this.params, "line", 0);
+    const at = this.code!.context.indexOf(this.context?.id ?? -1);
+    const known = this.origin?.lines.filter(isKnown).length ?? 0;
     this.page.status(
-      [h("span", h("b.name", plain(this.contexts!.name[at] ?? ""))), h("span", h("b", count(this.block?.length ?? 0)), " lines")],
+      [
+        h("span", h("b.name", clip(plain(this.context?.name ?? ""), 60))),
+        h("span", h("b", count(this.block?.length ?? 0)), " lines"),
+        h("span", h("b", count(this.code!.ops[at] ?? 0)), " ops"),
+        ...(this.origin ? [h("span.wide", `${count(known)} of ${count(this.origin.lines.length)} lines have a known origin`)] : []),
+      ],
       line > 0 ? [`line ${count(line)}`] : [],
     );
   }

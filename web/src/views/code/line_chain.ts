@@ -1,0 +1,147 @@
+/** The right pane for a line of code: from the user's program down to the line, each link of the chain a place to go. */
+import { plain } from "../../base/ansi.ts";
+import { fill, h } from "../../base/dom.ts";
+import { clip, count, counted, micros } from "../../base/format.ts";
+import { codeNodes } from "../../base/highlight.ts";
+import { typeName } from "../../data/listing.ts";
+import { isKnown, sameRule } from "../../data/line_origin.ts";
+import type { ContextWire, MatchesWire, NodeWire } from "../../wire/capture.ts";
+import type { LinesWire, LineWire, OriginWire, PlaceOfOrigin } from "../../wire/code.ts";
+import { locationLink } from "../common/location.ts";
+import type { Page } from "../registry.ts";
+import { programPart, scheduleLink, sourceLine, splitPlace } from "./origin.ts";
+
+const MOST_OPERATIONS = 12;
+const MOST_PLACES = 6;
+
+/** What the pane needs to know about the selected line. */
+export interface ChosenLine {
+  context: ContextWire;
+  wire: LinesWire;
+  line: LineWire;
+  text: string;
+  /** Goes to the next line of the same rule. */
+  next(): void;
+}
+
+/** The chain, then what else the rule wrote. Parts that take a request fill themselves. */
+export function lineSections(page: Page, chosen: ChosenLine): HTMLElement[] {
+  const { line, wire } = chosen;
+  if (!isKnown(line)) {
+    return [h("div.sec", lineSource(chosen.text), h("p.dim.below", wire.note ?? "This line does not come from a node of the graph: the renderer writes it around every kernel."))];
+  }
+  const program = h("div", { hidden: true });
+  const schedule = h("div", { hidden: true });
+  page.client.once<OriginWire>(`contexts/${chosen.context.id}/origin`).then(({ origins }) => {
+    show(program, programPart(chosen.context, origins[0] ?? null));
+    show(schedule, schedulePart(page, origins));
+  }, () => show(program, programPart(chosen.context, null)));
+  return [
+    h(
+      "div.sec",
+      h("div.chain", program, operationPart(chosen), schedule, ...passParts(page, chosen), linePart(page, chosen)),
+      h("div.buttons", ...actions(page, line)),
+    ),
+    ...ruleSection(chosen),
+  ];
+}
+
+function show(part: HTMLElement, content: HTMLElement | null): void {
+  if (content === null) return;
+  fill(part, ...content.childNodes);
+  part.hidden = false;
+}
+
+function operationPart({ line, wire }: ChosenLine): HTMLElement | null {
+  const made = line.operations.map((at) => wire.operations[at]).filter((one) => one !== undefined);
+  if (made.length === 0) return null;
+  return h(
+    "div", h("b", made.length === 1 ? "Tensor operation" : "Tensor operations"),
+    ...made.slice(0, MOST_OPERATIONS).map((one) => {
+      const [file, at] = splitPlace(one.line);
+      return h("div", h("div.dim.ell", file !== "" && locationLink(file, at), file !== "" && " in ", h("span.mono.name", clip(one.name, 80))), sourceLine(one.source));
+    }),
+    made.length > MOST_OPERATIONS && h("div.faint", `and ${count(made.length - MOST_OPERATIONS)} more`),
+  );
+}
+
+function schedulePart(page: Page, origins: PlaceOfOrigin[]): HTMLElement | null {
+  const [first] = origins;
+  if (first === undefined) return null;
+  const more = origins.slice(1, MOST_PLACES);
+  const left = origins.length - 1 - more.length;
+  return h("div", h("b", "Schedule"),
+    h("div.dim", "in ", scheduleLink(page, first), `, kernel ${count(first.kernel + 1)}`),
+    ...more.map((one) => h("div.faint", "also in ", scheduleLink(page, one), `, kernel ${count(one.kernel + 1)}`)),
+    left > 0 && h("div.faint", `and at ${counted(left, "more place")}`));
+}
+
+function matchAddress(page: Page, line: LineWire): string | null {
+  if (line.step < 0 || !page.has("rewrites")) return null;
+  return page.nav.address("rewrites", { step: String(line.step), ...(line.match > 0 ? { match: String(line.match) } : {}) });
+}
+
+function passParts(page: Page, { line }: ChosenLine): (HTMLElement | null)[] {
+  if (line.kind === "signature") return [];
+  if (line.step < 0) return [h("div.on", h("b", "Pass"), h("div.dim", "none: the node is as the schedule made it"))];
+  const address = matchAddress(page, line);
+  const what = h("div.dim", line.match > 0 ? `match ${count(line.match)}` : "");
+  if (line.match > 0) {
+    page.client.once<MatchesWire>(`steps/${line.step}/matches?first=${line.match}&count=1`).then((wire) => {
+      const [op, became] = [wire.ops[wire.op[0]!], wire.ops[wire.became[0]!]];
+      const took = micros(wire.dur[0] ?? -1);
+      fill(what, `match ${count(line.match)} of ${count(wire.total)}`, op !== undefined && " replaced ", op !== undefined && h("span.mono", op), became !== undefined && " by ", became !== undefined && h("span.mono", became), took !== "" && ` in ${took}`);
+    }, () => undefined);
+  }
+  const name = clip(line.stepName, 120);
+  return [
+    h("div.on", h("b", "Pass"), " ", address === null ? h("span.chip.name", name) : h("a.chip.name", { href: address }, name), what),
+    line.rule === null ? null : h(
+      "div.on", h("b", "Rule"), h("div.dim.ell", locationLink(line.rule.file, line.rule.line)), sourceLine(line.rule.source),
+      line.handler !== null && h("div.faint.ell", "calls ", h("span.mono.name", clip(line.handler, 120))),
+    ),
+  ];
+}
+
+function linePart(page: Page, { line, text }: ChosenLine): HTMLElement {
+  const type = h("span");
+  if (line.node >= 0) {
+    page.client.once<NodeWire>(`nodes/${line.node}`).then((node) => {
+      if (node.dtype) type.textContent = ` ${typeName(node.dtype)}`;
+    }, () => undefined);
+  }
+  const [first, ...inside] = line.ops;
+  return h(
+    "div", h("b", "This line"),
+    first !== undefined && h("div.dim", h("span.mono", first), type, inside.length > 0 && h("span.faint", " with ", h("span.mono", clip(inside.join(", "), 200)), " inside")),
+    lineSource(text),
+  );
+}
+
+function lineSource(text: string): HTMLElement {
+  return h("div.src", ...codeNodes(clip(text.trim(), 300), "c"));
+}
+
+function actions(page: Page, line: LineWire): (HTMLElement | false)[] {
+  const match = matchAddress(page, line);
+  return [match !== null && h("a.btn.tomatch", { href: match }, line.match > 0 ? "Show match in Rewrites " : "Show pass in Rewrites ", h("kbd", "Enter"))];
+}
+
+function ruleSection({ wire, line, next }: ChosenLine): HTMLElement[] {
+  const lines = sameRule(wire, line.line);
+  if (lines.length === 0) return [];
+  const matches = new Set(lines.map((at) => `${wire.lines[at - 1]!.step}/${wire.lines[at - 1]!.match}`)).size;
+  return [
+    h(
+      "div.sec",
+      h("div.h", h("span.grow", line.rule === null ? "Lines from the same pass" : "Lines from the same rule"), h("span.chip.same", count(lines.length))),
+      h("p.dim", lines.length === 1 ? "No other line was written by it." : `It wrote these lines in ${counted(matches, "match", "matches")}; they are tinted in the source.`),
+      lines.length > 1 && h("div.buttons", h("button.btn", { type: "button", onclick: next }, "Next of them ", h("kbd", "N"))),
+    ),
+  ];
+}
+
+/** The name of what is shown, for the pane's bar. */
+export function lineTitle(context: ContextWire, line: number): string {
+  return line > 0 ? `Where line ${count(line)} comes from` : `Where ${clip(plain(context.name), 40)} comes from`;
+}

@@ -1,0 +1,36 @@
+/** What a context left behind, as tabs: its errors first, then source, ops, machine code and the graph that it began as. */
+import { h } from "../../base/dom.ts";
+import { count } from "../../base/format.ts";
+import type { ArtifactRow, ContextWire } from "../../wire/capture.ts";
+
+export interface Tab {
+  id: string;
+  title: string;
+  /** Null for the graph that the context began with. */
+  artifact: ArtifactRow | null;
+}
+
+const TITLES: Record<string, string> = { source: "Source", oplist: "Ops", assembly: "Assembly", error: "Error", binary: "Assembly", table: "Table" };
+const ORDER = ["error", "source", "oplist", "assembly", "binary", "ast", "table"];
+const MOST = 12;
+
+/** `machine`: its binary holds instructions, which bytes for tinygrad's NULL device do not. */
+export function tabsOf(context: ContextWire, machine: boolean): Tab[] {
+  const counts = new Map<string, number>();
+  const tabs: Tab[] = context.artifacts
+    .filter((artifact) => artifact.kind !== "file" && artifact.kind !== "data")
+    .map((artifact) => {
+      const serial = (counts.get(artifact.kind) ?? 0) + 1;
+      counts.set(artifact.kind, serial);
+      const title = artifact.kind === "binary" && !machine ? "Binary" : (TITLES[artifact.kind] ?? artifact.kind);
+      return { id: serial === 1 ? artifact.kind : `${artifact.kind}-${serial}`, title: serial === 1 ? title : `${title} ${serial}`, artifact };
+    });
+  tabs.push({ id: "ast", title: "AST", artifact: null });
+  const place = (tab: Tab): number => ORDER.indexOf(tab.artifact?.kind ?? "ast");
+  return tabs.sort((a, b) => place(a) - place(b)).slice(0, MOST);
+}
+
+/** The tab's button; `rows` is how many ops there are, when that is known. */
+export function tabButton(tab: Tab, current: boolean, rows: number | null, choose: () => void): HTMLElement {
+  return h(`button${current ? ".on" : ""}`, { type: "button", "aria-pressed": String(current), onclick: choose }, tab.title, rows !== null && h("span.faint", count(rows)));
+}
