@@ -90,12 +90,13 @@ export class TimelinePainter {
     const { pixels } = theme;
     const scale = raster.width / (span.t1 - span.t0);
     const px = (value: number): number => Math.round(value * ratio);
-    raster.clear(pixels.bg);
+    raster.fill(0, 0, raster.width, 1, pixels.bg);
     for (const time of ticks(span, this.width, TICK).times) {
       const x = Math.round((time - span.t0) * scale);
-      raster.fill(x, 0, x + 1, raster.height, pixels.grid);
+      raster.fill(x, 0, x + 1, 1, pixels.grid);
     }
-    if (scene.range) raster.blend(Math.round((scene.range.t0 - span.t0) * scale), 0, Math.round((scene.range.t1 - span.t0) * scale), raster.height, pixels.accent, pixels.veil);
+    if (scene.range) raster.blend(Math.round((scene.range.t0 - span.t0) * scale), 0, Math.round((scene.range.t1 - span.t0) * scale), 1, pixels.accent, pixels.veil);
+    raster.repeat();
     const style = {
       raster, theme, glyphs: this.glyphs!, ratio, t0: span.t0, scale, hits: scene.hits,
       text: (name: number) => source.names.text(name), colour: (name: number) => source.names.colour(name),

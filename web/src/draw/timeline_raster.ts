@@ -3,6 +3,9 @@
 /** A colour as the pixels have it: 0xAABBGGRR, opaque. */
 export type Ink = number;
 
+/** Pixels up to which a loop is quicker than a call. */
+const FEW = 24;
+
 let probe: CanvasRenderingContext2D | null = null;
 
 /** A colour of the style sheet as pixels have it; what is not opaque is laid over `under`. */
@@ -47,8 +50,10 @@ export class Raster {
     this.pixels = new Uint32Array(this.image.data.buffer);
   }
 
-  clear(ink: Ink): void {
-    this.pixels.fill(ink);
+  /** Copies the first row to all others: what goes from top to bottom is drawn once. */
+  repeat(): void {
+    const { pixels, width } = this;
+    for (let done = width; done < pixels.length; done *= 2) pixels.copyWithin(done, 0, Math.min(done, pixels.length - done));
   }
 
   /** An opaque rectangle; coordinates are whole pixels, what lies outside is left out. */
@@ -57,10 +62,14 @@ export class Raster {
     const right = Math.min(this.width, x1);
     if (left >= right) return;
     const bottom = Math.min(this.height, y1);
-    for (let y = Math.max(0, y0); y < bottom; y++) {
-      const row = y * this.width;
-      this.pixels.fill(ink, row + left, row + right);
+    const { pixels, width } = this;
+    if (right - left < FEW) {
+      for (let y = Math.max(0, y0); y < bottom; y++) {
+        for (let at = y * width + left, end = y * width + right; at < end; at++) pixels[at] = ink;
+      }
+      return;
     }
+    for (let y = Math.max(0, y0); y < bottom; y++) pixels.fill(ink, y * width + left, y * width + right);
   }
 
   /** A rectangle that lets some of what is below it through; amount 0 … 256. */

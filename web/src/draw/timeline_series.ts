@@ -33,7 +33,8 @@ export function drawSeries(style: SeriesStyle, tiles: readonly Tile<SeriesWindow
   const steps = stepsOf(style, tiles, level);
   fillBelow(raster, steps, top, base, colour);
   let before = -1;
-  for (const { x0, x1, here, up, down } of steps) {
+  for (let i = 0; i < steps.n; i++) {
+    const [x0, x1, here, up, down] = [steps.x0[i]!, steps.x1[i]!, steps.here[i]!, steps.up[i]!, steps.down[i]!];
     raster.fill(x0, here, x1, here + line, colour);
     // within a pixel the value may go up and down: its reach is drawn, so that no peak is lost
     if (down - up > 1) raster.blend(x0, up, Math.min(x1, x0 + line), down + line, colour, 150);
@@ -45,18 +46,19 @@ export function drawSeries(style: SeriesStyle, tiles: readonly Tile<SeriesWindow
   return first.peak > 0 && x >= 0 && x < raster.width ? { x, y: level(first.peak), value: first.peak } : null;
 }
 
-interface Step {
-  x0: number;
-  x1: number;
-  here: number;
-  up: number;
-  down: number;
-}
+/** What is drawn from pixel to pixel; arrays that every series of every frame uses, since objects would be litter. */
+const kept = { n: 0, x0: new Int32Array(0), x1: new Int32Array(0), here: new Int32Array(0), up: new Int32Array(0), down: new Int32Array(0) };
+let tops = new Int32Array(0);
+let inks = new Uint32Array(0);
+type Steps = typeof kept;
 
-/** What is drawn from pixel to pixel. */
-function stepsOf(style: SeriesStyle, tiles: readonly Tile<SeriesWindow>[], level: (value: number) => number): Step[] {
+function stepsOf(style: SeriesStyle, tiles: readonly Tile<SeriesWindow>[], level: (value: number) => number): Steps {
   const { raster, t0, scale } = style;
-  const steps: Step[] = [];
+  if (kept.x0.length < raster.width) {
+    for (const name of ["x0", "x1", "here", "up", "down"] as const) kept[name] = new Int32Array(raster.width);
+    [tops, inks] = [new Int32Array(raster.width), new Uint32Array(raster.width)];
+  }
+  kept.n = 0;
   let until = 0;
   for (let k = 0; k < tiles.length; k++) {
     const { start, low, high, mean } = tiles[k]!.data;
@@ -67,32 +69,36 @@ function stepsOf(style: SeriesStyle, tiles: readonly Tile<SeriesWindow>[], level
       if (x1 <= x0 || x1 <= 0 || x0 >= raster.width) continue;
       until = x1;
       const here = level(mean[i]!);
-      steps.push({ x0, x1, here, up: Math.min(level(high[i]!), here), down: Math.max(level(low[i]!), here) });
+      const at = kept.n++;
+      kept.x0[at] = x0;
+      kept.x1[at] = x1;
+      kept.here[at] = here;
+      kept.up[at] = Math.min(level(high[i]!), here);
+      kept.down[at] = Math.max(level(low[i]!), here);
     }
   }
-  return steps;
+  return kept;
 }
 
 /** The area under the line, row by row as the pixels lie in memory. */
-function fillBelow(raster: Raster, steps: readonly Step[], top: number, base: number, colour: number): void {
-  const first = steps[0]?.x0 ?? 0;
-  const past = steps.at(-1)?.x1 ?? 0;
+function fillBelow(raster: Raster, steps: Steps, top: number, base: number, colour: number): void {
+  const first = steps.n > 0 ? steps.x0[0]! : 0;
+  const past = steps.n > 0 ? steps.x1[steps.n - 1]! : 0;
   const bottom = Math.min(base, raster.height);
   if (past <= first || bottom <= 0) return;
-  const tops = new Int32Array(past - first).fill(bottom);
-  const inks = new Uint32Array(past - first);
+  tops.fill(bottom, 0, past - first);
   const { pixels, width } = raster;
   // what lies below the area (ground, grid, veil) is the same all the way down
   const under = (bottom - 1) * width;
-  for (const { x0, x1, here } of steps) {
-    for (let x = x0; x < x1; x++) {
-      tops[x - first] = here;
+  for (let i = 0; i < steps.n; i++) {
+    for (let x = steps.x0[i]!; x < steps.x1[i]!; x++) {
+      tops[x - first] = steps.here[i]!;
       inks[x - first] = mix(pixels[under + x]!, colour, 56);
     }
   }
   for (let y = Math.max(0, top); y < bottom; y++) {
     const row = y * width + first;
-    for (let x = 0; x < tops.length; x++) if (y >= tops[x]!) pixels[row + x] = inks[x]!;
+    for (let x = 0; x < past - first; x++) if (y >= tops[x]!) pixels[row + x] = inks[x]!;
   }
 }
 

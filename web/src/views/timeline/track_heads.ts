@@ -9,6 +9,8 @@ interface Head {
   element: HTMLElement;
   note: HTMLElement;
   row: RowBox;
+  /** Where it stands. */
+  at: number;
 }
 
 export class TrackHeads {
@@ -44,7 +46,10 @@ export class TrackHeads {
         this.heads.set(row.id, head);
         this.element.append(head.element);
       }
-      head.element.style.transform = `translateY(${row.y - scroll}px)`;
+      if (head.at !== row.y - scroll) {
+        head.at = row.y - scroll;
+        head.element.style.transform = `translateY(${head.at}px)`;
+      }
       head.element.classList.toggle("sel", focused >= 0 && row.lanes.some((lane) => lane.track === focused));
     }
   }
@@ -71,7 +76,7 @@ export class TrackHeads {
       const element = h("div.hd.g", { role: "listitem" },
         h("button.tl-fold", { type: "button", "aria-expanded": String(!row.shut), onclick: () => this.onFold(row.id) }, h("span.tw", row.shut ? "▸" : "▾"), row.title), note);
       element.style.height = `${row.h}px`;
-      return { element, note, row };
+      return { element, note, row, at: NaN };
     }
     const pin = h("button.tl-pin", {
       type: "button", "aria-pressed": String(row.pinned), "aria-label": `${row.pinned ? "Unpin" : "Pin"} ${row.title}`, title: row.pinned ? "Unpin" : "Pin to the top",
@@ -84,7 +89,7 @@ export class TrackHeads {
     tip(name, () => (row.foldable ? `${row.title}\n${row.shut ? "Click shows all its lanes" : "Click shows its first lane only"}` : row.title));
     const element = h("div.hd", { role: "listitem" }, name, copies && h("span.sub.wide", "+ copy"), note, pin);
     element.style.height = `${row.h}px`;
-    return { element, note, row };
+    return { element, note, row, at: NaN };
   }
 }
 
