@@ -70,3 +70,11 @@ def switch() -> list[Any]:
         (ins.s_cbranch_scc0, "one"), (ins.s_cbranch_vccz, "two"), ins.s_mov_b32(s[0], 3), (ins.s_branch, "end"),
         "one", ins.s_mov_b32(s[0], 1), (ins.s_branch, "end"), "two", ins.s_mov_b32(s[0], 2), "end", ins.s_endpgm(),
     ]  # fmt: skip
+
+
+def computed_jump() -> list[Any]:
+    """Jumps to an address in a register; where to, only the trace knows."""
+    return [
+        ins.s_mov_b32(s[0], 1), ins.s_setpc_b64(s[2:3]), ins.s_mov_b32(s[0], 2), ins.s_mov_b32(s[0], 3),
+        ins.v_mov_b32_e32(v[0], v[1]), ins.s_endpgm(),
+    ]  # fmt: skip

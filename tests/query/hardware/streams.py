@@ -37,6 +37,11 @@ class Stream:
         """The packet that every stream begins with."""
         self.named("LAYOUT_HEADER", payload={Arch.RDNA3: 3, Arch.RDNA4: 4, Arch.CDNA: 9}[self.arch])
 
+    def traces(self, wgp: int, sa: int, simd: int) -> None:
+        """The header of an RDNA stream whose instructions are those of this SIMD."""
+        layout = {Arch.RDNA3: 3, Arch.RDNA4: 4}[self.arch]
+        self.named("LAYOUT_HEADER", payload=layout, rest=simd << 13 | wgp << 15 | sa << 19)
+
     def blob(self) -> bytes:
         """The bytes, with zeros behind so that the last packet has its whole window."""
         return self.value.to_bytes((self.nibbles + 1) // 2, "little") + bytes(16)

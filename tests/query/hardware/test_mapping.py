@@ -38,6 +38,7 @@ def _neighbour(name: str) -> Any:
 
 
 streams, kernels = _neighbour("streams"), _neighbour("kernels")
+Unit = tuple[int, int, int]
 
 
 def kernel(name: str) -> tuple[bytes, Program]:
@@ -45,22 +46,27 @@ def kernel(name: str) -> tuple[bytes, Program]:
     return binary, disassemble(binary, "gfx1100")
 
 
-def walk_waves(program: Program, seed: int, count: int = 40) -> Any:
-    """A trace of waves that run through a program at random, with execution packets behind the dispatches."""
+def walk_waves(program: Program, seed: int, count: int = 40, arch: Arch = Arch.RDNA3, unit: Unit = (0, 0, 0)) -> Any:
+    """A trace of waves that run through a program at random, with execution packets behind the dispatches.
+
+    `unit` is the workgroup processor, the half of the engine and the SIMD that is traced.
+    """
     rng = random.Random(seed)
-    stream = streams.Stream(Arch.RDNA3)
-    stream.header()
+    stream = streams.Stream(arch)
+    stream.traces(*unit)
+    place = {"cu": unit[0], "sa": unit[1], "simd": unit[2]}
+    other = {**place, "simd": unit[2] ^ 1}
     flying: dict[int, int] = {}
     started = 0
     while started < count or flying:
         if started < count and len(flying) < 8 and rng.random() < 0.3:
             wave = next(w for w in range(16) if w not in flying)
-            stream.named("WAVESTART", wave=wave, simd=0, cu=0, sa=0, delta=rng.randrange(4))
+            stream.named("WAVESTART", wave=wave, delta=rng.randrange(4), **place)
             flying[wave] = 0
             started += 1
             if rng.random() < 0.5:  # waves of other units are none of the walk's business
-                stream.named("WAVESTART", wave=wave, simd=1, cu=0, sa=0)
-                stream.named("WAVEEND", wave=wave, simd=1, cu=0, sa=0)
+                stream.named("WAVESTART", wave=wave, **other)
+                stream.named("WAVEEND", wave=wave, **other)
             continue
         if not flying:
             continue
@@ -70,7 +76,7 @@ def walk_waves(program: Program, seed: int, count: int = 40) -> Any:
             at += 1
         op = program.op[at]
         if op == "S_ENDPGM":
-            stream.named("WAVEEND", wave=wave, simd=0, cu=0, sa=0, delta=rng.randrange(8))
+            stream.named("WAVEEND", wave=wave, delta=rng.randrange(8), **place)
             del flying[wave]
         elif "BRANCH" in op:
             taken = op == "S_BRANCH" or rng.random() < 0.6

@@ -20,8 +20,8 @@ _ARCHS = tuple(Arch)
 _START = np.array([0, 0, -(2**62), 0] + [0] * 128, np.int64)
 """The state before a stream; see scan.py."""
 
-SILENT = frozenset({"NOP", "TS_DELTA_SHORT", "TS_DELTA_S5_W2", "TS_DELTA_S5_W3", "TS_DELTA_S8_W3", "TS_DELTA_OR_MARK"})
-"""Packets that only pass time (marks of the clock are kept nevertheless)."""
+SILENT = frozenset({"NOP", "TS_DELTA_SHORT", "TS_DELTA_S5_W2", "TS_DELTA_S5_W3", "TS_DELTA_OR_MARK"})
+"""Packets that only pass time (samples of the clock and marks of lost packets are kept nevertheless)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,9 +60,15 @@ def losses(packets: Packets) -> Losses:
             hits = rows[value == wanted if name == "CDNA_MISC" else (value & wanted) != 0]
             if len(hits):
                 found.setdefault(reason, []).append(packets.time[hits])
+    rows = lost_rows(packets)
+    if len(rows):
+        found.setdefault(LOST, []).append(packets.time[rows])
+    return Losses({reason: np.concatenate(found[reason]) for reason in MARKS if reason in found})
+
+
+def lost_rows(packets: Packets) -> NDArray[np.int64]:
+    """The packets of an RDNA stream that say that others before them were lost."""
     rows = np.flatnonzero(packets.is_kind("TS_DELTA_OR_MARK"))
     raw = packets.raw[rows]
     lost = (raw >> np.uint64(LOST_BIT)) & ~(raw >> np.uint64(REAL_BIT[packets.arch])) & np.uint64(1)
-    if lost.any():
-        found.setdefault(LOST, []).append(packets.time[rows[lost.astype(np.bool_)]])
-    return Losses({reason: np.concatenate(found[reason]) for reason in MARKS if reason in found})
+    return rows[lost.astype(np.bool_)]

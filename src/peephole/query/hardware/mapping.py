@@ -9,7 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.query.hardware.decode import Packets
-from peephole.query.hardware.packets import BY_CODE, OP_JUMP, OP_JUMP_NO, OPS, Arch
+from peephole.query.hardware.losses import lost_rows
+from peephole.query.hardware.packets import (
+    BY_CODE,
+    NEW_PC,
+    NEW_PC_WAVE,
+    OP_JUMP,
+    OP_JUMP_NO,
+    OPS,
+    TRACED_SA,
+    TRACED_SIMD,
+    TRACED_WGP,
+    Arch,
+    Field,
+)
 from peephole.query.hardware.program import Program
 
 QUEUE_NAMES = ("SALU", "VALU", "VMEM", "LDS", "SALU_ALT", "VALU_ALT", "VMEM_ALT", "LDS_ALT")
@@ -25,6 +38,8 @@ PROBLEMS = (
     "execution without a traced dispatch",
     "branch without a jump packet",
     "wave that started again without an end",
+    "instruction after a jump to a computed address",
+    "instruction of a wave that lost packets",
 )
 
 
@@ -62,7 +77,7 @@ def _roles() -> _Roles:
     role, flags = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
     queue, queue2 = np.full(shape, -1, np.int8), np.full(shape, -1, np.int8)
     simple = {"WAVESTART": 1, "CDNA_WAVESTART": 1, "WAVEEND": 2, "VALUINST": 3, "IMMEDIATE": 3, "INST": 3,
-              "IMMEDIATE_MASK": 4, "ALUEXEC": 5, "VMEMEXEC": 5, "WAVERDY": 7}  # fmt: skip
+              "IMMEDIATE_MASK": 4, "ALUEXEC": 5, "VMEMEXEC": 5, "TS_DELTA_S8_W3": 6, "WAVERDY": 7}  # fmt: skip
     for code, packet in BY_CODE.items():
         role[code, :] = simple.get(packet.name, 0)
         if packet.name == "VALUINST":
@@ -82,27 +97,47 @@ def _roles() -> _Roles:
     return _Roles(role, flags, queue, queue2)
 
 
-def map_instructions(packets: Packets, program: Program, cu: int = 0, simd: int = 0) -> Mapped:
-    """Follows the waves of one SIMD, the one whose instructions the trace holds."""
-    from peephole.query.hardware.walk import QUEUES, walk
+def traced_unit(packets: Packets) -> tuple[int, int]:
+    """The CU and SIMD whose instructions the stream holds, as its header says; the first of all without a header."""
+    headers = packets.raw[packets.is_kind("LAYOUT_HEADER")]
+    if packets.arch is Arch.CDNA or not len(headers):
+        return 0, 0
+    raw = headers[:1]
+    width = 3 if packets.arch is Arch.RDNA3 else 4
+    return int(_bits(raw, TRACED_WGP)[0] | _bits(raw, TRACED_SA)[0] << width), int(_bits(raw, TRACED_SIMD)[0])
+
+
+def _bits(raw: NDArray[np.uint64], field: Field) -> NDArray[np.int64]:
+    return ((raw >> np.uint64(field[0])) & np.uint64((1 << field[1]) - 1)).astype(np.int64)
+
+
+def map_instructions(packets: Packets, program: Program, base: int = 0) -> Mapped:
+    """Follows the waves of the SIMD that was traced; `base` is where the binary lay in the GPU's memory."""
+    from peephole.query.hardware.walk import LOST, QUEUES, walk
 
     roles = _roles()
     kind, op = packets.kind, np.maximum(packets.op, 0)
     wave = np.maximum(packets.wave, 0).astype(np.int64)
+    cu, simd = traced_unit(packets)
     selected = (packets.cu == cu) & (packets.simd == simd)
     mask = packets.payload()
+    landed = np.flatnonzero(packets.is_kind("TS_DELTA_S8_W3"))
+    wave[landed] = _bits(packets.raw[landed], NEW_PC_WAVE)
+    mask[landed] = program.indices(_bits(packets.raw[landed], NEW_PC) * 4 - base) + 1
     pcs, heads = np.full(32, -1, np.int64), np.zeros((QUEUES, 2), np.int64)
+    adrift = np.full(32, -1, np.int64)
     pending, problems = np.zeros((QUEUES, _RING), np.int64), np.zeros(len(PROBLEMS), np.int64)
     parts: list[tuple[NDArray[np.int64], ...]] = []
     begin = base = 0
     role, flags = roles.role[kind, op], roles.flags[kind, op]
+    role[lost_rows(packets)] = LOST
     queue, queue2 = roles.queue[kind, op], roles.queue2[kind, op]
     while begin < len(packets):
         size = len(packets) - begin + 64
         out = tuple(np.empty(size, np.int64) for _ in range(4))
         n, begin = walk(
             role, flags, queue, queue2, wave, selected, mask, program.size, program.target, program.branches,
-            program.skipped, pcs, pending, heads, *out, problems, begin, base,
+            program.indirect, program.skipped, pcs, adrift, pending, heads, *out, problems, begin, base,
         )  # fmt: skip
         parts.append(tuple(column[:n] for column in out))
         base += n

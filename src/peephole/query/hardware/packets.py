@@ -145,10 +145,13 @@ MARKS: dict[str, dict[str, int]] = {
     "the chip throttled itself": {"TS_WAVE_STATE": 1 << 6},
     "waves were saved for another process": {"CDNA_MISC": 6, "TS_WAVE_STATE": 1 << 3},
 }
-"""What a trace says of itself: a number in CDNA_MISC, a bit in TS_WAVE_STATE (AMD calls it MISC). The names are those of
-AMD's own decoder: packet lost, stall begin and end, DIDT stall, save context."""
+"""What a trace says of itself: a number in CDNA_MISC, a bit in TS_WAVE_STATE (AMD calls it MISC). AMD's own decoder
+names them packet lost, stall begin and end, DIDT stall, save context."""
+
 TRACED_SIMD, TRACED_WGP, TRACED_SA = (13, 2), (15, 3), (19, 1)
 """Fields of LAYOUT_HEADER in RDNA streams: the one SIMD whose instructions are traced."""
+NEW_PC_WAVE, NEW_PC = (11, 5), (16, 46)
+"""Fields of TS_DELTA_S8_W3: the wave that jumped to a computed address, and the address in words of 4 bytes."""
 
 
 def code_of(arch: Arch, name: str) -> int:
@@ -163,9 +166,9 @@ class Tables:
     lead: NDArray[np.uint16]
     """[arch << 8 | low byte] -> code of the type << 5 | length in nibbles."""
     fields: NDArray[np.uint64]
-    """[code << 5 | column]: delta (lowest bit, mask, factor, summand), kept or not, special case, mask of the packet, then
-    wave, simd, cu (lowest bit, mask, what is set when there is no such field), sa (lowest bit, mask, place), op (lowest
-    bit), the bit of a real-time sample, op (mask, as above)."""
+    """[code << 5 | column]: delta (lowest bit, mask, factor, summand), kept or not, special case, mask of the packet,
+    then wave, simd, cu (lowest bit, mask, what is set when there is no such field), sa (lowest bit, mask, place), op
+    (lowest bit), the bit of a real-time sample, op (mask, as above)."""
 
 
 _SPECIAL = {Clock.DELTA_OR_MARK: 1, Clock.ABSOLUTE: 2}

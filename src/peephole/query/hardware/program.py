@@ -13,6 +13,8 @@ from peephole.query.hardware.elf import sections
 
 SKIPPED = frozenset({"S_DELAY_ALU", "S_WAIT_ALU", "S_BARRIER_WAIT"})
 """Instructions for which the trace has no packet."""
+INDIRECT = ("S_SETPC", "S_SWAPPC", "S_CALL", "S_RFE")
+"""Instructions after which the program counter is where a register said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class Program:
     target: NDArray[np.int64]
     """Instruction that a branch jumps to; -1 for what is no branch or jumps out of the program."""
     branches: NDArray[np.bool_]
+    indirect: NDArray[np.bool_]
+    """Jumps to an address that a register holds, and calls: the trace says where they went."""
     skipped: NDArray[np.bool_]
     registers: tuple[tuple[str, ...], ...]
     """Registers that an instruction names, as `v12`, `s0`."""
@@ -36,8 +40,12 @@ class Program:
 
     def index(self, pc: int) -> int:
         """The instruction at an address; -1 when there is none."""
-        at = int(np.searchsorted(self.pc, pc))
-        return at if at < len(self.pc) and int(self.pc[at]) == pc else -1
+        return int(self.indices(np.array([pc], np.int64))[0])
+
+    def indices(self, pcs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The instructions at addresses; -1 where there is none."""
+        at = np.minimum(np.searchsorted(self.pc, pcs), len(self.pc) - 1)
+        return np.where(self.pc[at] == pcs, at, -1) if len(self.pc) else np.full(len(pcs), -1, np.int64)
 
 
 def family(arch: str) -> str:
@@ -92,6 +100,7 @@ def _program(instructions: list[tuple[int, object]]) -> Program:
         tuple(str(inst) for _, inst in instructions),
         target,
         branches,
+        np.array([op.startswith(INDIRECT) for op in ops], np.bool_),
         np.array([op in SKIPPED for op in ops], np.bool_),
         tuple(_registers(inst) for _, inst in instructions),
     )

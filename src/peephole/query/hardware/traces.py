@@ -12,7 +12,7 @@ from peephole.query.hardware.counters import Counter, unpack
 from peephole.query.hardware.decode import SILENT, Decoder, Packets, decode
 from peephole.query.hardware.hotspots import Hotspots, hotspots
 from peephole.query.hardware.losses import Losses, losses
-from peephole.query.hardware.mapping import Mapped, map_instructions
+from peephole.query.hardware.mapping import Mapped, map_instructions, traced_unit
 from peephole.query.hardware.packets import Arch
 from peephole.query.hardware.program import Program, disassemble
 from peephole.query.hardware.waves import Waves, waves
@@ -120,6 +120,11 @@ class Trace:
         return waves(self.packets)
 
     @cached_property
+    def traced(self) -> tuple[int, int]:
+        """The CU and SIMD whose instructions were traced."""
+        return traced_unit(self.packets)
+
+    @cached_property
     def binary(self) -> bytes | None:
         """The kernel's binary."""
         return binary_of(self._capture, self.entry)
@@ -147,7 +152,8 @@ class Trace:
             return None
         if self.program is None:
             return None
-        mapped = map_instructions(self.packets, self.program)
+        base = self.entry.props.get("base")
+        mapped = map_instructions(self.packets, self.program, base if isinstance(base, int) else 0)
         self.notes += [f"{count:,} x {reason}." for reason, count in mapped.problems.items()]
         return mapped
 
