@@ -75,6 +75,8 @@ export class TimelineSource {
   names: Names;
   private flights: Flight[] = [];
   private disposed = false;
+  /** What was wanted last: a frame that wants the same again has nothing to ask. */
+  private wantedFor = "";
   /** Milliseconds of the last replies of …/window, for the status and the benchmark. */
   readonly replies: number[] = [];
 
@@ -104,6 +106,7 @@ export class TimelineSource {
       this.onData();
     });
     for (const flight of this.flights.splice(0)) flight.abort.abort();
+    this.wantedFor = "";
   }
 
   get waiting(): boolean {
@@ -115,6 +118,9 @@ export class TimelineSource {
     const grid = gridFor(t0, t1, pixels);
     const last = Math.max(1, Math.ceil(this.whole.span / grid.width));
     const shown = { ...grid, first: Math.max(0, grid.first), past: Math.min(last, grid.past) };
+    const key = [grid.level, shown.first, shown.past, this.whole.generation, ...lanes.map(laneId), ...series.map(seriesId)].join();
+    if (key === this.wantedFor) return;
+    this.wantedFor = key;
     const wanted = new Set<string>();
     for (const lane of lanes) for (let i = shown.first; i < shown.past; i++) wanted.add(`${laneId(lane)}/${grid.level}/${i}`);
     for (const one of series) for (let i = shown.first; i < shown.past; i++) wanted.add(`${seriesId(one)}/${grid.level}/${i}`);
@@ -228,7 +234,9 @@ export class TimelineSource {
       })
       .catch((error: unknown) => {
         this.flights = this.flights.filter((one) => one !== flight);
-        if (!isAbort(error) && !this.disposed) this.onError(error);
+        if (isAbort(error) || this.disposed) return;
+        this.wantedFor = "";
+        this.onError(error);
       });
   }
 }
