@@ -267,6 +267,24 @@ HARDWARE: Final = Table(
     ("kernel", "run", "unit"),
 )
 
+MESSAGES: Final = Table(
+    "messages",
+    "an event of a tape: what client, dispatcher and workers said",
+    (
+        _i64("slice", "slices.correlation", "the slice that shows it; its args have the rest of the line"),
+        _i64("seq", "", "number on the tape, the order of its run"),
+        _str("event", "`RECV`, `WORKER_SEND`, …"),
+        _str("command", "`BinaryOp`, `WorkerBatch`, …"),
+        _str("op", "what it is about: `matmul`"),
+        _i64("size", "bytes", "size of the data, -1 when the tape does not tell", NONE),
+        _i64("pair", "seq", "the answer, or what it answers, -1 for none", NONE),
+        _i64("of", "seq", "the client's command that it belongs to, -1 when that is not known", NONE),
+        Column("late", "bool", "", "a batch that was logged when it was done, answer first", False),
+        Column("failed", "bool", "", "it tells of a failure", False),
+    ),
+    ("slice",),
+)
+
 TABLES: Final[dict[str, Table]] = {
     table.name: table
     for table in (
@@ -283,5 +301,6 @@ TABLES: Final[dict[str, Table]] = {
         NODES,
         ARTIFACTS,
         HARDWARE,
+        MESSAGES,
     )
 }

@@ -15,7 +15,7 @@ import numpy as np
 
 from peephole.errors import PeepholeError
 from peephole.query.tape_ops import family
-from peephole.query.tape_rows import EventRows, Flags, Ints, event_rows, loads
+from peephole.query.tape_rows import Details, EventRows, Flags, Ints, event_rows, loads
 from peephole.store.capture import Capture
 
 NO_EVENTS: Final = (
@@ -110,7 +110,7 @@ class Tape:
     failed: Flags
     row: Ints
     """Row of the event in the capture's slices."""
-    details: list[str]
+    details: Details
     arrows: Arrows
     signals: tuple[Signal, ...]
     problems: tuple[tuple[str, int, str], ...]
@@ -232,7 +232,7 @@ def _build(
         keep, seq = keep[order], seq[order]
     op, command, of = rows.op[keep], rows.command[keep], _rows_of(seq, rows.numbers[keep, 3])
     carrier = np.where((of >= 0) & (op[np.maximum(of, 0)] == op), command[np.maximum(of, 0)], command)
-    ops, commands = rows.names["op"].values, rows.names["command"].values
+    ops, commands = rows.names["op"], rows.names["command"]
     family_code, families = _families(op, ops, carrier, commands)
     arrows = _arrows(capture, rows, keep, lane_of, offset)
     dispatcher = next((i for i, lane in enumerate(lanes) if lane.kind == "dispatcher"), -1)
@@ -240,7 +240,7 @@ def _build(
         ends = rows.start[keep] + rows.dur[keep] - offset
         event, report = rows.event[keep], rows.numbers[keep, 4]
         there = lane_of[rows.track[keep]]
-        arrows = _with_answers(arrows, event, rows.names["event"].values, there, ends, report, dispatcher)
+        arrows = _with_answers(arrows, event, rows.names["event"], there, ends, report, dispatcher)
     return Tape(
         name=capture.name.removesuffix(".peep"),
         engine=str(facts.get("engine") or capture.manifest.source or "tape"),
@@ -253,7 +253,7 @@ def _build(
         dur=rows.dur[keep],
         seq=seq,
         event=rows.event[keep],
-        events=rows.names["event"].values,
+        events=rows.names["event"],
         op=op,
         ops=ops,
         command=command,
@@ -266,7 +266,7 @@ def _build(
         reply_first=rows.reply_first[keep],
         failed=rows.failed[keep],
         row=rows.row[keep],
-        details=[rows.details[i] for i in keep.tolist()],
+        details=rows.details.take(keep),
         arrows=arrows,
         signals=signals(capture, lanes, offset, len(sessions) > 1),
         problems=tuple(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,15 +36,15 @@ def _workers(tape: Tape) -> list[Diagnosis]:
     found = []
     workers = [tape.lanes[i].name for i in tape.of_kind("worker")]
     registers = _commands(tape, "RegisterWorker") & tape.is_event("RECV")
-    names: dict[str, set[str]] = defaultdict(set)
+    names: Counter[str] = Counter()
     nameless = 0
     for row in np.flatnonzero(registers).tolist():
-        _, told, name = tape.details[row].partition("worker_id=")
-        if told:
-            names[name].add(str(int(tape.seq[row])))
+        lane = tape.lanes[int(tape.lane[row])]
+        if lane.kind == "worker":
+            names[lane.name] += 1
         else:
             nameless += 1
-    shared = [name for name, seqs in names.items() if len(seqs) > 1]
+    shared = [name for name, count in names.items() if count > 1]
     if not workers:
         found.append(
             Diagnosis(
@@ -63,7 +63,7 @@ def _workers(tape: Tape) -> list[Diagnosis]:
         found.append(
             Diagnosis(
                 "shared-name", "warning",
-                f"Workers share one name: {len(names[shared[0]])} registered as {shared[0]!r}, and their lanes cannot "
+                f"Workers share one name: {names[shared[0]]} registered as {shared[0]!r}, and their lanes cannot "
                 "be told apart. Give each worker a name of its own.",
             )
         )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,11 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.store.capture import Capture
+from peephole.store.frame import Texts
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _CHUNK: Final = 1 << 16
+_BLOCK: Final = 1 << 12
+_KEPT: Final = 64
+"""Blocks of args that are kept: as many lanes may be read side by side."""
 _NUMBERS: Final = ("seq", "size", "pair", "of", "report")
 
 
@@ -33,11 +38,86 @@ class EventRows:
     command: Ints
     reply_first: Flags
     failed: Flags
-    details: list[str]
-    names: dict[str, Names]
+    details: Details
+    names: dict[str, tuple[str, ...]]
     all_track: Ints
     all_start: Ints
     all_correlation: Ints
+
+
+class Details:
+    """The details of events by row, read when somebody asks: most questions about a tape need none of them."""
+
+    def __init__(self, texts: Sequence[str] | _Lines, rows: Ints | None = None) -> None:
+        self._texts = texts
+        self._rows = rows
+
+    def __getitem__(self, row: int) -> str:
+        return self._texts[row if self._rows is None else int(self._rows[row])]
+
+    def take(self, rows: Ints) -> Details:
+        """Those of some rows, in that order."""
+        return Details(self._texts, rows if self._rows is None else self._rows[rows])
+
+
+class _Lines:
+    """The details in the args of a capture's slices, by slice. Some blocks are kept: a list reads neighbours."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._blocks: dict[int, Texts] = {}
+
+    def __getitem__(self, row: int) -> str:
+        number = row // _BLOCK
+        block = self._blocks.pop(number, None)
+        if block is None:
+            rows = slice(number * _BLOCK, (number + 1) * _BLOCK)
+            block = self._capture.read("slices", ["args"], rows).texts("args")
+        self._blocks[number] = block
+        if len(self._blocks) > _KEPT:
+            self._blocks.pop(next(iter(self._blocks)), None)  # the one that was not asked for longest
+        facts = loads(block[row % _BLOCK] or "")
+        return str(facts.get("details") or "") if isinstance(facts, dict) else ""
+
+
+def event_rows(capture: Capture, plain: dict[int, str]) -> EventRows:
+    """The events of a capture: out of its typed messages, or, where a cluster was recorded, out of its slices' args.
+
+    `plain` says which event a slice without args is, by its track.
+    """
+    return _typed(capture) if capture.count("messages") else _told(capture, plain)
+
+
+def _typed(capture: Capture) -> EventRows:
+    slices = capture.read("slices", ["track", "start", "dur", "correlation"])
+    found = capture.read("messages")
+    order = np.argsort(slices["correlation"], kind="stable")
+    known = slices["correlation"][order]
+    at = np.minimum(np.searchsorted(known, found["slice"]), max(0, len(known) - 1))
+    own = np.flatnonzero(known[at] == found["slice"]) if len(known) else np.zeros(0, np.int64)
+    row = order[at[own]]
+    # in the order of the slices, as if they had been found there
+    turn = np.argsort(row, kind="stable")
+    own, row = own[turn], row[turn]
+    none = np.full(len(own), -1, np.int64)
+    numbers = np.stack([*(found[name][own] for name in _NUMBERS[:4]), none], 1)
+    coded = {name: _used(found.texts(name).codes[own], found.texts(name).values) for name in ("event", "op", "command")}
+    return EventRows(
+        row, slices["track"][row].astype(np.int64), slices["start"][row], slices["dur"][row], numbers,
+        coded["event"][0], coded["op"][0], coded["command"][0], found["late"][own], found["failed"][own],
+        Details(_Lines(capture), row), {name: values for name, (_, values) in coded.items()},
+        slices["track"].astype(np.int64), slices["start"], slices["correlation"],
+    )  # fmt: skip
+
+
+def _used(codes: NDArray[np.int32], values: list[str]) -> tuple[Ints, tuple[str, ...]]:
+    """The same texts with numbers in the order of their first appearance; a missing one is empty."""
+    codes = np.where(codes < 0, len(values), codes)
+    present, first = np.unique(codes, return_index=True)
+    present = present[np.argsort(first)]
+    place = np.zeros(len(values) + 1, np.int64)
+    place[present] = np.arange(len(present))
+    return place[codes], tuple([*values, ""][i] for i in present.tolist())
 
 
 class Names:
@@ -58,11 +138,8 @@ class Names:
         return np.fromiter(map(self._codes.__getitem__, texts), np.int64, len(texts))
 
 
-def event_rows(capture: Capture, plain: dict[int, str]) -> EventRows:
-    """Reads the slices chunk by chunk, so that their args never stand in memory all at once.
-
-    `plain` says which event a slice without args is, by its track.
-    """
+def _told(capture: Capture, plain: dict[int, str]) -> EventRows:
+    """Reads the slices chunk by chunk, so that their args never stand in memory all at once."""
     names = {"event": Names(), "op": Names(), "command": Names()}
     parts: list[tuple[NDArray[Any], ...]] = []
     places: list[tuple[NDArray[Any], ...]] = []
@@ -102,13 +179,14 @@ def event_rows(capture: Capture, plain: dict[int, str]) -> EventRows:
     if not parts:
         none, empty = np.zeros(0, np.int64), np.zeros(0, np.bool_)
         nothing = (none, none, none, none, none.reshape(0, 5), none, none, none, empty, empty)
-        return EventRows(*nothing, [], names, none, none, none)
+        return EventRows(*nothing, Details([]), dict.fromkeys(names, ()), none, none, none)
     row, track, start, dur, numbers, event, op, command, reply, failed = (
         np.concatenate(part) for part in zip(*parts, strict=True)
     )
     all_track, all_start, all_correlation = (np.concatenate(part) for part in zip(*places, strict=True))
     events = (row, track, start, dur, numbers, event, op, command)
-    return EventRows(*events, reply, failed, details, names, all_track, all_start, all_correlation)
+    known = {name: codes.values for name, codes in names.items()}
+    return EventRows(*events, reply, failed, Details(details), known, all_track, all_start, all_correlation)
 
 
 def _parsed(texts: Any) -> list[Any]:

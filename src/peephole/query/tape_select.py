@@ -74,7 +74,6 @@ def _keep(tape: Tape, keep: Flags, lanes: list[int], signals: tuple[Signal, ...]
     lane_at[lanes] = np.arange(len(lanes))
     arrows = tape.arrows
     good = np.flatnonzero((lane_at[arrows.source] >= 0) & (lane_at[arrows.target] >= 0) & (place[arrows.event] >= 0))
-    detail = tape.details
     return replace(
         tape,
         lanes=tuple(tape.lanes[i] for i in lanes),
@@ -92,7 +91,7 @@ def _keep(tape: Tape, keep: Flags, lanes: list[int], signals: tuple[Signal, ...]
         reply_first=tape.reply_first[rows],
         failed=tape.failed[rows],
         row=tape.row[rows],
-        details=[detail[i] for i in rows.tolist()],
+        details=tape.details.take(rows),
         arrows=Arrows(
             lane_at[arrows.source[good]],
             lane_at[arrows.target[good]],

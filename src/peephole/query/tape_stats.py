@@ -247,32 +247,27 @@ def patterns(tape: Tape) -> list[Pattern]:
 
 def _gathers(tape: Tape) -> list[Pattern]:
     """GT: GatherShards among the commands that the dispatcher injects, or an answer without any logged work."""
-    inject = tape.is_event("MODIFIER_INJECT") & (tape.of >= 0)
-    members: dict[int, list[int]] = defaultdict(list)
-    for row in np.flatnonzero(inject).tolist():
-        members[int(tape.of[row])].append(row)
+    gather = np.zeros(len(tape), np.int64)
+    inject = np.flatnonzero(tape.is_event("MODIFIER_INJECT") & (tape.of >= 0))
+    shards = np.array([name == "GatherShards" for name in tape.commands], np.bool_)[tape.command[inject]]
+    np.add.at(gather, tape.of[inject[shards]], 1)
     workers = np.zeros(len(tape), np.bool_)
-    touched = np.flatnonzero(tape.is_event("WORKER_SEND", "WORKER_RECV") & (tape.of >= 0))
-    workers[tape.of[touched]] = True
+    workers[tape.of[tape.is_event("WORKER_SEND", "WORKER_RECV") & (tape.of >= 0)]] = True
     computing = ("BinaryOp", "UnaryOp", "GetData", "ReshapeOp", "SliceOp", "ConcatOp")
+    computes = np.array([name in computing for name in tape.commands], np.bool_)[tape.command]
+    asked = np.zeros(len(tape), np.bool_)
+    asked[tape.of[inject]] = True
+    silent = asked & ~workers & computes & (tape.dur > 0) & ~tape.failed & ~tape.failed[tape.pair]
     found = []
-    for row, rows in members.items():
-        names = [tape.commands[int(tape.command[i])] for i in rows]
+    for row in np.flatnonzero((gather > 0) | silent).tolist():
         op = tape.ops[int(tape.op[row])]
-        if "GatherShards" in names:
+        if gather[row]:
             reduces = op in REDUCING
             what = "all-reduce" if reduces else "all-gather"
-            how = f"{names.count('GatherShards')} GatherShards, then {op}" + (
-                " on the gathered shards" if reduces else ""
-            )
+            how = f"{gather[row]} GatherShards, then {op}" + (" on the gathered shards" if reduces else "")
             words = f"{how}; what moved between the workers is not logged"
-        elif (
-            not workers[row] and tape.dur[row] > 0 and not tape.failed[row] and not tape.failed[tape.pair[row]]
-            and tape.commands[int(tape.command[row])] in computing
-        ):  # fmt: skip
-            what, words = "unlogged", "an answer without any logged work: sharded, gathered or moved between workers"
         else:
-            continue
+            what, words = "unlogged", "an answer without any logged work: sharded, gathered or moved between workers"
         found.append(Pattern(what, int(tape.seq[row]), op, int(tape.time[row]), int(tape.dur[row]), words))
     return found
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,7 +84,7 @@ def _summary(kept: Kept) -> dict[str, Any]:
     tape = kept.tape
     families = np.bincount(tape.family, minlength=len(tape.families)).tolist()
     colours = colours_of({name: n for name, n in zip(tape.families, families, strict=True) if n})
-    events = Counter(tape.event[kept.shown].tolist())
+    events = np.bincount(tape.event[kept.shown], minlength=len(tape.events)).tolist()
     first, last, parts, lead = _axis(tape)
     all_patterns = patterns(tape)
     even = balance(tape)
@@ -102,7 +101,7 @@ def _summary(kept: Kept) -> dict[str, Any]:
             for lane, stats in zip(tape.lanes, lane_stats(tape), strict=True)
         ],
         "kinds": [
-            {"name": name, "shape": SHAPES.get(name, UNKNOWN_SHAPE), "events": events.get(i, 0)}
+            {"name": name, "shape": SHAPES.get(name, UNKNOWN_SHAPE), "events": events[i]}
             for i, name in enumerate(tape.events)
         ],
         "families": [

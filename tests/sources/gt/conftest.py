@@ -55,12 +55,19 @@ class Kept:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """The tape's own events by number: slice and args in one, with the lane's name."""
+        """The tape's own events by number: slice, args and message in one, with the lane's name."""
+        messages = {row["slice"]: row for row in self.rows.get("messages", [])}
         found = []
         for row in self.rows.get("slices", []):
             args = json.loads(row["args"])
             if "seq" in args:
-                found.append({**row, **args, "lane": self.tracks[row["track"]]})
+                message = messages.pop(row["correlation"])
+                for name in ("seq", "event", "command", "op"):
+                    assert args[name] == message[name]
+                assert args.get("size", -1) == message["size"]
+                assert ("success=False" in args["details"]) is message["failed"]
+                found.append({**row, **message, **args, "lane": self.tracks[row["track"]]})
+        assert not messages
         return found
 
     def flow_ends(self) -> list[tuple[str, str, int]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peephole.sources.gt.columns import Codes, Columns, Ints
+from peephole.sources.gt.columns import Codes, Columns, Ints, Names
 from peephole.sources.gt.grammar import base_command, batch_commands
 
 
@@ -23,12 +23,12 @@ class Links:
     """The answer was logged before its command and both after the work: how long it took is not known."""
     command: Ints
     """Index of the client's RECV that the event belongs to; -1 where two clients' commands were open at once."""
-    op: list[str]
-    """`randn`, `matmul`, `GetData`: what the user reads."""
+    op: Codes
+    """Numbers of `randn`, `matmul`, `GetData`: what the user reads."""
 
 
-def link(columns: Columns) -> Links:
-    """Finds the pairs and the operations of a run."""
+def link(columns: Columns, names: Names) -> Links:
+    """Finds the pairs and the operations of a run; `names` numbers the operations."""
     n = len(columns)
     kind = _kinds(columns)
     pair = np.full(n, -1, np.int64)
@@ -45,7 +45,7 @@ def link(columns: Columns) -> Links:
     first = np.flatnonzero((pair > np.arange(n)) & ~reply_first)
     length[first] = np.maximum(columns.time[pair[first]] - columns.time[first], 0)
     command = _commands(columns, kind, pair)
-    return Links(pair, length, reply_first, command, _ops(columns, kind, pair, command))
+    return Links(pair, length, reply_first, command, _ops(columns, kind, pair, command, names))
 
 
 def _code(values: list[str], text: str) -> int:
@@ -119,32 +119,40 @@ def _commands(columns: Columns, kind: Codes, pair: Ints) -> Ints:
     return command
 
 
-def _ops(columns: Columns, kind: Codes, pair: Ints, command: Ints) -> list[str]:
+def _ops(columns: Columns, kind: Codes, pair: Ints, command: Ints, names: Names) -> Codes:
     """What each event is about: `op=` where the line has it, else the batch's commands, else the command."""
-    base = [base_command(value) for value in columns.commands.values]
-    ops = [base[code] for code in columns.command.tolist()]
-    details = columns.details
+    seen = Names()
+    plain = np.array([seen.code(base_command(value)) for value in columns.commands.values], np.int32)
+    ops = plain[columns.command]
     has_op = np.array(["Op" in value for value in columns.commands.values], np.bool_)[columns.command]
-    batches: dict[str, str] = {}
-    for i in np.flatnonzero(has_op & (kind != 2) & (kind != 4)).tolist():
-        text = details[i]
-        at = text.find("op=")
-        if at >= 0 and (at == 0 or text[at - 1] == " "):
-            ops[i] = text[at + 3 :].partition(" ")[0] or ops[i]
-    code = _code(columns.commands.values, "WorkerBatch")
-    owners = command.tolist()
-    for i in np.flatnonzero((columns.command == code) & (kind == 3)).tolist():
-        text = details[i]
-        known = batches.get(text)
-        if known is None:
-            known = batches[text] = _batch_op(text)
-        owner = owners[i]
+    told = np.flatnonzero(has_op & (kind != 2) & (kind != 4))
+    if len(told):
+        details = columns.details
+        own = ops[told].tolist()
+        ops[told] = [_told(details[i], known, seen) for i, known in zip(told.tolist(), own, strict=True)]
+    rows = np.flatnonzero((columns.command == _code(columns.commands.values, "WorkerBatch")) & (kind == 3))
+    if len(rows):
+        texts = [columns.details[i] for i in rows.tolist()]
+        batches = {text: seen.code(_batch_op(text) or "Batch") for text in set(texts)}
+        batch = np.fromiter(map(batches.__getitem__, texts), np.int32, len(texts))
+        owner = command[rows]
         # one command out of the client's own: then it is that very operation
-        ops[i] = ops[owner] if owner >= 0 and known and base[columns.command[owner]] == known else known or "Batch"
+        same = (owner >= 0) & (plain[columns.command[np.maximum(owner, 0)]] == batch)
+        ops[rows] = np.where(same, ops[np.maximum(owner, 0)], batch)
     answers = np.flatnonzero(((kind == 2) | (kind == 4)) & (pair >= 0))
-    for i, j in zip(answers.tolist(), pair[answers].tolist(), strict=True):
-        ops[i] = ops[j]
-    return ops
+    ops[answers] = ops[pair[answers]]
+    used = np.bincount(ops, minlength=len(seen.values)).tolist()
+    final = [names.code(text) if used[i] else -1 for i, text in enumerate(seen.values)]
+    return np.array(final, np.int32)[ops]
+
+
+def _told(details: str, known: int, names: Names) -> int:
+    """The operation that a line's details tell, else what is known."""
+    at = details.find("op=")
+    if at > 0 and details[at - 1] != " ":
+        return known
+    name = details[at + 3 :].partition(" ")[0] if at >= 0 else ""
+    return names.code(name) if name else known
 
 
 def _batch_op(details: str) -> str:

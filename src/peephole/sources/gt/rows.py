@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from json.encoder import encode_basestring_ascii as quoted
 from typing import Final
 
 import numpy as np
 
 from peephole.model.sink import Sink, Strings
 from peephole.model.tables import NONE
+from peephole.sources.gt.args import event_args
 from peephole.sources.gt.columns import Codes, Columns, Ints, Names
-from peephole.sources.gt.links import Links, link
+from peephole.sources.gt.links import link
 from peephole.sources.gt.runs import Run
 
 KNOWN_EVENTS: Final = frozenset(
@@ -50,7 +50,7 @@ class Lanes:
 def write_run(run: Run, sink: Sink, book: Book, name: str | None, offset: int) -> None:
     """Hands the rows of a run over. `name` groups its tracks when the tape holds several runs."""
     columns = run.columns
-    links = link(columns)
+    links = link(columns, book.names)
     lanes = _lanes(columns, sink, book, name)
     events = columns.events.values
     unknown = np.array([value not in KNOWN_EVENTS for value in events], np.bool_)[columns.event]
@@ -63,7 +63,8 @@ def write_run(run: Run, sink: Sink, book: Book, name: str | None, offset: int) -
     n = len(columns)
     correlation = book.correlation + 2 * np.arange(n, dtype=np.int64)
     book.correlation += 2 * n
-    name_codes = book.names.codes(links.op)
+    names = Strings(links.op, book.names.values)
+    seqs = list(map(str, columns.seq.tolist()))
     sink.append(
         "slices",
         {
@@ -71,12 +72,27 @@ def write_run(run: Run, sink: Sink, book: Book, name: str | None, offset: int) -
             "depth": _depths(track, lanes.dispatcher, start, links.length),
             "start": start,
             "dur": links.length,
-            "name": Strings(name_codes, book.names.values),
+            "name": names,
             "correlation": correlation,
-            "args": _args(columns, links),
+            "args": event_args(columns, seqs, links.op, book.names.values),
         },
     )
-    _mirror(columns, track, start, name_codes, correlation, lanes.dispatcher, sink, book)
+    sink.append(
+        "messages",
+        {
+            "slice": correlation,
+            "seq": columns.seq,
+            "event": Strings(columns.event, events),
+            "command": Strings(columns.command, columns.commands.values),
+            "op": names,
+            "size": columns.size,
+            "pair": _numbers(columns.seq, links.pair),
+            "of": _numbers(columns.seq, links.command),
+            "late": links.reply_first,
+            "failed": ["success=False" in text for text in columns.details],
+        },
+    )
+    _mirror(columns, seqs, track, start, names, correlation, lanes.dispatcher, sink)
     _signals(columns, track, start, sink)
     book.clients += len(lanes.clients)
     book.workers += len(lanes.workers)
@@ -85,7 +101,7 @@ def write_run(run: Run, sink: Sink, book: Book, name: str | None, offset: int) -
 
 def _lanes(columns: Columns, sink: Sink, book: Book, name: str | None) -> Lanes:
     who = columns.who.values
-    present = set(np.unique(columns.source).tolist())
+    present = set(np.flatnonzero(np.bincount(columns.source)).tolist())
     worker_of, nameless = _registrations(columns)
     clients: list[str] = []
     workers: dict[str, int] = {}
@@ -177,31 +193,15 @@ def _depths(track: Ints, dispatcher: int, start: Ints, length: Ints) -> Codes:
     return depth.astype(np.int32)
 
 
-def _args(columns: Columns, links: Links) -> list[str]:
-    """The facts of each event as JSON: everything that the picture, the page and the terminal need."""
-    events, who, commands = columns.events.values, columns.who.values, columns.commands.values
-    heads: dict[tuple[int, int, int], str] = {}
-    key = list(zip(columns.event.tolist(), columns.source.tolist(), columns.command.tolist(), strict=True))
-    for e, w, c in set(key):
-        source, _, own = who[w].partition(" ")
-        role = {"CLIENT": "client", "WORKER": "worker"}.get(source)
-        said = f'"{role}":{quoted(own)}' if role else f'"source":{quoted(who[w])}'
-        heads[e, w, c] = f'"event":{quoted(events[e])},"command":{quoted(commands[c])},{said},"op":'
-    ops = {op: quoted(op) for op in set(links.op)}
-    size = [f',"size":{s}' if s >= 0 else "" for s in columns.size.tolist()]
-    seqs = columns.seq.tolist()
-    pair = [f',"pair":{seqs[p]}' if p >= 0 else "" for p in links.pair.tolist()]
-    of = [f',"of":{seqs[c]}' if c >= 0 else "" for c in links.command.tolist()]
-    late = [',"order":"reply first"' if late else "" for late in links.reply_first.tolist()]
-    return [
-        f'{{"seq":{seq},{heads[k]}{ops[op]}{s}{p}{o}{r},"details":{quoted(text)}}}'
-        for seq, k, op, s, p, o, r, text in zip(seqs, key, links.op, size, pair, of, late, columns.details, strict=True)
-    ]
+def _numbers(seq: Ints, rows: Ints) -> Ints:
+    """The sequence numbers of some rows, -1 for none."""
+    return np.where(rows >= 0, seq[np.maximum(rows, 0)], NONE)
 
 
 def _mirror(
-    columns: Columns, track: Ints, start: Ints, names: Codes, correlation: Ints, dispatcher: int, sink: Sink, book: Book
-) -> None:
+    columns: Columns, seqs: list[str], track: Ints, start: Ints, names: Strings, correlation: Ints, dispatcher: int,
+    sink: Sink,
+) -> None:  # fmt: skip
     """The dispatcher's end of each message, so that every arrow has two ends at the time the tape gives."""
     events = columns.events.values
     inward = np.array([value in TO_DISPATCHER for value in events], np.bool_)[columns.event]
@@ -217,9 +217,9 @@ def _mirror(
             "depth": np.full(len(rows), DISPATCHER_DEPTH),
             "start": start[rows],
             "dur": np.zeros(len(rows), np.int64),
-            "name": Strings(names[rows], book.names.values),
+            "name": Strings(names.codes[rows], names.values),
             "correlation": other,
-            "args": [f'{{"message":{seq}}}' for seq in columns.seq[rows].tolist()],
+            "args": [f'{{"message":{seqs[row]}}}' for row in rows.tolist()],
         },
     )
     inward = inward[rows]
@@ -229,7 +229,7 @@ def _mirror(
             "from": np.where(inward, correlation[rows], other),
             "to": np.where(inward, other, correlation[rows]),
             "bytes": columns.size[rows],
-            "kind": ["message"] * len(rows),
+            "kind": Strings(np.zeros(len(rows), np.int32), ["message"]),
         },
     )
 

@@ -25,7 +25,7 @@ def split(columns: Columns, sink: Sink) -> list[Run]:
     if not len(columns):
         return []
     starts = columns.started
-    if len(np.unique(columns.seq)) == len(columns):
+    if (np.diff(columns.seq) > 0).all() or len(np.unique(columns.seq)) == len(columns):
         # no number repeats: one run, however its lines were shuffled
         run = np.full(len(columns), columns.run[0], np.int32)
     elif _headers_tell(columns):
@@ -34,7 +34,8 @@ def split(columns: Columns, sink: Sink) -> list[Run]:
         run = _assign(columns)
         starts = _starts(columns, run)
     found = []
-    for number in dict.fromkeys(run.tolist()):
+    numbers, first = np.unique(run, return_index=True)
+    for number in numbers[np.argsort(first)].tolist():
         rows = np.flatnonzero(run == number)
         back = int((np.diff(columns.seq[rows]) < 0).sum())
         if back:

@@ -84,7 +84,9 @@ def scan(block: bytes) -> Scan:
     size, sizes = _sizes(block, data, b4, b5, ends_)
     last = np.where(size > 0, b5, b4)
     details = _details(block, np.where(last < ends_, last + 2, ends_), ends_)
-    odd_rows = np.setdiff1d(np.arange(len(starts)), rows[fine])
+    understood = np.zeros(len(starts), np.bool_)
+    understood[rows[fine]] = True
+    odd_rows = np.flatnonzero(~understood)
     odd = [
         (line, block[a:b].decode())
         for line, a, b in zip(odd_rows.tolist(), starts[odd_rows].tolist(), ends[odd_rows].tolist(), strict=True)
