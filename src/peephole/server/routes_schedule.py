@@ -8,8 +8,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from peephole.errors import PeepholeError
-from peephole.model.tables import NONE
 from peephole.server.library import ask
 from peephole.server.replies import path_number, query_number, reply
 from peephole.server.routes_captures import shelf_of
@@ -113,18 +111,13 @@ def _reason(boundary: Boundary) -> dict[str, Any]:
 
 
 async def call(request: Request) -> Response:
-    """The compilation of the kernel that a CALL of a step's graph became, -1 when there is none."""
+    """The context that a CALL or PROGRAM of a step's graphs was compiled in, -1 when there is none."""
     step, node = path_number(request, "step"), query_number(request, "node", 0)
 
     def answer(capture: Capture) -> dict[str, int]:
-        from peephole.query.rewrites import step as step_info
-        from peephole.query.schedule import schedule
+        from peephole.query.calls import called_context
 
-        try:
-            kernels = schedule(capture, step_info(capture, step).context).kernels
-        except PeepholeError:
-            return {"context": NONE}  # not a schedule, or one without its kernel graph
-        return {"context": next((kernel.context for kernel in kernels if kernel.node == node), NONE)}
+        return {"context": called_context(capture, step, node)}
 
     return reply(await ask(shelf_of(request), answer))
 

@@ -4,29 +4,37 @@ import type { CaptureClient } from "./client.ts";
 
 const KEPT = 8;
 
+interface Kept {
+  answer: Promise<GraphWire>;
+  stop: AbortController;
+}
+
 export class Graphs {
-  private readonly kept = new Map<string, Promise<GraphWire>>();
+  private readonly kept = new Map<string, Kept>();
 
   constructor(private readonly client: CaptureClient) {}
 
-  /** The graph after a match; 0 is the graph that went in. */
-  get(step: number, match: number): Promise<GraphWire> {
+  /** The graph after a match; 0 is the graph that went in. The signal ends the request, and with it the server's work. */
+  get(step: number, match: number, signal?: AbortSignal): Promise<GraphWire> {
     const key = `${step}/${match}`;
-    const known = this.kept.get(key);
-    if (known) {
-      this.kept.delete(key);
-      this.kept.set(key, known);
-      return known;
-    }
-    const answer = this.client.get<GraphWire>(`steps/${step}/graph?match=${match}`);
-    this.kept.set(key, answer);
-    answer.catch(() => this.kept.delete(key));
+    const known = this.kept.get(key) ?? this.ask(key, step, match);
+    this.kept.delete(key);
+    this.kept.set(key, known);
     for (const old of [...this.kept.keys()].slice(0, -KEPT)) this.kept.delete(old);
-    return answer;
+    const end = (): void => known.stop.abort();
+    signal?.addEventListener("abort", end, { once: true });
+    return known.answer.finally(() => signal?.removeEventListener("abort", end));
   }
 
   /** Asks for a graph that will probably be wanted next. */
   ahead(step: number, match: number, matches: number): void {
     if (match >= 0 && match <= matches) this.get(step, match).catch(() => undefined);
+  }
+
+  private ask(key: string, step: number, match: number): Kept {
+    const stop = new AbortController();
+    const answer = this.client.get<GraphWire>(`steps/${step}/graph?match=${match}`, stop.signal);
+    answer.catch(() => this.kept.get(key)?.stop === stop && this.kept.delete(key));
+    return { answer, stop };
   }
 }

@@ -1,6 +1,7 @@
 /** Contexts with their steps as the rows of a tree: which are open, which pass the filter. */
 import { plain } from "../base/ansi.ts";
 import type { ContextsWire, StepsWire } from "../wire/capture.ts";
+import { serials } from "./serials.ts";
 
 export interface TreeRow {
   kind: "context" | "step";
@@ -27,6 +28,8 @@ export class ContextTree {
   readonly stepAt = new Map<number, number>();
   /** First and past-the-last position of a context's steps. */
   private readonly spans = new Map<number, [number, number]>();
+  /** "n2" for the second context of a name. */
+  readonly serials: string[];
   private readonly contextNames: string[];
   private readonly stepNames: string[];
 
@@ -41,6 +44,7 @@ export class ContextTree {
       if (span) span[1] = at + 1;
       else this.spans.set(steps.context[at]!, [at, at + 1]);
     }
+    this.serials = serials(contexts.name);
     this.contextNames = contexts.name.map((name) => plain(name).toLowerCase());
     this.stepNames = steps.names.map((name) => name.toLowerCase());
   }

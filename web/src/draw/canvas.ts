@@ -9,7 +9,7 @@ const LIGHT = 700;
 /** Width and height of a kept bitmap against the view: room to pan in. */
 const MARGIN = 1.4;
 const GRID = 24;
-const PORTS = 1.1;
+const PORTS = 0.95;
 
 interface Kept {
   canvas: HTMLCanvasElement;

@@ -133,7 +133,7 @@ function argument(text: NodeText, constants: readonly (string | null)[]): string
 }
 
 function finish(text: NodeText, arg: string): Label {
-  return { name: cut(text.op, LONGEST_ARG), arg: cut(arg, LONGEST_ARG), type: cut(typeLine(text), LONGEST_ARG + 10) };
+  return { name: cut(text.op, LONGEST_ARG), arg: number(arg) || cut(arg, LONGEST_ARG), type: cut(typeLine(text), LONGEST_ARG + 10) };
 }
 
 function typeLine(text: NodeText): string {
@@ -155,10 +155,18 @@ function valueOf(graph: GraphWire, v: number): string {
       for (let i = first; i < last && values.length < 12; i++) values.push(valueOf(graph, graph.src[i]!));
       return `{${values.join(",")}}`;
     }
-    if (first === last || /^(CONST|VCONST|DEVICE|UNIQUE|LUNIQUE)$/.test(text.op)) return cut(clean(text.arg) || text.op, 16);
+    if (first === last || /^(CONST|VCONST|DEVICE|UNIQUE|LUNIQUE)$/.test(text.op)) return number(clean(text.arg)) || cut(clean(text.arg) || text.op, 16);
     v = graph.src[first]!;
   }
   return "";
+}
+
+/** A number in at most twelve characters, with ≈ where that is not all of it; empty for what is none. A number is never cut. */
+function number(text: string): string {
+  if (!/^-?\d+\.?\d*(?:e[+-]?\d+)?$/i.test(text)) return "";
+  if (text.length <= 12) return text;
+  const short = Number(text).toPrecision(6).replace(/\.?0+(?=e|$)/, "");
+  return `≈${short}`;
 }
 
 function rangeName(arg: string): string {

@@ -1,3 +1,4 @@
+import { packed } from "./components.ts";
 import { ROW, type Drawing, type Placement } from "./drawing.ts";
 import { layers, type Layers } from "./layers.ts";
 import { order } from "./order.ts";
@@ -10,8 +11,12 @@ import { straighten } from "./straighten.ts";
 const SMALL = 2000;
 const MIDDLE = 6000;
 
-/** A layered drawing of the whole graph, sources above their users. */
+/** A layered drawing of the whole graph, sources above their users; parts that no edge joins stand beside and below each other. */
 export function layered(drawing: Drawing): Placement {
+  return packed(drawing, joined);
+}
+
+function joined(drawing: Drawing): Placement {
   const small = drawing.count <= SMALL;
   const middle = drawing.count <= MIDDLE;
   const dag = simplify(drawing.count, drawing.from, drawing.to);

@@ -32,6 +32,8 @@ export interface View {
   escape?(): boolean;
   /** F: puts the focus into the view's filter. */
   filter?(): void;
+  /** Ctrl F: puts the focus into the view's own search; a second one is the browser's. */
+  focusFind?(): void;
   /** A live capture has more rows than before. */
   grown?(info: CaptureInfo): void;
   dispose(): void;

@@ -51,6 +51,31 @@ describe("layered", () => {
     expect(layered(drawing)).toEqual(layered(drawing));
   });
 
+  test("parts that no edge joins fill a picture about as wide as a window instead of one long row", () => {
+    const one = randomDrawing(5, 40);
+    const pairs = 80;
+    const count = one.count + 2 * pairs;
+    const drawing: Drawing = {
+      count,
+      width: Float64Array.from({ length: count }, (_, i) => one.width[i] ?? 140),
+      right: Float64Array.from({ length: count }, (_, i) => one.right[i] ?? 0),
+      from: Int32Array.from([...one.from, ...Array.from({ length: pairs }, (_, i) => one.count + 2 * i)]),
+      to: Int32Array.from([...one.to, ...Array.from({ length: pairs }, (_, i) => one.count + 2 * i + 1)]),
+    };
+    const placement = layered(drawing);
+    expectNoOverlap(asScene(drawing), placement);
+    const { x, y, routes } = placement;
+    const wide = Math.max(...x) - Math.min(...x);
+    const high = Math.max(...y) - Math.min(...y);
+    expect(wide / high).toBeGreaterThan(0.4);
+    expect(wide / high).toBeLessThan(3);
+    for (let e = 0; e < drawing.from.length; e++) {
+      const points = routes.points.subarray(routes.start[e]!, routes.start[e + 1]!);
+      if (points.length > 0) expect(points[points.length - 1]!).toBeCloseTo(y[drawing.to[e]!]! - 16, 2);
+    }
+    for (const place of y) expect(place % 50).toBe(0); // whole rows: what later matches bring must find room
+  });
+
   test("cycles, loops, lonely boxes and nothing at all are drawn", () => {
     const loop = { count: 4, width: new Float64Array(4).fill(100), right: new Float64Array(4), from: Int32Array.of(0, 1, 2, 2), to: Int32Array.of(1, 2, 0, 2) };
     const placement = layered(loop);

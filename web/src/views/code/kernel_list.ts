@@ -2,6 +2,7 @@
 import { nameNodes, plain } from "../../base/ansi.ts";
 import { h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
+import { serials } from "../../data/serials.ts";
 import type { ContextsWire } from "../../wire/capture.ts";
 import type { CodeWire } from "../../wire/code.ts";
 import { filterBox, type FilterBox } from "../common/filter_box.ts";
@@ -26,15 +27,10 @@ export class KernelList {
 
   constructor(host: HTMLElement, contexts: ContextsWire, code: CodeWire, private readonly onChoose: (context: number) => void) {
     const at = new Map(contexts.id.map((id, index) => [id, index]));
+    const serial = serials(contexts.name);
     this.kernels = code.context
-      .map((context, index) => ({ context, name: contexts.name[at.get(context) ?? -1] ?? `context ${context}`, lines: code.lines[index]!, failed: code.error[index] === 1, serial: "" }))
+      .map((context, index) => ({ context, name: contexts.name[at.get(context) ?? -1] ?? `context ${context}`, lines: code.lines[index]!, failed: code.error[index] === 1, serial: serial[at.get(context) ?? -1] ?? "" }))
       .sort((a, b) => a.context - b.context);
-    const seen = new Map<string, number>();
-    for (const kernel of this.kernels) {
-      const times = (seen.get(kernel.name) ?? 0) + 1;
-      seen.set(kernel.name, times);
-      if (times > 1) kernel.serial = `n${times}`;
-    }
     this.rows = this.kernels;
     this.box = filterBox("Filter kernels", (text) => this.filter(text), () => this.list.focus());
     host.append(this.box.element, h("div.bar.chips", h("span.dim", "Kernel"), h("span.grow"), h("span.faint.small", "lines")), this.none);

@@ -1,10 +1,12 @@
 /** What stands in a pane that has nothing to show yet: empty, waiting, failed. Short, no apology, what to do. */
 import { fill, h } from "../../base/dom.ts";
+import { count } from "../../base/format.ts";
 import { isAbort, ServerError } from "../../data/client.ts";
 import { copyButton } from "./copy.ts";
 
 /** Nothing is said before this. */
 export const PATIENCE_MS = 500;
+const PROGRESS_MS = 250;
 
 /** A title, a sentence and commands to copy. */
 export function emptyState(title: string, sentence: string, commands: string[] = []): HTMLElement {
@@ -43,13 +45,83 @@ function sentences(text: string): string[] {
   return [text.slice(0, cut.index), rest.charAt(0).toUpperCase() + rest.slice(1)];
 }
 
+/** How far something is. `running` is false before it began and after it ended. */
+export interface Progress {
+  running: boolean;
+  done: number;
+  total: number;
+}
+
 export interface Wait {
   /** "Replaying early symbolic" */
   title: string;
   /** "1,178 matches" */
   note?: string;
-  /** What the user may do meanwhile. */
-  hint?: string;
+  /** Asked while one waits: how far the server is. */
+  progress?: (signal: AbortSignal) => Promise<Progress>;
+  /** What a step of the progress is called: "match". */
+  unit?: string;
+  /** Called when the user stops it, with how far it got; true when there is something to show instead of "Stopped". */
+  stopped?: (done: number) => boolean;
+}
+
+/** The picture of a wait: title, bar, how far, how long, Stop. */
+class Waiting {
+  readonly layer = h("div.layer", { role: "status" });
+  done = 0;
+  private readonly bar = h("i");
+  private readonly meter: HTMLElement;
+  private readonly far = h("span");
+  private readonly seconds = h("span.faint");
+  private readonly timers: number[] = [];
+  private readonly begun = performance.now();
+
+  constructor(host: HTMLElement, private readonly wait: Wait, abort: AbortController) {
+    this.meter = h("div.prog", { role: "progressbar", "aria-label": wait.title, "aria-valuemin": 0 }, this.bar);
+    this.far.textContent = wait.note ?? "";
+    const first = window.setTimeout(() => {
+      const stop = h("button.btn", { type: "button", onclick: () => abort.abort() }, "Stop");
+      fill(this.layer, h("div.mid", h("h2", wait.title), this.meter, h("p.pair", this.far, this.seconds), h("div.buttons", stop)));
+      host.append(this.layer);
+      this.tick();
+      this.timers.push(window.setInterval(() => this.tick(), 100));
+      if (wait.progress) void this.ask(wait.progress, abort.signal);
+    }, PATIENCE_MS);
+    this.timers.push(first);
+  }
+
+  end(): void {
+    for (const timer of this.timers) window.clearTimeout(timer);
+    this.layer.remove();
+  }
+
+  private tick(): void {
+    const took = (performance.now() - this.begun) / 1000;
+    const total = Number(this.meter.getAttribute("aria-valuemax") ?? 0);
+    const left = this.done > 0 && total > this.done ? (took * (total - this.done)) / this.done : 0;
+    this.seconds.textContent = `${took.toFixed(1)} s${left >= 0.5 ? ` · about ${left < 90 ? `${Math.ceil(left)} s` : `${Math.ceil(left / 60)} min`} left` : ""}`;
+  }
+
+  private async ask(progress: (signal: AbortSignal) => Promise<Progress>, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && this.layer.isConnected) {
+      try {
+        const { running, done, total } = await progress(signal);
+        if (running && total > 0) this.show(done, total);
+      } catch {
+        return; // the answer itself will say what is wrong
+      }
+      await new Promise((next) => this.timers.push(window.setTimeout(next, PROGRESS_MS)));
+    }
+  }
+
+  private show(done: number, total: number): void {
+    this.done = done;
+    this.bar.classList.add("known");
+    this.bar.style.width = `${(100 * done) / total}%`;
+    this.meter.setAttribute("aria-valuenow", String(done));
+    this.meter.setAttribute("aria-valuemax", String(total));
+    this.far.textContent = `${this.wait.unit ?? "step"} ${count(done)} of ${count(total)}`;
+  }
 }
 
 /**
@@ -59,44 +131,17 @@ export interface Wait {
 export async function waitFor<T>(host: HTMLElement, wait: Wait, work: (signal: AbortSignal) => Promise<T>, outer?: AbortSignal): Promise<T | null> {
   const abort = new AbortController();
   outer?.addEventListener("abort", () => abort.abort(), { once: true });
-  const layer = h("div.layer", { role: "status" });
-  let ticking = 0;
-  const begun = performance.now();
-  const timer = window.setTimeout(() => {
-    const seconds = h("span.faint");
-    fill(
-      layer,
-      h(
-        "div.mid",
-        h("h2", wait.title),
-        h("div.prog", { role: "progressbar", "aria-label": wait.title }, h("i")),
-        h("p.pair", h("span", wait.note ?? ""), seconds),
-        wait.hint !== undefined && h("p", wait.hint),
-        h("div.buttons", h("button.btn", { onclick: () => abort.abort() }, "Stop")),
-      ),
-    );
-    const tick = (): void => {
-      seconds.textContent = `${((performance.now() - begun) / 1000).toFixed(1)} s`;
-    };
-    tick();
-    ticking = window.setInterval(tick, 100);
-    host.append(layer);
-  }, PATIENCE_MS);
-  const done = (): void => {
-    window.clearTimeout(timer);
-    window.clearInterval(ticking);
-    layer.remove();
-  };
+  const waiting = new Waiting(host, wait, abort);
   try {
-    const result = await work(abort.signal);
-    done();
-    return result;
+    return await work(abort.signal);
   } catch (error) {
-    done();
     if (outer?.aborted) return null;
-    const shown = isAbort(error) ? emptyState("Stopped", `${wait.title} was stopped. Choose it again to start over.`) : errorState(error);
-    showLayer(host, shown);
+    if (isAbort(error)) {
+      if (wait.stopped?.(waiting.done) !== true) showLayer(host, emptyState("Stopped", `${wait.title} was stopped. Choose it again to go on.`));
+    } else showLayer(host, errorState(error));
     return null;
+  } finally {
+    waiting.end();
   }
 }
 

@@ -1,9 +1,11 @@
 import type { Bounds, Camera, Picture } from "../../draw/renderer.ts";
+import { BOX } from "../../layout/drawing.ts";
 
 export const LEAST_ZOOM = 0.004;
 export const MOST_ZOOM = 4;
 /** Labels are comfortable to read from here on: a graph that does not fit at this zoom is shown in part. */
 const READABLE = 0.86;
+const LEAST_READABLE = 0.45;
 const PAD = 14;
 
 /** The camera that shows the whole graph, at 100% at most. */
@@ -42,6 +44,23 @@ export function opening(picture: Picture, root: number, width: number, height: n
     const near = boxes.reduce((best, box) => (off(box) < off(best) ? box : best));
     return off(near) < width / 2 ? { x, y } : { x: placement.x[near]!, y: placement.y[near]! };
   }
+}
+
+/** The camera that shows everything a match changed, as near as that allows; null when it changed nothing in the picture. */
+export function changes(picture: Picture, width: number, height: number): Camera | null {
+  const { scene, placement } = picture;
+  const bounds = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
+  for (let box = 0; box < scene.count; box++) {
+    if (scene.state[box] === 0) continue;
+    bounds.left = Math.min(bounds.left, placement.x[box]! - scene.width[box]! / 2);
+    bounds.right = Math.max(bounds.right, placement.x[box]! + scene.width[box]! / 2);
+    bounds.top = Math.min(bounds.top, placement.y[box]! - BOX);
+    bounds.bottom = Math.max(bounds.bottom, placement.y[box]! + BOX);
+  }
+  if (bounds.left > bounds.right) return null;
+  const all = fitted(bounds, width, height);
+  // far apart they would be dots: then what is in the middle, so that it can be read
+  return all.zoom >= LEAST_READABLE ? all : { ...opening(picture, -1, width, height), zoom: LEAST_READABLE };
 }
 
 /** The camera after zooming by a factor with the point (px, py) of the view staying under the pointer. */

@@ -12,7 +12,7 @@ import type { Folding } from "../../layout/folding.ts";
 import { pinned } from "../../layout/pinned.ts";
 import { scene as sceneOf, type Scene } from "../../layout/scene.ts";
 import type { GraphWire } from "../../wire/graph.ts";
-import { fitted, opening, zoomedAt } from "./camera.ts";
+import { changes, fitted, opening, zoomedAt } from "./camera.ts";
 import { fullText, short, spoken } from "./describe.ts";
 import { find } from "./find.ts";
 import { step, type Direction } from "./keyboard.ts";
@@ -168,11 +168,11 @@ export class GraphView {
     return found.length;
   }
 
-  /** Moves the view to what this match changed. */
-  showChange(): void {
-    if (this.picture === null) return;
-    const zoom = Math.max(this.view.zoom, 0.6);
-    this.camera = { ...opening(this.picture, -1, this.width, this.height), zoom };
+  /** Moves the view to what this match changed; false when nothing of it is there to be seen. */
+  showChange(): boolean {
+    const at = this.picture === null ? null : changes(this.picture, this.width, this.height);
+    if (at !== null) this.camera = at;
+    return at !== null;
   }
 
   /** Turns one of the switches; what is selected, or in the middle, stays put. */

@@ -11,9 +11,16 @@ export interface Gestures {
 const SLOP = 3;
 const WHEEL = 0.0016;
 
+interface Finger {
+  x: number;
+  y: number;
+}
+
 /** Turns the events of an element into gestures until the signal aborts. */
 export function listen(element: HTMLElement, gestures: Gestures, signal: AbortSignal): void {
-  let down: { x: number; y: number; id: number; moved: boolean } | null = null;
+  const down = new Map<number, Finger>();
+  /** Whether what is down has panned or zoomed: then letting go is no click. */
+  let moved = false;
   const at = (event: MouseEvent): { x: number; y: number } => {
     const box = element.getBoundingClientRect();
     return { x: event.clientX - box.left, y: event.clientY - box.top };
@@ -23,24 +30,33 @@ export function listen(element: HTMLElement, gestures: Gestures, signal: AbortSi
 
   on("pointerdown", (event) => {
     if (event.button !== 0) return;
-    down = { x: event.clientX, y: event.clientY, id: event.pointerId, moved: false };
+    if (down.size === 0) moved = false;
+    else moved = true;
+    down.set(event.pointerId, at(event));
     element.setPointerCapture(event.pointerId);
   });
   on("pointermove", (event) => {
-    if (down === null) return gestures.hover(at(event));
-    const dx = event.clientX - down.x;
-    const dy = event.clientY - down.y;
-    if (!down.moved && Math.hypot(dx, dy) < SLOP) return;
-    down = { ...down, x: event.clientX, y: event.clientY, moved: true };
+    const before = down.get(event.pointerId);
+    const now = at(event);
+    if (before === undefined) return gestures.hover(now);
+    if (!moved && Math.hypot(now.x - before.x, now.y - before.y) < SLOP) return;
+    moved = true;
     element.classList.add("drag");
     gestures.hover(null);
-    gestures.pan(dx, dy);
+    const other = [...down].find(([id]) => id !== event.pointerId)?.[1];
+    if (other === undefined) gestures.pan(now.x - before.x, now.y - before.y);
+    else {
+      // two fingers: what was between them stays between them
+      const [x, y] = [(before.x + other.x) / 2, (before.y + other.y) / 2];
+      gestures.zoom(apart(now, other) / apart(before, other), x, y);
+      gestures.pan((now.x + other.x) / 2 - x, (now.y + other.y) / 2 - y);
+    }
+    down.set(event.pointerId, now);
   });
   const end = (event: PointerEvent): void => {
-    const was = down;
-    down = null;
+    if (!down.delete(event.pointerId) || down.size > 0) return;
     element.classList.remove("drag");
-    if (was !== null && !was.moved && event.type === "pointerup") {
+    if (!moved && event.type === "pointerup") {
       const { x, y } = at(event);
       gestures.click(x, y);
     }
@@ -60,4 +76,9 @@ export function listen(element: HTMLElement, gestures: Gestures, signal: AbortSi
     // a pinch arrives as a wheel with the control key, in small steps
     gestures.zoom(Math.exp(-delta * WHEEL * (event.ctrlKey ? 6 : 1)), x, y);
   });
+}
+
+/** Distance of two fingers, never nothing. */
+function apart(a: Finger, b: Finger): number {
+  return Math.max(8, Math.hypot(a.x - b.x, a.y - b.y));
 }

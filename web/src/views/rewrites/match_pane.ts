@@ -28,6 +28,8 @@ export class MatchPane {
   readonly nodeSection = h("div.sec.node", { hidden: true });
   private readonly errorSection = h("div.sec", { hidden: true, role: "alert" });
   private readonly chip = h("span.chip");
+  private readonly title = h("b", "Matches");
+  private readonly arrows: HTMLButtonElement[];
   private readonly list: VirtualList;
   private readonly box = h("div.matches");
   private readonly details = h("div");
@@ -42,12 +44,10 @@ export class MatchPane {
     private readonly onChoose: (match: number) => void,
     onMove: (by: 1 | -1) => void,
   ) {
+    this.arrows = ([["←", "Previous", -1], ["→", "Next", 1]] as const).map(([key, word, by]) =>
+      h("button.btn", { type: "button", title: `${word} match (${key})`, "aria-label": `${word} match`, onclick: () => onMove(by) }, key) as HTMLButtonElement);
     host.append(
-      h(
-        "div.bar", h("b", "Matches"), this.chip, h("span.grow"),
-        h("button.btn", { type: "button", title: "Previous match (←)", "aria-label": "Previous match", onclick: () => onMove(-1) }, "←"),
-        h("button.btn", { type: "button", title: "Next match (→)", "aria-label": "Next match", onclick: () => onMove(1) }, "→"),
-      ),
+      h("div.bar", this.title, this.chip, h("span.grow"), ...this.arrows),
       this.box,
       h("div.scroll", this.errorSection, this.nodeSection, this.details),
     );
@@ -60,6 +60,9 @@ export class MatchPane {
 
   /** Shows a step's matches, with one of them selected; 0 is the graph that went in. They are asked for after a delay. */
   show(step: StepFacts, match: number, delay = 0): void {
+    this.head(true);
+    this.arrows[0]!.disabled = match <= 0;
+    this.arrows[1]!.disabled = match >= step.matches;
     if (this.step?.id !== step.id || this.step.matches !== step.matches) {
       this.step = step;
       this.matches?.drop();
@@ -98,7 +101,7 @@ export class MatchPane {
     window.clearTimeout(this.timer);
     this.asked.abort();
     this.step = null;
-    this.chip.textContent = "0";
+    this.head(false);
     this.box.hidden = true;
     this.errorSection.hidden = true;
     this.nodeSection.hidden = true;
@@ -109,6 +112,13 @@ export class MatchPane {
     window.clearTimeout(this.timer);
     this.asked.abort();
     this.list.dispose();
+  }
+
+  /** Names what the pane shows: the matches of a step, or the context. */
+  private head(matches: boolean): void {
+    this.title.textContent = matches ? "Matches" : "Context";
+    this.chip.hidden = !matches;
+    for (const arrow of this.arrows) arrow.disabled = !matches;
   }
 
   private render(number: number): HTMLElement {
@@ -166,7 +176,7 @@ export class MatchPane {
         h(
           "dl.kv",
           ...(wire.handler === null ? [] : [h("dt", "Handler"), h("dd.ell.mono", clip(wire.handler, 200))]),
-          h("dt", "Took"), h("dd", micros(wire.dur) || "unknown", share !== "" && wire.dur >= 0 && h("span.faint", ` · ${share} of the step's ${micros(step.dur)}`)),
+          h("dt", "Took"), h("dd", micros(wire.dur) || "unknown", share !== "" && wire.dur >= 0 && h("span.faint", ` · ${share} of the step's ${step.dur < 1e7 ? micros(step.dur) : duration(step.dur)}`)),
           h("dt", "Pass"), h("dd", orderOf(step.flags)),
         ),
       ),
@@ -183,9 +193,15 @@ export function orderOf(flags: number): string {
   return [flags & 1 ? "bottom-up" : "top-down", flags & 2 && "one walk", flags & 4 && "enters calls"].filter(Boolean).join(", ");
 }
 
+/** A line that is broken goes on below where its text begins, not below its number. */
+function hanging(line: HTMLElement, text: string): HTMLElement {
+  line.style.setProperty("--in", String(Math.min(24, text.length - text.trimStart().length + 2)));
+  return line;
+}
+
 function ruleBox(wire: MatchWire): HTMLElement {
   const rows = wire.lines.map((line) =>
-    h(`span.l${line.hit ? ".hit" : ""}`, h("span.ln", line.number), ...codeNodes(line.text, "python")),
+    hanging(h(`span.l${line.hit ? ".hit" : ""}`, h("span.ln", line.number), ...codeNodes(line.text, "python")), line.text),
   );
   return h("div.rule", { tabindex: 0, "aria-label": "Rule source" }, h("pre", ...rows));
 }

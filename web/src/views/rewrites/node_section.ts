@@ -7,6 +7,8 @@ import { copyButton } from "../common/copy.ts";
 import { label, typeName } from "../../data/listing.ts";
 
 const MOST = 24;
+/** Nodes that stand for something that was compiled by itself. */
+export const CALL_OPS: ReadonlySet<string> = new Set(["CALL", "FUNCTION", "PROGRAM", "KERNEL"]);
 
 export interface NodeActions {
   /** Select another node by identity. */
@@ -15,6 +17,8 @@ export interface NodeActions {
   goTo(match: number): void;
   close(): void;
   history(identity: number): Promise<HistoryWire>;
+  /** What a call was compiled in, by the node's id: a name and its address; null when nothing is known. */
+  called(id: number): Promise<{ name: string; href: string } | null>;
   /** What the capture knows about a node by its id. */
   recorded(id: number): Promise<NodeWire>;
 }
@@ -27,6 +31,7 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
   const close = h("button.btn", { type: "button", onclick: () => actions.close() }, "Close ", h("kbd", "Esc"));
   const history = h("dd.history", h("span.faint", "…"));
   const origin = [h("dt", { hidden: true }, "From"), h("dd.mono.wrap", { hidden: true })] as const;
+  const compiled = [h("dt", { hidden: true }, "Compiled in"), h("dd.called", { hidden: true })] as const;
   if (at < 0 && !ghost) {
     fill(host, h("div.h", h("span.grow", "Node"), close), h("p.dim", "The selected node is not in this graph."), h("dl.kv", h("dt", "History"), history));
   } else {
@@ -39,10 +44,16 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
       h(
         "dl.kv",
         ...fields.slice(1).flatMap(([name, value]) => [h("dt", name), h("dd.mono.wrap", clip(value, 2000))]),
-        h("dt", "History"), history, ...origin,
+        ...compiled, h("dt", "History"), history, ...origin,
       ),
       ...(at >= 0 ? [neighbours("Sources", sourcesOf(graph, at), graph, actions), neighbours("Used by", usersOf(graph, at), graph, actions)] : []),
     );
+  }
+  if (at >= 0 && CALL_OPS.has(graph.ops[graph.op[at]!] ?? "")) {
+    actions.called(graph.id[at]!).then((called) => {
+      fill(compiled[1], called === null ? h("span.faint", "no context of this capture") : h("a.mono.name", { href: called.href }, clip(called.name, 80)), called !== null && h("span.faint", " · ", h("kbd", "O")));
+      for (const element of compiled) element.hidden = false;
+    }, () => undefined);
   }
   const id = at >= 0 ? graph.id[at]! : ghost?.id;
   if (id !== undefined) {

@@ -1,17 +1,18 @@
 /** Rewrites: any pass of any context, the graph after any of its matches. */
+import { plain } from "../../base/ansi.ts";
 import { h } from "../../base/dom.ts";
-import { count } from "../../base/format.ts";
+import { clip, count } from "../../base/format.ts";
 import { abortable } from "../../data/client.ts";
 import { Graphs } from "../../data/graphs.ts";
 import { ContextTree } from "../../data/tree.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import type { ContextsWire, ContextWire, HistoryWire, NodeWire, StepsWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
-import { showLayer, waitFor } from "../common/states.ts";
+import { showLayer, waitFor, type Progress } from "../common/states.ts";
 import type { Page, StatusPart, View, ViewDef } from "../registry.ts";
 import { contextPage, stackSection } from "./context_page.ts";
 import { MatchPane, type StepFacts } from "./match_pane.ts";
-import { showNode } from "./node_section.ts";
+import { CALL_OPS, showNode } from "./node_section.ts";
 import { SHOWN_AT_FIRST, Stage, type Camera, type Toggle } from "./stage.ts";
 import { TreePane } from "./tree_pane.ts";
 
@@ -34,6 +35,10 @@ export const REWRITES: ViewDef = {
     ["Call sources", "C"],
     ["Sink", "S"],
     ["Graph or text", "G"],
+    ["Show the change", "Z"],
+    ["Kernel of a call", "O"],
+    ["Find in graph", "Ctrl F"],
+    ["Along the edges", "⇧ ← ↑ → ↓"],
   ],
   available: (info) => (info.tables["contexts"] ?? 0) > 0,
   create: (page) => new RewritesView(page),
@@ -107,6 +112,12 @@ class RewritesView implements View {
       case "s":
         this.toggle("sink");
         return true;
+      case "z":
+        this.stage.showChange();
+        return true;
+      case "o":
+        this.openSelected();
+        return true;
       case "g":
         this.page.nav.set({ as: this.params["as"] === "text" ? null : "text" });
         return true;
@@ -123,6 +134,10 @@ class RewritesView implements View {
 
   filter(): void {
     this.treePane?.focusFilter();
+  }
+
+  focusFind(): void {
+    this.stage.focusFind();
   }
 
   grown(): void {
@@ -204,7 +219,8 @@ class RewritesView implements View {
     this.treePane!.show("step", facts.id);
     const hurried = this.passedThrough(facts.id);
     this.matches.show(facts, match, hurried ? SETTLE_MS : 0);
-    const context = this.tree!.contexts.name[this.tree!.contextAt.get(this.tree!.steps.context[at]!) ?? -1] ?? "";
+    const contextAt = this.tree!.contextAt.get(this.tree!.steps.context[at]!) ?? -1;
+    const names = [this.tree!.contexts.name[contextAt] ?? "", this.tree!.serials[contextAt] ?? ""] as const;
     const key = `${facts.id}/${match}`;
     if (key === this.shown && this.graph) {
       this.showSelection();
@@ -212,17 +228,23 @@ class RewritesView implements View {
     }
     if (key === this.wanted) return;
     this.wanted = key;
-    this.stage.title(context, facts.name, match, null);
+    this.stage.title(...names, facts.name, match, null);
     this.loading.abort();
     this.loading = new AbortController();
     const { signal } = this.loading;
     this.busy = true;
     const graph = await waitFor(
       this.stage.body,
-      { title: `Replaying ${facts.name}`, note: match > 0 ? `to match ${count(match)} of ${count(facts.matches)}` : `${count(facts.matches)} matches` },
+      {
+        title: `Replaying ${clip(facts.name, 80)}`,
+        note: match > 0 ? `to match ${count(match)} of ${count(facts.matches)}` : `${count(facts.matches)} matches`,
+        unit: "match",
+        progress: (stop) => this.page.client.get<Progress>(`steps/${facts.id}/progress`, stop),
+        stopped: (done) => this.stoppedAt(facts.id, match, done),
+      },
       async (stop) => {
         if (hurried) await abortable(new Promise((done) => window.setTimeout(done, SETTLE_MS)), stop);
-        return abortable(this.graphs.get(facts.id, match), stop);
+        return this.graphs.get(facts.id, match, stop);
       },
       signal,
     );
@@ -235,7 +257,7 @@ class RewritesView implements View {
     const mode = this.graph?.step === facts.id && this.shown !== "" ? "step" : "fresh";
     this.graph = graph;
     this.shown = key;
-    this.stage.title(context, facts.name, match, graph);
+    this.stage.title(...names, facts.name, match, graph);
     this.matches.showError(graph.error);
     this.showSelection();
     try {
@@ -247,6 +269,13 @@ class RewritesView implements View {
     this.page.middle.dataset["shown"] = key;
     this.drawStatus();
     this.graphs.ahead(facts.id, match + 1, facts.matches);
+  }
+
+  /** Stopped on the way to a match: the last one that was reached is shown, since it is there. */
+  private stoppedAt(step: number, wanted: number, done: number): boolean {
+    if (done <= 0 || done >= wanted || this.params["step"] !== String(step)) return false;
+    window.setTimeout(() => this.page.nav.set({ match: done, at: null }, "replace"));
+    return true;
   }
 
   /** True when the user came to this step and has hardly looked at the one before. */
@@ -278,6 +307,11 @@ class RewritesView implements View {
       select: (other) => this.page.nav.set({ node: other }, "replace"),
       goTo: (match) => this.page.nav.set({ match: match === 0 ? null : match }),
       close: () => this.page.nav.set({ node: null }),
+      called: async (id) => {
+        const context = await this.called(id);
+        const at = this.tree!.contextAt.get(context);
+        return at === undefined ? null : { name: plain(this.tree!.contexts.name[at]!), href: this.page.nav.address("rewrites", { context: String(context) }) };
+      },
       recorded: (id) => this.page.client.once<NodeWire>(`nodes/${id}`),
       history: (node) => this.page.client.once<HistoryWire>(`steps/${graph.step}/history?identity=${node}&match=${graph.match}`),
     });
@@ -293,7 +327,7 @@ class RewritesView implements View {
     this.treePane!.show("context", id);
     this.stage.clear();
     this.matches.clear();
-    this.stage.title(tree.contexts.name[at]!, null, 0, null);
+    this.stage.title(tree.contexts.name[at]!, tree.serials[at]!, null, 0, null);
     const link = (params: Record<string, string>, view = "rewrites"): string => this.page.nav.address(view, params);
     showLayer(this.stage.body, contextPage(tree, at, link, (view) => this.page.has(view)));
     this.page.client.once<ContextWire>(`contexts/${id}`).then((wire) => {
@@ -336,16 +370,29 @@ class RewritesView implements View {
     }, CAMERA_MS);
   }
 
+  /** The context that a call of the graph on the screen was compiled in, -1 for none. */
+  private async called(node: number): Promise<number> {
+    const step = this.graph?.step;
+    if (step === undefined) return -1;
+    return (await this.page.client.once<{ context: number }>(`steps/${step}/call?node=${node}`)).context;
+  }
+
   /** Goes from a CALL to the passes of the kernel that it became. */
   private async openCall(node: number): Promise<void> {
-    const graph = this.graph;
-    if (!graph) return;
     try {
-      const { context } = await this.page.client.once<{ context: number }>(`steps/${graph.step}/call?node=${node}`);
+      const context = await this.called(node);
       if (context >= 0) this.choose("context", context);
-    } catch {
-      // a call without a kernel of its own: nothing to open
+      else this.stage.say("This call was compiled in no context of this capture.");
+    } catch (error) {
+      this.stage.say(error instanceof Error ? error.message : String(error));
     }
+  }
+
+  /** O: the kernel of the selected call. */
+  private openSelected(): void {
+    const at = this.graph?.identity.indexOf(numberParam(this.params, "node", -1)) ?? -1;
+    if (at >= 0 && CALL_OPS.has(this.graph!.ops[this.graph!.op[at]!] ?? "")) void this.openCall(this.graph!.id[at]!);
+    else this.stage.say("Select a CALL or PROGRAM to open its kernel.");
   }
 
   private drawStatus(): void {

@@ -6,7 +6,7 @@ import { theme, onTheme } from "../../state/settings.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { clearLayer } from "../common/states.ts";
 import { GraphView } from "../graph/graph_view.ts";
-import { textView } from "./text_view.ts";
+import { findInText, textView } from "./text_view.ts";
 
 export type Toggle = "indexing" | "calls" | "sink" | "constants";
 export interface Camera { x: number; y: number; zoom: number }
@@ -30,11 +30,12 @@ export interface StageActions {
 export class Stage {
   readonly body = h("div.stage");
   private readonly crumbs = h("span.ell.crumbs");
-  private readonly legend = h("span.legend.wide", { "aria-live": "polite" });
+  private readonly legend = h("button.legend.wide", { type: "button", title: "Show the change (Z)", "aria-live": "polite", onclick: () => this.showChange() });
   private readonly graphHost = h("div.graph");
   private readonly textHost = h("div.texts", { hidden: true });
   private readonly modes: Record<"graph" | "text", HTMLElement>;
   private readonly buttons = new Map<Toggle, HTMLElement>();
+  private readonly tools: HTMLElement[];
   private readonly zoom = h("span.num.dim.zoom");
   private readonly find = h("input.find", { type: "text", placeholder: "Find in graph", "aria-label": "Find in graph", spellcheck: "false" }) as HTMLInputElement;
   private readonly found = h("span.faint.small");
@@ -42,6 +43,8 @@ export class Stage {
   private graph: GraphWire | null = null;
   private drawn: GraphWire | null = null;
   private asText = false;
+  private sought = "";
+  private foundAt = 0;
   private selected: number | null = null;
   private readonly shown = new Set<Toggle>(SHOWN_AT_FIRST);
   private readonly stopTheme: () => void;
@@ -69,13 +72,17 @@ export class Stage {
       event.preventDefault();
       event.stopPropagation();
     });
+    this.tools = [
+      h("button.btn.wide", { type: "button", onclick: () => void this.view?.layoutAgain() }, "Lay out again"),
+      h("button.btn.wide", { type: "button", title: "Show what this match changed", onclick: () => this.showChange() }, "Change ", h("kbd", "Z")),
+      h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit ", h("kbd", "Space")),
+    ];
     host.append(
       h("div.bar", this.crumbs, h("span.grow"), this.legend, h("span.seg", { role: "group", "aria-label": "Graph or text (G)" }, this.modes.graph, this.modes.text)),
       this.body,
       h(
         "div.bar.low", ...this.buttons.values(), h("span.grow"), this.found, this.find,
-        h("button.btn.wide", { type: "button", onclick: () => void this.view?.layoutAgain() }, "Lay out again"),
-        h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit ", h("kbd", "Space")), this.zoom,
+        ...this.tools, this.zoom,
       ),
     );
     this.stopTheme = onTheme(() => this.redraw());
@@ -83,14 +90,16 @@ export class Stage {
   }
 
   /** Names what is shown. */
-  title(context: string, step: string | null, match: number, graph: GraphWire | null): void {
+  title(context: string, serial: string, step: string | null, match: number, graph: GraphWire | null): void {
+    const which = serial !== "" && h("span.faint", ` ${serial}`);
+    this.usable(step !== null);
     if (step === null) {
-      fill(this.crumbs, h("b.name", ...nameNodes(context, 120)));
+      fill(this.crumbs, h("b.name", ...nameNodes(context, 120)), which);
       return;
     }
     fill(
       this.crumbs,
-      h("button.crumb.dim", { type: "button", onclick: () => this.actions.onContext() }, ...nameNodes(context, 120)),
+      h("button.crumb.dim", { type: "button", onclick: () => this.actions.onContext() }, ...nameNodes(context, 120), which),
       h("span.faint", " › "),
       h("button.crumb", { type: "button", onclick: () => this.actions.onStep() }, h("b.name", clip(step, 120))),
       h("span.faint", " › "),
@@ -102,6 +111,7 @@ export class Stage {
   /** Draws a graph; "step" keeps every surviving box where it is. */
   async show(graph: GraphWire, mode: "fresh" | "step", camera: Camera | null): Promise<void> {
     clearLayer(this.body);
+    if (this.find.value === "") this.found.textContent = "";
     this.graph = graph;
     if (this.asText) this.drawText();
     else await this.drawGraph(mode, camera);
@@ -139,6 +149,17 @@ export class Stage {
 
   fit(): void {
     this.view?.fit();
+  }
+
+  /** Moves the view to what the match changed; in the text, to its first line. */
+  showChange(): void {
+    if (this.asText) this.textHost.querySelector(".t.a, .t.c, .t.d")?.scrollIntoView({ block: "center" });
+    else if (this.view?.showChange() !== true) this.say(this.graph?.match === 0 ? "Nothing changed yet: this is the graph that went in." : "The change is in nodes that are not shown.");
+  }
+
+  /** A short word about what a key did not do. */
+  say(text: string): void {
+    this.found.textContent = text;
   }
 
   focusFind(): void {
@@ -186,12 +207,19 @@ export class Stage {
     const at = this.textHost.firstElementChild?.scrollTop ?? 0;
     fill(this.textHost, textView(this.graph!, this.selected, (identity) => this.actions.onSelect(identity)));
     this.textHost.firstElementChild!.scrollTop = at;
+    if (this.sought !== "") findInText(this.textHost, this.sought, this.foundAt);
   }
 
   private drawLegend(graph: GraphWire): void {
     const entry = (kind: string, number: number): HTMLElement | false =>
       number > 0 && h("span", h(`i.${kind}`), `${count(number)} ${kind}`);
     fill(this.legend, entry("added", graph.added.length), entry("changed", graph.changed.length), entry("removed", graph.removed.length));
+  }
+
+  /** Without a graph there is nothing to switch, fit or find. */
+  private usable(graph: boolean): void {
+    for (const control of [...this.buttons.values(), this.modes.graph, this.modes.text, ...this.tools, this.find]) (control as HTMLButtonElement).disabled = !graph;
+    if (!graph) this.zoom.textContent = "";
   }
 
   private mark(): void {
@@ -209,8 +237,10 @@ export class Stage {
 
   private search(): void {
     const text = this.find.value.trim();
-    const number = this.view?.find(text) ?? 0;
-    this.found.textContent = text === "" ? "" : number === 0 ? "none" : `${count(number)} found`;
+    this.foundAt = text === this.sought ? this.foundAt + 1 : 0;
+    this.sought = text;
+    const number = this.asText ? findInText(this.textHost, text, this.foundAt) : (this.view?.find(text) ?? 0);
+    this.found.textContent = text === "" ? "" : number === 0 ? "none" : `${count((this.foundAt % number) + 1)} of ${count(number)} found`;
   }
 
   private redraw(): void {

@@ -1,11 +1,14 @@
 /** The graph as a listing that can be selected, copied and searched with the browser's own means. */
 import { h } from "../../base/dom.ts";
+import { codeNodes } from "../../base/highlight.ts";
 import { listing, typeName } from "../../data/listing.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 
 /** Lines per block; blocks off the screen are not laid out. */
 const BLOCK = 400;
 const LINE = 18;
+/** Above this many lines they stay plain: colours are not worth the wait. */
+const COLOURED = 6000;
 
 export function textView(graph: GraphWire, selected: number | null, onSelect: (identity: number) => void): HTMLElement {
   const marks = new Map<number, string>();
@@ -20,7 +23,7 @@ export function textView(graph: GraphWire, selected: number | null, onSelect: (i
     for (const line of block) {
       const mark = line.again ? "ref" : (marks.get(line.node) ?? "");
       const chosen = graph.identity[line.node] === selected;
-      const span = h(`span.t${mark === "" ? "" : `.${mark}`}${chosen ? ".sel" : ""}`, `${line.text}\n`);
+      const span = h(`span.t${mark === "" ? "" : `.${mark}`}${chosen ? ".sel" : ""}`, ...(mark === "" && lines.length <= COLOURED ? codeNodes(line.text, "ops") : [line.text]), "\n");
       span.dataset["node"] = String(line.node);
       pre.append(span);
     }
@@ -35,4 +38,17 @@ export function textView(graph: GraphWire, selected: number | null, onSelect: (i
     onSelect(graph.identity[Number(row.dataset["node"])]!);
   });
   return host;
+}
+
+/** Marks the lines that hold a text and goes to one of them; how many there are. */
+export function findInText(host: HTMLElement, text: string, at: number): number {
+  const needle = text.toLowerCase();
+  const hits: HTMLElement[] = [];
+  for (const line of host.querySelectorAll<HTMLElement>(".t")) {
+    const hit = needle !== "" && line.textContent!.toLowerCase().includes(needle);
+    line.classList.toggle("hit", hit);
+    if (hit) hits.push(line);
+  }
+  hits[at % Math.max(1, hits.length)]?.scrollIntoView({ block: "center" });
+  return hits.length;
 }

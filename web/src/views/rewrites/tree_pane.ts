@@ -190,6 +190,7 @@ export class TreePane {
       },
       h("span.tw", { "aria-hidden": "true" }, row.open === null ? "" : row.open ? "▾" : "▸"),
       h("span.ell.name", ...(isContext ? nameNodes(name) : [clip(name)])),
+      isContext && this.tree.serials[row.at] !== "" && h("span.faint", this.tree.serials[row.at]!),
       failed && h("span.bad", { title: "This pass ended in an error" }, "!"),
       h("span.n", count(matches)),
     );
@@ -201,7 +202,7 @@ export class TreePane {
     const { contexts, steps } = this.tree;
     if (row.kind === "context") {
       const took = duration(contexts.dur[row.at]!);
-      return [plain(contexts.name[row.at]!), `${contexts.kind[row.at]} · ${counted(contexts.steps[row.at]!, "step")}, ${counted(contexts.matches[row.at]!, "match", "matches")}${took === "" ? "" : ` · ${took}`}`].join("\n");
+      return [`${plain(contexts.name[row.at]!)} ${this.tree.serials[row.at]}`.trimEnd(), `${contexts.kind[row.at]} · ${counted(contexts.steps[row.at]!, "step")}, ${counted(contexts.matches[row.at]!, "match", "matches")}${took === "" ? "" : ` · ${took}`}`].join("\n");
     }
     const place = location(steps.files[steps.file[row.at]!] ?? null, steps.line[row.at]!);
     const took = duration(steps.dur[row.at]!);

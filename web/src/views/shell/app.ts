@@ -270,7 +270,12 @@ export class App {
       event.preventDefault();
       return this.search();
     }
-    if (target.closest("input, textarea, select, [contenteditable]")) {
+    const field = target.closest("input, textarea, select, [contenteditable]");
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "f" && !event.altKey && !event.shiftKey && !field && this.view?.view.focusFind) {
+      event.preventDefault();
+      return this.view.view.focusFind();
+    }
+    if (field) {
       if (event.key === "Escape") target.blur();
       return;
     }

@@ -3,6 +3,8 @@ import { fill, h } from "../../base/dom.ts";
 import { clip, count, counted } from "../../base/format.ts";
 import { icon } from "../../base/icons.ts";
 import { isAbort, type CaptureClient } from "../../data/client.ts";
+import { serials } from "../../data/serials.ts";
+import type { ContextsWire } from "../../wire/capture.ts";
 import type { Hit, SearchWire } from "../../wire/search.ts";
 import { openOverlay, type Overlay } from "./overlay.ts";
 
@@ -21,6 +23,11 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
   let shown: Hit[] = [];
   let chosen = 0;
   let asked = new AbortController();
+  const serialOf = new Map<number, string>();
+  client.once<ContextsWire>("contexts").then((wire) => {
+    const serial = serials(wire.name);
+    wire.id.forEach((id, at) => serialOf.set(id, serial[at]!));
+  }, () => undefined);
   const overlay: Overlay = openOverlay("Search", content, () => asked.abort());
 
   const take = (hit: Hit | undefined): void => {
@@ -42,8 +49,8 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
       "div.row",
       { role: "option", id: `hit-${at}`, onclick: () => take(hit), onpointermove: () => at !== chosen && mark(at) },
       h("span.ell.mono.name", clip(hit.text)),
-      hit.note !== "" && h("span.ell.faint.name", clip(hit.note, 80)),
-      h("span.n", noteOf(hit)),
+      h("span.ell.faint.name", noteOf(hit, serialOf.get(hit.context) ?? "")),
+      h("span.n", figureOf(hit)),
     );
   const draw = (found: SearchWire): void => {
     const groups = Map.groupBy(found.hits.length > 0 ? found.hits : found.near, (hit) => hit.kind);
@@ -93,7 +100,14 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
   void client.get("search?q=").catch(() => undefined);
 }
 
-function noteOf(hit: Hit): string {
+/** What tells a hit from others of its name: which of them it is, or the context that it is in. */
+function noteOf(hit: Hit, serial: string): string {
+  if (hit.kind === "slice" || hit.kind === "op") return "";
+  if (hit.kind === "kernel") return serial;
+  return `${hit.kind === "context" && hit.note !== "context" ? hit.note : clip(hit.note, 80)} ${serial}`.trim();
+}
+
+function figureOf(hit: Hit): string {
   if (hit.kind === "op") return counted(hit.count, "node");
   if (hit.kind === "slice") return counted(hit.count, "time", "times");
   return hit.count > 0 ? counted(hit.count, "match", "matches") : "";
