@@ -76,7 +76,7 @@ def _trace(trace: Trace, printer: Printer) -> None:
 
 
 def _notes(trace: Trace, printer: Printer) -> None:
-    for note in dict.fromkeys([*trace.notes, *trace.losses.sentences()]):
+    for note in trace.words():
         if printer.json:
             printer.record({"note": note})
         else:

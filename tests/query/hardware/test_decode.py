@@ -131,3 +131,45 @@ def test_names_of_operations_are_the_references() -> None:
     assert op_name(Arch.RDNA3, "VMEMEXEC", 1) == "LDS_ALT"
     assert op_name(Arch.CDNA, "CDNA_INST", 30) == "0x1e"
     assert code_of(Arch.CDNA, "INST") == -1
+
+
+@pytest.mark.parametrize("arch", list(Arch))
+def test_damage_ends_a_stream_and_is_placed(arch: Arch) -> None:
+    """Bits that are no packet: in RDNA a prefix that no type has, in CDNA a wave beyond the ten that there are."""
+    stream = streams.Stream(arch)
+    stream.header()
+    good = "CDNA_EVENT" if arch is Arch.CDNA else "VALUINST"
+    for _ in range(40):
+        stream.named(good, **({} if arch is Arch.CDNA else {"delta": 2}))
+    byte = stream.nibbles // 2
+    if arch is Arch.CDNA:
+        stream.named("CDNA_WAVESTART", wave=10)
+    else:
+        stream.value |= 0x7 << 4 * stream.nibbles
+        stream.nibbles += 1
+    for _ in range(10):
+        stream.named(good)
+    blob = stream.blob()
+    decoder = Decoder(blob, stop=True)
+    assert len(decoder.rest()) == 41
+    assert decoder.damage == (byte, 0 if arch is Arch.CDNA else 80)
+    assert assert_equal(blob, decode(blob)) > 50  # without `stop` it is passed over, as the reference does
+    passing = Decoder(blob)
+    passing.rest()
+    assert passing.damage == decoder.damage
+    whole = Decoder(blob[:byte], stop=True)
+    whole.rest()
+    assert whole.damage is None
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=400), st.sampled_from(list(Arch)))
+def test_noise_behind_a_header_ends_in_order(noise: bytes, arch: Arch) -> None:
+    """Whatever comes, what is decoded up to the damage is what the whole decoding has up to there."""
+    stream = streams.Stream(arch)
+    stream.header()
+    blob = stream.blob()[:8] + noise
+    decoder = Decoder(blob, stop=True)
+    part, whole = decoder.rest(), decode(blob)
+    assert np.array_equal(part.raw, whole.raw[: len(part)])
+    assert decoder.damage is not None or len(part) == len(whole)

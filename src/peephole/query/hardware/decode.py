@@ -17,7 +17,7 @@ _ROOM = 512
 _U8, _I8, _I16, _I64, _U64 = (np.dtype(name) for name in ("<u1", "<i1", "<i2", "<i8", "<u8"))
 _PAD = bytes(16)
 _ARCHS = tuple(Arch)
-_START = np.array([0, 0, -(2**62), 0] + [0] * 128, np.int64)
+_START = np.array([0, 0, -(2**62), 0, 0, -1, 0] + [0] * 128, np.int64)
 """The state before a stream; see scan.py."""
 
 SILENT = frozenset({"NOP", "TS_DELTA_SHORT", "TS_DELTA_S5_W2", "TS_DELTA_S5_W3", "TS_DELTA_OR_MARK"})
@@ -71,13 +71,18 @@ def _payloads() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
 
 
 class Decoder:
-    """Decodes one stream part by part; `parts` can be left at any point without having read the rest."""
+    """Decodes one stream part by part; `parts` can be left at any point without having read the rest.
 
-    def __init__(self, blob: bytes, skip: Collection[str] = ()) -> None:
+    Bits that are no packet are damage: with `stop` the stream ends there, else they are passed over.
+    """
+
+    def __init__(self, blob: bytes, skip: Collection[str] = (), *, stop: bool = False) -> None:
         self._size = len(blob)
         self._words = np.frombuffer(blob + _PAD[len(blob) & 7 :], _U64)
         self._tables = tables(frozenset(skip))
         self._state = _START.copy()
+        if stop:
+            self._state[4] = 1
 
     @property
     def arch(self) -> Arch:
@@ -90,20 +95,21 @@ class Decoder:
         return int(self._state[1])
 
     @property
-    def position(self) -> int:
-        """Bytes that were decoded."""
-        return min((int(self._state[0]) + 1) // 2, self._size)
-
-    @property
     def left_over(self) -> int:
         """Bytes at the end that hold no whole packet."""
-        return self._size - self.position
+        return max(self._size - (self._state.item(0) + 1) // 2, 0)
+
+    @property
+    def damage(self) -> tuple[int, int] | None:
+        """Byte and clock of the first bits that are no packet; None for a stream that is whole."""
+        nibble = self._state.item(5)
+        return None if nibble < 0 else (nibble // 2, self._state.item(6))
 
     def counts(self) -> dict[str, int]:
         """How many packets of each type were seen, the skipped ones too."""
         found: dict[str, int] = {}
         for code, packet in BY_CODE.items():
-            if count := int(self._state[4 + code]):
+            if count := int(self._state[7 + code]):
                 found[packet.name] = found.get(packet.name, 0) + count
         return found
 

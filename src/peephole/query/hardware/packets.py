@@ -168,11 +168,14 @@ class Tables:
     fields: NDArray[np.uint64]
     """[code << 5 | column]: delta (lowest bit, mask, factor, summand), kept or not, special case, mask of the packet,
     then wave, simd, cu (lowest bit, mask, what is set when there is no such field), sa (lowest bit, mask, place), op
-    (lowest bit), the bit of a real-time sample, op (mask, as above)."""
+    (lowest bit), the bit of a real-time sample, op (mask, as above), the type that unknown bits are taken for."""
 
 
 _SPECIAL = {Clock.DELTA_OR_MARK: 1, Clock.ABSOLUTE: 2}
-_HEADER = 3
+_HEADER, _UNKNOWN, _CDNA_WAVE = 3, 4, 5
+"""Special cases by name: a header, bits that are no packet at all, a packet whose wave must be one of CDNA's ten."""
+_NO_PACKET = 31
+"""Kind of the bits that are no packet; the decoder takes them for a NOP and says where they were."""
 _ALL = (1 << 64) - 1
 
 
@@ -189,12 +192,14 @@ def tables(skip: frozenset[str] = frozenset()) -> Tables:
         default = next((i for i, packet in enumerate(packets) if packet.name == "NOP"), 0)
         for byte in range(256):
             fitting = [i for i, p in enumerate(packets) if byte & ((1 << len(p.prefix)) - 1) == p.value]
-            kind = max(fitting, key=lambda i: len(packets[i].prefix), default=default)
-            lead[arch << 8 | byte] = (arch << 5 | kind) << 5 | packets[kind].bits // 4
+            kind = max(fitting, key=lambda i: len(packets[i].prefix), default=_NO_PACKET)
+            length = packets[kind].bits // 4 if fitting else 1
+            lead[arch << 8 | byte] = (arch << 5 | kind) << 5 | length
         for kind, packet in enumerate(packets):
             delta = _field(packet.delta)[:2]
             factor, summand = 4 if packet.clock is Clock.FOURS else 1, 4 if packet.clock is Clock.SHORT else 0
             special = _HEADER if packet.name == "LAYOUT_HEADER" else _SPECIAL.get(packet.clock, 0)
+            special = _CDNA_WAVE if arch is Arch.CDNA and packet.wave else special
             sa = [packet.sa, 1, packet.cu[1]] if packet.sa is not None and packet.cu else [0, 0, 0]
             op = _field(packet.op)
             row = [
@@ -202,6 +207,9 @@ def tables(skip: frozenset[str] = frozenset()) -> Tables:
                 *_field(packet.wave), *_field(packet.simd), *_field(packet.cu), *sa, op[0], REAL_BIT[arch], *op[1:],
             ]  # fmt: skip
             fields[arch << 5 | kind, : len(row)] = np.array(row, np.uint64)
+        fields[arch << 5 | _NO_PACKET] = fields[arch << 5 | default]
+        fields[arch << 5 | _NO_PACKET, 5:7] = _UNKNOWN, 15
+        fields[arch << 5 | _NO_PACKET, 23] = arch << 5 | default
     return Tables(lead, fields.ravel())
 
 

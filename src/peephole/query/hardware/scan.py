@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numba import njit  # noqa: TID253
 
-POSITION, TIME, OFFSET, ARCH, COUNTS = 0, 1, 2, 3, 4
-"""Places in the state: nibble, time, offset of absolute times, kind of stream; from the last on, packets by code."""
+POSITION, TIME, OFFSET, ARCH, STOP, DAMAGE, DAMAGE_TIME, COUNTS = 0, 1, 2, 3, 4, 5, 6, 7
+"""Places in the state: nibble, time, offset of absolute times, kind of stream, whether damage ends it, nibble and time
+of the first damage (-1: none); from the last on, packets by code."""
 NO_OFFSET = -(2**62)
 """State: no absolute time was seen yet."""
 ROW_BYTES = 22
@@ -44,6 +45,7 @@ def scan(words: Any, size: int, lead: Any, fields: Any, state: Any, out: Any, ro
         # a shift by 64 is undefined, so the second word goes in two steps
         window = (words[at] >> shift) | ((words[at + one] << one) << (all_but_one - shift))
         first = np.uint64(lead[(arch << np.uint64(8)) | (window & np.uint64(0xFF))])
+        begin = position
         position += first & np.uint64(31)
         code = first >> np.uint64(5)
         f = code << np.uint64(5)
@@ -63,6 +65,17 @@ def scan(words: Any, size: int, lead: Any, fields: Any, state: Any, out: Any, ro
                         offset = absolute - time
                     else:
                         time = ((absolute - offset) & ~np.int64(3)) - 4
+            elif special != np.uint64(3):
+                wrong = special == np.uint64(4)
+                if wrong:
+                    code = fields[f + np.uint64(23)]
+                else:
+                    wrong = ((window >> fields[f + np.uint64(7)]) & fields[f + np.uint64(8)]) > np.uint64(9)
+                if wrong and state[DAMAGE] < 0:
+                    state[DAMAGE], state[DAMAGE_TIME] = np.int64(begin), time
+                    if state[STOP] != 0:
+                        position = limit + one
+                        break
             else:
                 # a header says the layout; any other than 3 and 4 is a stream of CDNA
                 layout = (window >> np.uint64(7)) & np.uint64(63)

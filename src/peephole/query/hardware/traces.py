@@ -9,7 +9,7 @@ from typing import Any
 
 from peephole.errors import PeepholeError
 from peephole.query.hardware.counters import Counter, unpack
-from peephole.query.hardware.decode import SILENT, Decoder, Packets, decode
+from peephole.query.hardware.decode import SILENT, Decoder, Packets
 from peephole.query.hardware.hotspots import Hotspots, hotspots
 from peephole.query.hardware.losses import Losses, losses
 from peephole.query.hardware.mapping import Mapped, map_instructions, traced_unit
@@ -18,6 +18,12 @@ from peephole.query.hardware.program import Program, disassemble
 from peephole.query.hardware.waves import Waves, waves
 from peephole.query.names import plain
 from peephole.store.capture import Capture
+
+_BUFFER_STEP = 1 << 20
+_FULL = (0, _BUFFER_STEP - 32)
+"""tinygrad's trace buffers are whole MiB; the hardware stops writing at the last 32 bytes."""
+_CDNA_HEADER = 8
+"""Bytes that tinygrad writes before a stream of CDNA, which has no header of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +109,37 @@ class Trace:
 
     @cached_property
     def packets(self) -> Packets:
-        """The packets that do more than pass time."""
-        return decode(self._blob, SILENT)
+        """The packets that do more than pass time, up to the first damage."""
+        return self._decoded[0]
 
     @cached_property
     def counts(self) -> dict[str, int]:
         """Packets by type, all of them."""
-        decoder = Decoder(self._blob, SILENT)
-        for _ in decoder.parts():
-            pass
-        return decoder.counts()
+        return self._decoded[1].counts()
+
+    @cached_property
+    def _decoded(self) -> tuple[Packets, Decoder]:
+        decoder = Decoder(self._blob, SILENT, stop=True)
+        packets = decoder.rest()
+        if decoder.damage is not None:
+            byte, clock = decoder.damage
+            self.notes.append(
+                f"The trace is damaged at byte {byte:,} of {len(self._blob):,}, clock {clock:,}: "
+                "what came before it is shown."
+            )
+        elif not decoder.counts():
+            self.notes.append("The trace is empty.")
+        return packets, decoder
 
     @cached_property
     def waves(self) -> Waves:
         """Every wave of every unit."""
-        return waves(self.packets)
+        found = waves(self.packets)
+        if (unfinished := int((~found.closed).sum())) and self._decoded[1].damage is None:
+            full = (len(self._blob) - _CDNA_HEADER * (self.packets.arch is Arch.CDNA)) % _BUFFER_STEP in _FULL
+            why = "its buffer was full, SQTT_BUFFER_SIZE makes it larger" if full else "it was stopped or cut before"
+            self.notes.append(f"The trace holds no end of {unfinished:,} of {len(found):,} waves: {why}.")
+        return found
 
     @cached_property
     def traced(self) -> tuple[int, int]:
@@ -163,6 +185,11 @@ class Trace:
         if self.mapped is None or self.program is None:
             return None
         return hotspots(self.packets, self.mapped, self.program)
+
+    def words(self) -> list[str]:
+        """What could not be shown and what the trace says is missing, a sentence each."""
+        _ = self.waves  # it notes waves without an end
+        return list(dict.fromkeys([*self.notes, *self.losses.sentences()]))
 
     @cached_property
     def losses(self) -> Losses:

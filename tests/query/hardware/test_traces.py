@@ -1,0 +1,117 @@
+"""Traces of a capture: what is said of damage, cuts, losses and full buffers; the real captures packet for packet."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from peephole.query.hardware.decode import decode
+from peephole.query.hardware.packets import Arch
+from peephole.query.hardware.traces import Trace, entries
+from peephole.store.capture import open_capture
+from peephole.store.writer import CaptureWriter
+
+
+def _neighbour(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+mapping, decoding = _neighbour("test_mapping"), _neighbour("test_decode")
+streams = mapping.streams
+
+
+def write(path: Path, **blobs: bytes) -> None:
+    binary, _ = mapping.kernel("loop")
+    n = len(blobs)
+    with CaptureWriter(path) as writer:
+        writer.append(
+            "artifacts",
+            {"kind": ["binary"] * n, "name": list(blobs), "language": ["gfx1100"] * n, "content": [binary] * n},
+        )
+        writer.append(
+            "hardware",
+            {"kernel": list(blobs), "device": ["AMD"] * n, "run": [0] * n, "kind": ["sqtt"] * n, "unit": ["SE:0"] * n,
+             "arch": ["gfx1100"] * n, "props": [json.dumps({"itrace": True})] * n, "content": list(blobs.values())},
+        )  # fmt: skip
+
+
+def lossy() -> bytes:
+    stream = streams.Stream(Arch.RDNA3)
+    stream.traces(0, 0, 0)
+    stream.named("WAVESTART", wave=1, simd=0, cu=0, sa=0)
+    stream.named("INST", wave=1, op=0, delta=1)
+    stream.named("TS_WAVE_STATE", payload=1 << 4, delta=10)
+    stream.named("TS_WAVE_STATE", payload=1 << 5, delta=40)
+    stream.named("TS_DELTA_OR_MARK", rest=1 << 8, delta=500)
+    stream.named("WAVEEND", wave=1, simd=0, cu=0, sa=0, delta=1)
+    return bytes(stream.blob())
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    _, program = mapping.kernel("loop")
+    whole = mapping.walk_waves(program, 1).blob()
+    half = len(whole) // 2
+    path = tmp_path / "hurt.peep"
+    write(
+        path, whole=whole, cut=whole[:half], full=whole[:half].ljust((1 << 20) - 32, b"\0"), empty=b"", lossy=lossy(),
+        damaged=whole[:half] + b"\x77" * 8 + whole[half:],
+    )  # fmt: skip
+    return path
+
+
+def test_what_is_wrong_is_said(capture: Path) -> None:
+    opened = open_capture(capture)
+    words = {entry.kernel: Trace(opened, entry).words() for entry in entries(opened)}
+    assert words["whole"] == []
+    assert words["empty"] == ["The trace is empty."]
+    assert "it was stopped or cut before" in words["cut"][0]
+    assert "SQTT_BUFFER_SIZE" in words["full"][0]
+    assert words["damaged"][0].startswith("The trace is damaged at byte ")
+    assert words["lossy"] == [
+        "1 x packets were lost: waves and instructions are missing there.",
+        "1 x the trace stalled, 40 cycles in all.",
+    ]
+
+
+def test_a_damaged_trace_is_shown_up_to_there(capture: Path, peephole: Any) -> None:
+    opened = open_capture(capture)
+    by_name = {entry.kernel: entry for entry in entries(opened)}
+    damaged, whole = (Trace(opened, by_name[name]) for name in ("damaged", "whole"))
+    n = len(damaged.packets)
+    assert 50 < n < len(whole.packets)
+    # the bytes before the damage may hold the begin of a packet that the damage completes
+    assert damaged.packets.raw[: n - 1].tolist() == whole.packets.raw[: n - 1].tolist()
+    assert damaged.hotspots is not None
+    shown = peephole("show", capture, "-s", "damaged SQTT SE:0 PKTS", "--json").stdout.splitlines()
+    assert "damaged at byte" in json.loads(shown[-1])["note"]
+    assert "1 x packets were lost" in peephole("show", capture, "-s", "lossy SQTT SE:0 PKTS").stdout
+    assert "The trace is empty." in peephole("show", capture, "-s", "empty SQTT SE:0 PKTS").stdout
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1200", "gfx950"])
+def test_real_traces_decode_as_the_reference(arch: str, shared: Any, capture_dir: Path) -> None:
+    from peephole.ingest import import_files
+    from peephole.query.hardware.traces import content
+
+    packets = 0
+    for path in sorted(shared(f"fixtures/sqtt/{arch}").glob("*.pkl")):
+        found = open_capture(import_files([path]))
+        for entry in entries(found):
+            if entry.kind == "sqtt":
+                blob = content(found, entry)
+                packets += decoding.assert_equal(blob, decode(blob))
+                trace = Trace(found, entry)
+                assert not trace.losses.marks
+                assert trace.words() == []
+    assert packets > 20_000
