@@ -214,7 +214,8 @@ def describe_args(facts: dict[str, Any]) -> str:
         elif not isinstance(value, (int, float)):
             parts.append(f"{key} {value}")
         elif key in _RATES:
-            parts += [f"{rate(value, _RATES[key][0])} {_RATES[key][1]}".rstrip()] if value else []
+            kind = "" if key == "bytes_per_s" and "bytes" in facts else _RATES[key][1]  # of a copy there is one
+            parts += [f"{rate(value, _RATES[key][0])} {kind}".rstrip()] if value else []
         elif key == "bytes":
             parts.append(size(value))
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,7 +17,8 @@ from peephole.store.capture import Capture, open_capture
 ROOT = Path(__file__).resolve().parents[3]
 
 PROGRAM = """
-from tinygrad import Tensor, TinyJit
+from pathlib import Path
+from tinygrad import Device, Tensor, TinyJit
 from tinygrad.helpers import profile_marker
 
 @TinyJit
@@ -27,6 +29,22 @@ data = Tensor([[1.0, 2, 3], [4, 5, 6]]).realize()
 for i in range(4):
     profile_marker(f"step {i}", "red")
     step(data)
+
+# copies: from the host, from a file, to another device, from there back, inside a captured JIT, to several devices
+other = Device.DEFAULT + ":1"
+
+@TinyJit
+def over(x):
+    return (x.to(other) * 3).realize()
+
+for i in range(4):
+    over(data)
+away = data.to(other).realize()
+away.to(Device.DEFAULT).realize()
+Tensor(Path(__file__)).to(Device.DEFAULT).realize()
+Tensor([1.0, 2, 3, 4]).shard((Device.DEFAULT, other)).realize()
+if Device.DEFAULT != "NULL":
+    assert away.tolist() == [[1, 2, 3], [4, 5, 6]]
 """
 
 
@@ -40,6 +58,7 @@ def environment(folder: Path, device: str, **more: str) -> dict[str, str]:
         "TMPDIR": str(folder),
         "CACHEDB": str(folder / "cache.db"),
         "PYTHONPATH": str(ROOT / "src"),
+        "PYTHONHASHSEED": "0",  # tinygrad synchronizes its devices in the order of a set, and allocates on the way
         **more,
     }
 
@@ -80,10 +99,10 @@ def low(number: Any) -> int:
 
 
 def content(capture: Capture, program: str) -> dict[str, list[Any]]:
-    """What a capture says, without times; files named as if all runs had been in one folder."""
+    """What a capture says, without times and addresses; files named as if all runs had been in one folder."""
 
     def name(text: str | None) -> str | None:
-        return text.replace(program, "PROGRAM") if text else text
+        return re.sub(r"slot=-\d{9,}", "slot=ADDRESS", text.replace(program, "PROGRAM")) if text else text
 
     found: dict[str, list[Any]] = {}
     f = capture.read("contexts", ["id", "name", "kind", "parent", "function", "keys", "stack"])
@@ -108,7 +127,7 @@ def content(capture: Capture, program: str) -> dict[str, list[Any]]:
     )  # fmt: skip
     f = capture.read("nodes")
     found["nodes"] = [
-        (low(f["id"][i]), f.texts("op")[i], f.texts("dtype")[i], f.texts("arg")[i], f.texts("tag")[i],
+        (low(f["id"][i]), f.texts("op")[i], f.texts("dtype")[i], name(f.texts("arg")[i]), f.texts("tag")[i],
          [low(source) for source in f.lists("src")[i]])
         for i in range(len(f))
     ]  # fmt: skip
@@ -132,11 +151,18 @@ def _run(capture: Capture, name: Any) -> dict[str, list[Any]]:
     a = capture.read("artifacts")
     return {
         "tracks": sorted(
-            (tracks.texts("name")[i], tracks.texts("kind")[i], int(tracks["order"][i])) for i in range(len(tracks))
+            (name(tracks.texts("name")[i]), tracks.texts("kind")[i], int(tracks["order"][i]))
+            for i in range(len(tracks))
         ),
         "slices": sorted(rows),
         "buffers": sorted(
-            (low(b["id"][i]), b.texts("device")[i], int(b["bytes"][i]), b.texts("dtype")[i], bool(b["free"][i] >= 0))
+            (
+                low(b["id"][i]),
+                name(b.texts("device")[i]),
+                int(b["bytes"][i]),
+                b.texts("dtype")[i],
+                bool(b["free"][i] >= 0),
+            )
             for i in range(len(b))
         ),
         "uses": sorted(

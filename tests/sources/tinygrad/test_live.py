@@ -36,6 +36,7 @@ def test_live_and_pickles_say_the_same(tmp_path: Path, device: str) -> None:
     assert live.manifest.problems == viz.manifest.problems == []
     assert live.manifest.frameworks == viz.manifest.frameworks == {"tinygrad": "0.14.0"}
     every_kernel_is_timed(live, device)
+    every_copy_is_timed(live, device)
     times_are_nested(live)
 
 
@@ -54,6 +55,26 @@ def every_kernel_is_timed(capture: Capture, device: str) -> None:
     assert len(kernels) >= 8 and max(names.values()) >= 3  # two kernels, four steps
     assert all(slices["dur"][i] > 0 for i in kernels)
     assert all("flops" in json.loads(slices.texts("args")[i] or "{}") for i in kernels)
+
+
+def every_copy_is_timed(capture: Capture, device: str) -> None:
+    """With its bytes and the buffers that it read and wrote; only within a batch does nobody say them."""
+    tracks, slices, uses = capture.read("tracks"), capture.read("slices"), capture.read("uses")
+    copying = {int(tracks["id"][i]) for i in range(len(tracks)) if tracks.texts("kind")[i] == "copy"}
+    found: Counter[int] = Counter()
+    for i in range(len(slices)):
+        if int(slices["track"][i]) not in copying:
+            continue
+        assert slices["dur"][i] > 0, slices.texts("name")[i]
+        args = json.loads(slices.texts("args")[i] or "{}")
+        if slices["correlation"][i]:
+            assert args["bytes_per_s"] == pytest.approx(args["bytes"] * 1e9 / int(slices["dur"][i]), abs=1)
+            used = uses["slice"] == slices["correlation"][i]
+            assert {uses.texts("mode")[at] for at in np.flatnonzero(used).tolist()} <= {"read", "write"} and used.any()
+            found[args["bytes"]] += 1
+        else:
+            assert device == "NULL", slices.texts("name")[i]
+    assert found[24] >= (4 if device == "NULL" else 7)  # six floats: over and back, each step of the JIT
 
 
 def times_are_nested(capture: Capture) -> None:

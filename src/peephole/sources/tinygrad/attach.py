@@ -13,7 +13,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
-from peephole.sources.tinygrad import kernels, lines
+from peephole.sources.tinygrad import copies, kernels, lines
 from peephole.sources.tinygrad.follow import Followed, Follower
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def attach(recorder: Recorder) -> None:
             helpers.TRACEMETA.value = 2  # only with it do the nodes' fields have the metadata
     if _follower.followed.profile:
         kernels.time_kernels(_follower.ran)
+        copies.time_copies(_follower.ran)
 
 
 def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:

@@ -27,7 +27,7 @@ class Buffers:
         self._held: dict[str, int] = {}
         self._lives: dict[int, list[list[int]]] = {}
         """tinygrad's number to [our number, when allocated, when freed or NONE], each time that it was allocated."""
-        self._next = 0
+        self._facts: list[tuple[int, str]] = []
 
     def alloc(self, device: str, key: int, arg: Any, time: Any) -> None:
         """Takes an alloc event."""
@@ -36,8 +36,9 @@ class Buffers:
         size = arg["nbytes"] if "nbytes" in arg else int(arg["sz"]) * item_size(dtype, self._texts.release)
         if not 0 <= size < _LARGEST:
             raise ValueError("a buffer's size is out of range")
-        number = self._next
-        self._next += 1
+        number = len(self._facts)
+        name = dtype if type(dtype) is str else self._texts.dtype(dtype)
+        self._facts.append((size, name))
         at = ns(time)
         self._lives.setdefault(key, []).append([number, at, NONE])
         row = {
@@ -45,7 +46,7 @@ class Buffers:
             "device": device,
             "alloc": at,
             "bytes": size,
-            "dtype": dtype if type(dtype) is str else self._texts.dtype(dtype),
+            "dtype": name,
         }
         self._alive[device, key] = row
         self._count(device, size, at)
@@ -74,6 +75,14 @@ class Buffers:
             if alloc <= until and (freed == NONE or freed > begun):
                 return number
         return NONE
+
+    def size(self, number: int) -> int:
+        """The bytes of a buffer by our number."""
+        return self._facts[number][0]
+
+    def dtype(self, number: int) -> str:
+        """The dtype of a buffer by our number."""
+        return self._facts[number][1]
 
     def finish(self) -> None:
         """Writes the buffers that are still alive."""

@@ -7,6 +7,7 @@ import re
 from typing import Any, Final
 
 from peephole.model.tables import NONE
+from peephole.sources.tinygrad.programs import Takes
 from peephole.sources.tinygrad.text import fields_of, plain
 
 _UNNAMED: Final = re.compile(r"(\w+) n\d+\Z")
@@ -42,6 +43,8 @@ class Contexts:
         self._outer: dict[tuple[Any, ...], int] = {}
         self.estimates: dict[int, Any] = {}
         """Context to tinygrad's estimates of its kernel."""
+        self.takes: dict[int, Takes] = {}
+        """Context to the buffers that its kernel takes."""
         self.by_key: dict[str | bytes, int] = {}
         """Name, function name or program key to the context that first had it."""
         self._names: dict[int, str] = {}

@@ -15,7 +15,7 @@ from typing import Any, Final
 from peephole.sources.tinygrad.clock import Nanoseconds
 
 Ran = tuple[str, str, bytes | None, int, int]
-"""Device, function name, program key, begin and end in ns."""
+"""Device, name, program key, begin and end in ns."""
 
 _PROGRAMS: Final = (
     ("tinygrad.runtime.ops_cpu", "CPUProgram", "CPU"),

@@ -10,6 +10,8 @@ from peephole.sources.tinygrad.steps import error_of
 from peephole.sources.tinygrad.text import Texts, fields_of
 
 Fields = Mapping[int, tuple[Any, ...]]
+Takes = tuple[frozenset[int], frozenset[int], tuple[str | None, ...]]
+"""Which of a kernel's buffers it writes and reads, by their place, and the dtype of each (None: not known)."""
 
 _LANGUAGES: Final = (
     ("LLVM", "llvm"),
@@ -38,6 +40,7 @@ class Program:
     language: str = "c"
     estimates: Any = None
     """tinygrad's Estimates (ops, mem, lds), perhaps symbolic."""
+    takes: Takes | None = None
     arch: str = field(default="")
 
     def artifacts(self, context: int) -> Iterator[dict[str, Any]]:
@@ -100,6 +103,7 @@ def _from_node(program: Program, root: int, fields: Fields, texts: Texts, listed
     node = fields.get(root)
     if type(node) is not tuple or len(node) < 5 or type(node[2]) is not tuple or texts.op(node[0]) != "PROGRAM":
         return
+    dtypes: dict[int, str] = {}
     for number in node[2][:10]:
         part = fields.get(number) if type(number) is int else None
         if type(part) is not tuple or len(part) < 5:
@@ -111,8 +115,31 @@ def _from_node(program: Program, root: int, fields: Fields, texts: Texts, listed
             program.binary = value
         elif op == "LINEAR" and type(part[2]) is tuple and listed:
             program.oplist = op_list(part[2], fields, texts)
+            dtypes = _parameters(part[2], fields, texts)
         elif op == "SINK" and type(value).__name__ == "KernelInfo":
             program.estimates = fields_of(value).get("estimates") or program.estimates
+
+    program.takes = _takes(fields_of(node[3]), dtypes) if type(node[3]).__name__ == "ProgramInfo" else program.takes
+
+
+def _parameters(numbers: Sequence[int], fields: Fields, texts: Texts) -> dict[int, str]:
+    """The dtypes of a linear program's parameters by their slot."""
+    found = {}
+    for number in numbers[:_LONGEST_LIST]:
+        node = fields.get(number)
+        if type(node) is tuple and len(node) > 3 and type(node[3]).__name__ == "ParamArg":
+            slot = fields_of(node[3]).get("slot")
+            if type(slot) is int:
+                found[slot] = texts.dtype(node[1])
+    return found
+
+
+def _takes(info: Mapping[str, Any], dtypes: Mapping[int, str]) -> Takes | None:
+    parts = [info.get(name) for name in ("outs", "ins", "globals")]
+    if not all(type(part) is tuple and all(type(number) is int for number in part) for part in parts):
+        return None
+    outs, ins, slots = parts
+    return frozenset(outs or ()), frozenset(ins or ()), tuple(dtypes.get(slot) for slot in slots or ())
 
 
 def op_list(numbers: Sequence[int], fields: Fields, texts: Texts) -> str:

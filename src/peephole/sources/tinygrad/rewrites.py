@@ -94,6 +94,8 @@ class Rewrites:
     def _program(self, context: int, program: Program | None) -> None:
         if program is not None:
             self.contexts.estimates[context] = program.estimates
+            if program.takes is not None:
+                self.contexts.takes[context] = program.takes
             for artifact in program.artifacts(context):
                 self._rows.row("artifacts", **artifact)
 

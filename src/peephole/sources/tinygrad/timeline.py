@@ -22,6 +22,17 @@ from peephole.sources.tinygrad.clock import Offsets, ns
 from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.enums import REFERENCE
 from peephole.sources.tinygrad.hardware import Hardware
+from peephole.sources.tinygrad.kernels import ProfileRangeEvent as OwnRange
+from peephole.sources.tinygrad.pairing import (
+    Key,
+    Waiting,
+    copy_bytes,
+    exec_keys,
+    function_name,
+    is_copy,
+    range_key,
+    single_spaced,
+)
 from peephole.sources.tinygrad.steps import Range
 from peephole.sources.tinygrad.symbolic import evaluate
 from peephole.sources.tinygrad.text import Texts, fields_of, plain
@@ -35,7 +46,6 @@ _MOST_INNER: Final = 200_000
 _LONGEST_WAIT: Final = 30_000_000_000
 _SKEW: Final = 100_000
 """How far, in ns, a device's aligned clock may be behind the host's."""
-_WORD: Final = re.compile(r"[^A-Za-z0-9_]")
 _OWN_FILE: Final = re.compile(
     r"[/\\\\]tinygrad[/\\\\](?:(?:uop|engine|codegen|schedule|nn|runtime|renderer|mixin|viz|llm|shape)[/\\\\].*"
     r"|(?:tensor|device|dtype|helpers|gradient|callify|function|frontend|__init__)\.py)\Z"
@@ -48,11 +58,6 @@ _ESTIMATES: Final = (("flops", "ops"), ("bytes_per_s", "mem"), ("lds_bytes_per_s
 
 Closed = Callable[[int, int, int, list[Range]], None]
 """Told when a context's own range has come: context, begin, length, and the ranges within it."""
-
-
-def function_name(name: str) -> str:
-    """The name that a kernel's function has in the generated code."""
-    return _WORD.sub(lambda found: f"{ord(found[0]):02X}", plain(name))
 
 
 class Timeline:
@@ -74,16 +79,17 @@ class Timeline:
         self._contexts = contexts
         self._buffers = Buffers(out, texts, free)
         self._hardware = Hardware(out, self.offsets, contexts)
-        self._ranges: dict[tuple[str, str], deque[Any]] = {}
-        self._execs: dict[tuple[str, str], deque[Any]] = {}
+        self._ranges = Waiting()
+        self._execs = Waiting()
         self._untimed: deque[Any] = deque()
+        self._compiled: set[int] = set()
         self._turns: dict[str | bytes, int] = {}
         self._unaligned: list[Any] = []
         self._unknown: dict[str, int] = {}
         self._takes: dict[str, Callable[[Any], None]] = {
             "ProfileRangeEvent": self._range,
             "ProfilePointEvent": self._point,
-            "ProfileGraphEvent": self._graph,
+            "ProfileGraphEvent": self._align,
             "ProfileDeviceEvent": self._device,
             "ProfileProgramEvent": self._hardware.program,
             "ProfileSQTTEvent": lambda event: self._hardware.trace("sqtt", event),
@@ -107,11 +113,9 @@ class Timeline:
         """Writes ranges whose exec would have come long ago: the trials of a search, which are not counted."""
         if self._texts.release != REFERENCE:
             return
-        for key, waiting in list(self._ranges.items()):
-            while waiting and _host_clock(key[0]) and self._start(waiting[0]) < now - _LONGEST_WAIT:
-                self._write_range(waiting.popleft(), None)
-            if not waiting:
-                del self._ranges[key]
+        for key in self._ranges:
+            if _host_clock(_device_of(self._ranges.first(key))):
+                self._pass(key, now - _LONGEST_WAIT)
 
     def finish(self) -> None:
         """Writes what waited for something that did not come."""
@@ -120,14 +124,10 @@ class Timeline:
         unaligned, self._unaligned = self._unaligned, []
         for event in unaligned:
             self._take_aligned(event)
-        for waiting in list(self._ranges.values()):
-            for event in waiting:
-                self._write_range(event, None)
-        for execs in list(self._execs.values()):
-            for event in execs:
-                self._write_exec(event)
-        self._ranges.clear()
-        self._execs.clear()
+        for event in self._ranges.drain():
+            self._write_range(event, None)
+        for event in self._execs.drain():
+            self._write_exec(event)
         self._buffers.finish()
         self._hardware.finish()
         for reason, count in self._unknown.items():
@@ -149,35 +149,38 @@ class Timeline:
     # ranges
 
     def _range(self, event: Any) -> None:
-        device = event.device
-        if device in _HOST:
+        if event.device in _HOST:
             self._write_range(event, None)
-        elif not _host_clock(device) and not self.offsets.knows(device):
+        else:
+            self._align(event)
+
+    def _align(self, event: Any) -> None:
+        device = _device_of(event)
+        if not _host_clock(device) and not self.offsets.knows(device):
             self._unaligned.append(event)
         else:
             self._take_aligned(event)
 
     def _take_aligned(self, event: Any) -> None:
-        if type(event).__name__ == "ProfileGraphEvent":
-            self._wait(_graph_key(event), event)
+        key = range_key(event)
+        if key is None:
+            self._write_range(event, None)
             return
-        name = event.name
-        if type(name) is str and kind_of(event.device) == "device":
-            self._wait((event.device, function_name(name)), event)
-        elif kind_of(event.device) == "copy":
-            self._wait((_base(event.device), "copy"), event)
-        else:
+        executed = self._execs.first(key)
+        if executed is None:
+            self._ranges.put(event, (key,))
+        elif self._start(event) + _SKEW >= ns(executed.ts):
+            self._write_range(event, self._execs.take(key))
+        else:  # it began before anything that was counted: an upload of a program, a trial
             self._write_range(event, None)
 
-    def _wait(self, key: tuple[str, str], event: Any) -> None:
-        execs = self._execs.get(key)
-        if execs and self._start(event) + _SKEW >= ns(execs[0].ts):
-            self._write_range(event, execs.popleft())
-            return
-        if execs:  # it began before anything that was counted: an upload of a program, a trial
-            self._write_range(event, None)
-            return
-        self._ranges.setdefault(key, deque()).append(event)
+    def _pass(self, key: Key, begun: int) -> None:
+        """Writes the ranges that began before that moment: runs that are not counted, a search's trials, have no exec.
+
+        They would otherwise be taken for the run that the next exec is about.
+        """
+        while (first := self._ranges.first(key)) is not None and self._start(first) < begun:
+            self._write_range(self._ranges.take(key), None)
 
     def _start(self, event: Any) -> int:
         if type(event).__name__ == "ProfileGraphEvent":
@@ -195,6 +198,8 @@ class Timeline:
         end = fields.get("en")
         dur = max(0, ns(end) - start) if end is not None else 0
         title, context, args = self._describe(name, fields.get("profile_key"), dur, executed)
+        if type(event) is OwnRange and executed is not None and is_copy(executed):
+            title = single_spaced(str(executed.arg["name"]))  # as where nobody timed it
         if end is None:
             args["open"] = True
         elif device == "TINY" and self._closed is not None:
@@ -209,6 +214,7 @@ class Timeline:
             if len(inner) > _MOST_INNER:  # ranges outside any context, which never comes for them
                 del inner[: _MOST_INNER // 2]
         elif context != NONE and self._closed is not None:
+            self._compiled.add(context)
             first = len(inner)
             while first and inner[first - 1][1] >= start:
                 first -= 1
@@ -292,36 +298,48 @@ class Timeline:
             self._count(f"unknown point {str(name)[:60]}")
 
     def _exec(self, event: Any) -> None:
-        key = _exec_key(event)
-        waiting = self._ranges.get(key)
-        host = _host_clock(event.device)
+        keys = exec_keys(event)
         begun = ns(event.ts) - _slack(event.device)
-        # Runs that are not counted, a search's trials, leave ranges without an exec: they began before this one.
-        while waiting and self._start(waiting[0]) < begun:
-            self._write_range(waiting.popleft(), None)
-        if waiting:
-            self._write_range(waiting.popleft(), event)
-        elif host and self._texts.release == REFERENCE:
+        for key in keys:
+            self._pass(key, begun)
+            if self._ranges.first(key) is not None:
+                self._write_range(self._ranges.take(key), event)
+                return
+        if _host_clock(event.device) and self._texts.release == REFERENCE:
             self._untimed.append(event)  # the next event says until when its buffers had been allocated
         else:
-            self._execs.setdefault(key, deque()).append(event)
+            self._execs.put(event, keys)
 
     def _write_exec(self, event: Any, until: int = _NEVER) -> None:
         """A kernel or copy that nobody timed: it is there, with what it used, without length."""
-        name = _single_spaced(str(event.arg["name"]))
-        # The point says no more than a name: where several kernels share it, nobody knows which one this was.
-        found = self._contexts.all_by_key.get(function_name(name), [])
-        context = found[0] if len(found) == 1 else NONE
-        self._slice(event.device, ns(event.ts), 0, self._contexts.name(context, name), context, {}, event, until=until)
+        name = single_spaced(str(event.arg["name"]))
+        context = self._ran(event, function_name(name), until)
+        device = f"{event.device}:COPY" if is_copy(event) else event.device
+        self._slice(device, ns(event.ts), 0, self._contexts.name(context, name), context, {}, event, until=until)
+
+    def _ran(self, event: Any, name: str, until: int) -> int:
+        """The context of the kernel that an exec point names; NONE where several have that name and could be meant."""
+        found = self._contexts.all_by_key.get(name, [])
+        if len(found) > 1:  # it had been compiled by then, and takes these buffers
+            found = [context for context in found if context in self._compiled and self._fits(context, event, until)]
+        return found[0] if len(found) == 1 else NONE
+
+    def _fits(self, context: int, event: Any, until: int) -> bool:
+        takes = self._contexts.takes.get(context)
+        if takes is None:
+            return True
+        outs, ins, dtypes = takes
+        arg, begun = event.arg, ns(event.ts)
+        keys = arg.get("bufs") or ()
+        if len(keys) != len(dtypes) or _numbers(arg.get("outputs")) != outs or _numbers(arg.get("inputs")) != ins:
+            return False
+        for key, dtype in zip(keys, dtypes, strict=True):
+            buffer = self._buffers.number(key, begun, until)
+            if dtype is not None and buffer != NONE and self._buffers.dtype(buffer) != dtype:
+                return False
+        return True
 
     # captured graphs
-
-    def _graph(self, event: Any) -> None:
-        device = event.ents[0].device
-        if not _host_clock(device) and not self.offsets.knows(device):
-            self._unaligned.append(event)
-        else:
-            self._take_aligned(event)
 
     def _write_graph(self, event: Any, executed: Any) -> None:
         entries = []
@@ -351,8 +369,7 @@ class Timeline:
         self.offsets.learn(event)
         unaligned, self._unaligned = self._unaligned, []
         for waiting in unaligned:
-            device = waiting.device if hasattr(waiting, "device") else waiting.ents[0].device
-            if self.offsets.knows(device):
+            if self.offsets.knows(_device_of(waiting)):
                 self._take_aligned(waiting)
             else:
                 self._unaligned.append(waiting)
@@ -374,6 +391,8 @@ class Timeline:
         uses: list[tuple[int, str, int]] = []
         if executed is not None:
             uses = self._uses(executed, until, args)
+            if is_copy(executed):
+                self._moved(executed, uses, dur, args)
             if uses and not correlation:
                 correlation = self._out.new_correlation()
         self._out.row(
@@ -388,6 +407,13 @@ class Timeline:
         )
         for buffer, mode, position in uses:
             self._out.row("uses", buffer=buffer, slice=correlation, mode=mode, position=position)
+
+    def _moved(self, executed: Any, uses: list[tuple[int, str, int]], dur: int, args: dict[str, Any]) -> None:
+        moved = args.get("bytes") or copy_bytes(executed, (self._buffers.size(buffer) for buffer, _, _ in uses))
+        if moved is not None:
+            args["bytes"] = moved
+            if dur:
+                args["bytes_per_s"] = int(moved * 1e9 / dur)
 
     def _uses(self, executed: Any, until: int, args: dict[str, Any]) -> list[tuple[int, str, int]]:
         arg, begun = executed.arg, ns(executed.ts)
@@ -446,10 +472,9 @@ def _numbers(value: Any) -> frozenset[int]:
     return frozenset(n for n in value if type(n) is int) if isinstance(value, (tuple, list)) else frozenset()
 
 
-def _base(device: str) -> str:
-    """The device that a queue belongs to: `AMD:1` of `AMD:1:SDMA:0`."""
-    base, *rest = device.split(":")
-    return f"{base}:{rest[0]}" if rest and rest[0].isdigit() else base
+def _device_of(event: Any) -> str:
+    device = event.ents[0].device if type(event).__name__ == "ProfileGraphEvent" else event.device
+    return str(device)
 
 
 def _host_clock(device: str) -> bool:
@@ -459,20 +484,3 @@ def _host_clock(device: str) -> bool:
 def _slack(device: str) -> int:
     """How far a device's aligned times may be off."""
     return 0 if _host_clock(device) else _SKEW
-
-
-def _single_spaced(name: str) -> str:
-    return " ".join(plain(name).split())
-
-
-def _exec_key(event: Any) -> tuple[str, str]:
-    name = _single_spaced(str(event.arg["name"]))
-    if name.startswith("copy "):
-        return _base(event.device), "copy"
-    if name.startswith("batched "):
-        return _base(event.device).split(":")[0], name
-    return event.device, function_name(name)
-
-
-def _graph_key(event: Any) -> tuple[str, str]:
-    return event.ents[0].device.split(":")[0], f"batched {len(event.ents)}"
