@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 
 def raw_reply(head: dict[str, Any], columns: Sequence[NDArray[Any]]) -> Response:
-    """u32 length of the head, the head in JSON, zeros up to a multiple of 8, then the columns' bytes.
+    """u32 length of the head, the head in JSON, spaces up to a multiple of 8, then the columns' bytes.
 
     Columns of 8 bytes an item come before those of 4, so that each begins where a typed array may begin.
     """

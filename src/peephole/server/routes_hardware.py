@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -17,6 +16,7 @@ from peephole.query.hardware.flow import control_flow
 from peephole.query.hardware.lanes import CLASSES, LaneView, lane_view, window
 from peephole.query.hardware.traces import Trace, counters, entries
 from peephole.query.hardware.waves import clock_samples, occupancy
+from peephole.server.arrays import raw_reply
 from peephole.server.library import Shelf, ask
 from peephole.server.replies import Refusal, path_number, query_number, reply
 from peephole.server.routes_captures import shelf_of
@@ -96,33 +96,24 @@ async def trace_window(request: Request) -> Response:
     pixels = min(max(query_number(request, "px", 1000), 1), 8000)
     wanted = _numbers(request.query_params.get("lanes", ""))
 
-    def question(capture: Capture) -> bytes:
+    def question(capture: Capture) -> Response:
         _, view = _lanes(shelf, capture, row)
-        lanes = [view.lanes[i] for i in wanted if i < len(view.lanes)]
-        header: list[int] = []
-        columns: list[list[Any]] = [[] for _ in range(8)]
-        for lane in lanes:
-            rows, counts = window(lane, t0, t1, pixels)
-            header.append(len(rows))
+        counts: list[int] = []
+        columns: list[list[NDArray[Any]]] = [[] for _ in range(8)]
+        for lane in (view.lanes[i] for i in wanted if i < len(view.lanes)):
+            rows, merged = window(lane, t0, t1, pixels)
+            counts.append(len(rows))
             values = (lane.start[rows], lane.end[rows], lane.kind[rows], lane.op[rows], lane.instruction[rows],
-                      lane.link[rows], lane.event[rows], counts * 2 + lane.other[rows])  # fmt: skip
+                      lane.link[rows], lane.event[rows], merged * 2 + lane.other[rows])  # fmt: skip
             for column, value in zip(columns, values, strict=True):
                 column.append(value)
-        return packed({"counts": header}, columns)
+        arrays = [
+            np.concatenate(parts or [np.empty(0)]).astype("<f8" if number < 2 else "<i4")
+            for number, parts in enumerate(columns)
+        ]
+        return raw_reply({"counts": counts}, arrays)
 
-    body = await ask(shelf, question)
-    return Response(body, media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
-
-
-def packed(header: dict[str, Any], columns: Sequence[Sequence[Any]]) -> bytes:
-    """u32 length, JSON padded to eight bytes, two columns of f64 and the rest of i32."""
-    text = json.dumps(header).encode()
-    text += b" " * (-(len(text) + 4) % 8)
-    parts = [len(text).to_bytes(4, "little"), text]
-    for number, column in enumerate(columns):
-        values = np.concatenate(column) if column else np.empty(0)
-        parts.append(values.astype("<f8" if number < 2 else "<i4").tobytes())
-    return b"".join(parts)
+    return await ask(shelf, question)
 
 
 def _numbers(text: str) -> list[int]:

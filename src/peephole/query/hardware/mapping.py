@@ -129,9 +129,11 @@ def map_instructions(packets: Packets, program: Program, base: int = 0) -> Mappe
     pending, problems = np.zeros((QUEUES, _RING), np.int64), np.zeros(len(PROBLEMS), np.int64)
     parts: list[tuple[NDArray[np.int64], ...]] = []
     begin = base = 0
-    role, flags = roles.role[kind, op], roles.flags[kind, op]
+    place = kind.astype(np.int32) << 8 | op
+    role, flags, queue, queue2 = (
+        table.ravel().take(place) for table in (roles.role, roles.flags, roles.queue, roles.queue2)
+    )
     role[lost_rows(packets)] = LOST
-    queue, queue2 = roles.queue[kind, op], roles.queue2[kind, op]
     while begin < len(packets):
         size = len(packets) - begin + 64
         out = tuple(np.empty(size, np.int64) for _ in range(4))
