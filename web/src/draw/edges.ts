@@ -145,6 +145,8 @@ export function drawPorts(ctx: CanvasRenderingContext2D, picture: Picture, theme
     const to = start[e + 1]!;
     const port = picture.scene.port[e]!;
     if (port < 0 || to - start[e]! < 8) continue;
+    // a line that comes in from the side would have its number inside the box
+    if (Math.abs(points[to - 4]! - points[to - 2]!) > 3 * Math.abs(points[to - 3]! - points[to - 1]!)) continue;
     const back = points[to - 4]! > points[to - 2]! ? -8 : 4;
     ctx.fillText(String(port), points[to - 2]! + back, points[to - 1]! - 4);
   }

@@ -3,13 +3,13 @@ import { drawLongEdges, drawPorts, strokeEdges } from "./edges.ts";
 import type { Marks, Picture } from "./renderer.ts";
 import type { Theme } from "./theme.ts";
 
-/** Draws selection with its parents and children, hover, focus and search results over the picture. */
+/** Draws selection with its parents and children, hover, the second choice and search results over the picture. */
 export function drawMarks(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, marks: Marks, zoom: number): void {
   const thick = Math.max(1, 0.9 / zoom);
   for (const box of marks.found) ring(ctx, picture, box, theme.changed, 1.5 * thick, 3);
   if (marks.hovered >= 0 && marks.hovered !== marks.selected) ring(ctx, picture, marks.hovered, theme.fg3, thick, 0);
   if (marks.selected >= 0) drawSelection(ctx, picture, theme, marks.selected, zoom, thick);
-  if (marks.focused >= 0) ring(ctx, picture, marks.focused, theme.fg1, 2 * thick, 4);
+  if (marks.second >= 0) ring(ctx, picture, marks.second, theme.accent, 2 * thick, 2);
 }
 
 function drawSelection(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, box: number, zoom: number, thick: number): void {

@@ -31,7 +31,7 @@ export interface Picture {
 export interface Marks {
   selected: number;
   hovered: number;
-  focused: number;
+  second: number;
   /** Boxes that a search found. */
   found: ReadonlySet<number>;
 }

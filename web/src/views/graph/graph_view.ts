@@ -54,8 +54,9 @@ export class GraphView {
   private folding: Folding = { switches: { ...DEFAULT_SWITCHES }, opened: new Set(), closed: new Set(), blocks: null };
   private readonly memory = new Map<number, readonly [number, number]>();
   private view: Camera = { x: 0, y: 0, zoom: 1 };
-  private marks: Marks = { selected: -1, hovered: -1, focused: -1, found: new Set() };
+  private marks: Marks = { selected: -1, hovered: -1, second: -1, found: new Set() };
   private selected: number | null = null;
+  private second: number | null = null;
   private search = { text: "", at: -1 };
   private shownStep = -1;
   private ticket = 0;
@@ -134,11 +135,12 @@ export class GraphView {
     this.moved();
   }
 
-  /** Selects a node by identity, wherever it is; it does not move the view. */
-  select(identity: number | null): void {
+  /** Selects a node by identity, wherever it is, and marks a second one; it does not move the view. */
+  select(identity: number | null, second: number | null = null): void {
     this.selected = identity;
+    this.second = second;
     const box = identity === null ? -1 : this.boxOfKey(identity);
-    this.marks = { ...this.marks, selected: box };
+    this.marks = { ...this.marks, selected: box, second: second === null ? -1 : this.boxOfKey(second) };
     this.overlay.select(box, this.picture);
     if (box >= 0 && this.picture) this.overlay.say(spoken(this.picture.scene, box));
     this.redraw();
@@ -173,6 +175,10 @@ export class GraphView {
     const at = this.picture === null ? null : changes(this.picture, this.width, this.height);
     if (at !== null) this.camera = at;
     return at !== null;
+  }
+
+  get switches(): Readonly<Switches> {
+    return this.folding.switches;
   }
 
   /** Turns one of the switches; what is selected, or in the middle, stays put. */
@@ -218,9 +224,9 @@ export class GraphView {
     scene.key.forEach((key, box) => this.memory.set(key, [placement.x[box]!, placement.y[box]!]));
     this.renderer.setPicture(this.picture);
     this.minimap.setPicture(this.picture, this.theme, devicePixelRatio);
-    this.marks = { ...this.marks, hovered: -1, focused: -1, found: new Set(find(this.graph!, scene, this.search.text)) };
+    this.marks = { ...this.marks, hovered: -1, found: new Set(find(this.graph!, scene, this.search.text)) };
     this.overlay.hideTip();
-    this.select(this.selected);
+    this.select(this.selected, this.second);
     this.tell();
   }
 

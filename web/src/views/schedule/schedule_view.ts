@@ -25,6 +25,9 @@ export const SCHEDULE: ViewDef = {
   create: (page) => new ScheduleView(page),
 };
 
+/** Two kernels that are too far apart to be read together are not shown together. */
+const LEAST_ZOOM = 0.4;
+
 interface Row {
   context: number;
   /** Kernel of the open schedule, -1 for the schedule itself. */
@@ -176,6 +179,10 @@ class ScheduleView implements View {
       onCounts: () => undefined,
       theme,
     });
+    // what a kernel reads is no body of a call here
+    if (!this.view.switches.calls) this.view.toggle("calls");
+    // for tests: where the boxes are
+    Object.assign(this.graphHost, { graphView: this.view });
     await this.view.show(this.graph, "fresh");
     this.page.middle.dataset["shown"] = `schedule/${schedule.context}`;
   }
@@ -231,23 +238,28 @@ class ScheduleView implements View {
     return tip(element, () => `${plain(kernel.name)}\nkernel ${kernel.at + 1} of ${this.schedule!.kernels.length}, reads ${kernel.reads.length}, writes ${kernel.writes.length}`);
   }
 
-  /** Brings a kernel that was chosen in the list into the picture; one that is in sight stays where it is. */
-  private reveal(kernel: number): void {
-    const box = this.view?.boxes.find((one) => one.key === kernel);
-    if (!box || !this.view) return;
+  /** Brings the chosen kernels into the picture; where they are in sight nothing moves. */
+  private reveal(kernels: number[]): void {
+    const boxes = this.view?.boxes.filter((one) => kernels.includes(one.key)) ?? [];
+    const last = boxes.find((one) => one.key === kernels.at(-1));
+    if (!last || !this.view) return;
     const { x, y, zoom } = this.view.camera;
     const { clientWidth, clientHeight } = this.graphHost;
     const inside = (at: number, size: number, length: number): boolean => Math.abs(at) * zoom + (size * zoom) / 2 <= length / 2;
-    if (inside(box.x - x, box.width, clientWidth) && inside(box.y - y, box.height, clientHeight)) return;
-    this.view.camera = { x: box.x, y: box.y, zoom };
+    if (boxes.every((box) => inside(box.x - x, box.width, clientWidth) && inside(box.y - y, box.height, clientHeight))) return;
+    const span = (of: (box: { x: number; y: number }) => number): [number, number] => [Math.min(...boxes.map(of)), Math.max(...boxes.map(of))];
+    const [left, right] = span((box) => box.x);
+    const [top, bottom] = span((box) => box.y);
+    const fits = Math.min(zoom, clientWidth / (right - left + 260), clientHeight / (bottom - top + 120));
+    this.view.camera = fits >= LEAST_ZOOM ? { x: (left + right) / 2, y: (top + bottom) / 2, zoom: fits } : { x: last.x, y: last.y, zoom };
   }
 
   private drawSelection(): void {
     const schedule = this.schedule!;
     const a = schedule.kernels[numberParam(this.params, "a", -1)];
     const b = schedule.kernels[numberParam(this.params, "b", -1)];
-    this.view?.select(b ? b.at : a ? a.at : null);
-    if (b ?? a) this.reveal((b ?? a)!.at);
+    this.view?.select(b ? b.at : a ? a.at : null, a && b ? a.at : null);
+    if (a) this.reveal([a.at, ...(b ? [b.at] : [])]);
     const link = (context: number, view: string): string | null => (context >= 0 && this.page.has(view) ? this.page.nav.address(view, { context: String(context) }) : null);
     const key = `${schedule.context}/${a?.at}/${b?.at}`;
     if (key === this.asked) return;
