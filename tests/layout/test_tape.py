@@ -185,7 +185,7 @@ def test_idle_before_the_work_is_folded(make: Make, tape_line: Line) -> None:
 def test_waiting_is_not_idle() -> None:
     times = np.array([0, 900, 950, 1000]) * MS
     assert len(fold(times, None, True)) == 2
-    assert len(fold(times, None, True, [(0, 900 * MS)])) == 1
+    assert len(fold(times, None, True, (np.array([0]), np.array([900 * MS])))) == 1
 
 
 def test_a_wild_clock_does_not_widen_the_picture(make: Make, tape_line: Line) -> None:

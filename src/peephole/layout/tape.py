@@ -49,8 +49,8 @@ def layout(tape: Tape, options: Options = Options()) -> Picture:  # noqa: B008
     drawn = _drawn(tape)
     lead = _work_begins(tape)
     long = np.flatnonzero(tape.dur > 0)
-    spans = list(zip(tape.time[long].tolist(), (tape.time[long] + tape.dur[long]).tolist(), strict=True))
-    parts = tape_axis.fold(_times(tape), lead, options.fold, spans)
+    running = tape.time[long], tape.time[long] + tape.dur[long]
+    parts = tape_axis.fold(_times(tape), lead, options.fold, running)
     has_lead = lead is not None and len(parts) > 1 and parts[1][0] == lead
     left = _left(tape)
     colours = colours_of(_family_counts(tape, drawn))

@@ -71,12 +71,12 @@ class Axis:
 
 
 def fold(
-    times: Ints, lead: int | None, fold_idle: bool, spans: Sequence[tuple[int, int]] = ()
+    times: Ints, lead: int | None, fold_idle: bool, spans: tuple[Ints, Ints] | None = None
 ) -> list[tuple[int, int]]:
     """The stretches of time to draw. `lead` is when the work begins: what was before has a stretch of its own.
 
     Besides that, a gap that is most of the picture is folded when nothing is known to have run through it (`spans`);
-    one that is all of it is folded in any case, for then a clock went wild.
+    one that is all of it is folded in any case, for then a clock went wild. `spans` are begins and ends.
     """
     times = np.unique(times)
     first, last = int(times[0]), int(times[-1])
@@ -87,14 +87,13 @@ def fold(
     if lead is not None and first < lead <= last and lead - first > 0.12 * (last - first):
         parts = [(first, int(times[np.searchsorted(times, lead) - 1])), (lead, last)]
         main = 1
-    busy = np.array([span for span in spans if span[1] > span[0]], np.int64).reshape(-1, 2)
     while len(parts) < MOST_FOLDS:
         total = sum(b - a for a, b in parts[main:])
         gaps = [(b - a, a, b) for start, end in parts[main:] for a, b in _largest_gap(times, start, end)]
         if not gaps:
             break
         gap, a, b = max(gaps)
-        running = bool(((busy[:, 0] <= a) & (busy[:, 1] >= b)).any())
+        running = spans is not None and bool(((spans[0] <= a) & (spans[1] >= b)).any())
         if gap < (WILD if running else IDLE) * total:
             break
         where = next(i for i, (start, end) in enumerate(parts) if i >= main and start <= a and b <= end)

@@ -15,7 +15,7 @@ import numpy as np
 
 from peephole.errors import PeepholeError
 from peephole.query.tape_ops import family
-from peephole.query.tape_rows import Details, EventRows, Flags, Ints, event_rows, loads
+from peephole.query.tape_rows import Details, EventRows, Flags, Ints, event_rows, loads, places
 from peephole.store.capture import Capture
 
 NO_EVENTS: Final = (
@@ -230,7 +230,7 @@ def _build(
     else:
         order = np.argsort(seq, kind="stable")
         keep, seq = keep[order], seq[order]
-    op, command, of = rows.op[keep], rows.command[keep], _rows_of(seq, rows.numbers[keep, 3])
+    op, command, of = rows.op[keep], rows.command[keep], places(seq + 1, rows.numbers[keep, 3] + 1)
     carrier = np.where((of >= 0) & (op[np.maximum(of, 0)] == op), command[np.maximum(of, 0)], command)
     ops, commands = rows.names["op"], rows.names["command"]
     family_code, families = _families(op, ops, carrier, commands)
@@ -261,7 +261,7 @@ def _build(
         family=family_code,
         families=families,
         size=rows.numbers[keep, 1],
-        pair=_rows_of(seq, rows.numbers[keep, 2]),
+        pair=places(seq + 1, rows.numbers[keep, 2] + 1),
         of=of,
         reply_first=rows.reply_first[keep],
         failed=rows.failed[keep],
@@ -280,14 +280,6 @@ def _coded(texts: list[str]) -> tuple[Ints, tuple[str, ...]]:
     return np.fromiter(map(values.__getitem__, texts), np.int64, len(texts)), tuple(values)
 
 
-def _rows_of(seq: Ints, wanted: Ints) -> Ints:
-    """The rows of events given by their numbers, -1 where there is none."""
-    if not len(seq):
-        return wanted
-    at = np.minimum(np.searchsorted(seq, wanted), len(seq) - 1)
-    return np.where((wanted >= 0) & (seq[at] == wanted), at, -1)
-
-
 def _families(op: Ints, ops: tuple[str, ...], command: Ints, commands: tuple[str, ...]) -> tuple[Ints, tuple[str, ...]]:
     key = op * max(1, len(commands)) + command
     unique, inverse = np.unique(key, return_inverse=True)
@@ -298,16 +290,13 @@ def _families(op: Ints, ops: tuple[str, ...], command: Ints, commands: tuple[str
 
 def _arrows(capture: Capture, rows: EventRows, keep_events: Ints, lane_of: Ints, offset: int) -> Arrows:
     flows = capture.read("flows", ["from", "to", "bytes"])
-    order = np.argsort(rows.all_correlation, kind="stable")
-    known = rows.all_correlation[order]
-    if not len(known) or not len(flows):
+    if not len(flows) or not len(rows.all_track):
         none = np.zeros(0, np.int64)
         return Arrows(none, none, none, none, none, none)
-    source, found_source = _lookup(known, order, flows["from"])
-    target, found_target = _lookup(known, order, flows["to"])
+    source, target = places(rows.all_correlation, flows["from"]), places(rows.all_correlation, flows["to"])
     lane = lane_of[rows.all_track]
     start = rows.all_start - offset
-    keep = np.flatnonzero(found_source & found_target & (lane[source] >= 0) & (lane[target] >= 0))
+    keep = np.flatnonzero((source >= 0) & (target >= 0) & (lane[source] >= 0) & (lane[target] >= 0))
     keep = keep[np.argsort(start[source[keep]], kind="stable")]
     a, b = source[keep], target[keep]
     event_at = np.full(len(rows.all_track), -1, np.int64)
@@ -332,11 +321,6 @@ def _with_answers(arrows: Arrows, tape_events: Ints, events: tuple[str, ...], la
         np.concatenate((arrows.bytes, np.full(len(reports) + len(told), -1))),
         np.concatenate((arrows.event, reports, told)),
     )
-
-
-def _lookup(known: Ints, order: Ints, wanted: Ints) -> tuple[Ints, Flags]:
-    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return order[at], (known[at] == wanted) & (wanted != 0)
 
 
 def signals(capture: Capture, lanes: tuple[Lane, ...], offset: int, several: bool) -> tuple[Signal, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from peephole.query.tape import NO_EVENTS, Tape
-from peephole.query.tape_stats import balance
+from peephole.query.tape_stats import LaneStats, balance
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +24,11 @@ class Diagnosis:
     """An event that shows it, 0 for none."""
 
 
-def diagnoses(tape: Tape) -> list[Diagnosis]:
-    """Everything worth saying, errors first."""
+def diagnoses(tape: Tape, lanes: Sequence[LaneStats] | None = None) -> list[Diagnosis]:
+    """Everything worth saying, errors first. `lanes` is what `lane_stats` gave, when it is known."""
     if not len(tape):
         return [Diagnosis("no-events", "error", f"No events: {NO_EVENTS}")]
-    found = [*_workers(tape), *_failures(tape), *_balance(tape), *_limits(tape)]
+    found = [*_workers(tape), *_failures(tape), *_balance(tape, lanes), *_limits(tape)]
     order = {"error": 0, "warning": 1, "note": 2}
     return sorted(found, key=lambda finding: order[finding.severity])
 
@@ -130,8 +131,8 @@ def _unanswered(tape: Tape) -> list[Diagnosis]:
     return [Diagnosis("unanswered", "warning", words, int(tape.seq[last]))]
 
 
-def _balance(tape: Tape) -> list[Diagnosis]:
-    found = balance(tape)
+def _balance(tape: Tape, lanes: Sequence[LaneStats] | None) -> list[Diagnosis]:
+    found = balance(tape, lanes)
     if found is None or len(tape.of_kind("worker")) < 2:
         return []
     if found.even < 0.7:

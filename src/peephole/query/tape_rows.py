@@ -91,11 +91,9 @@ def event_rows(capture: Capture, plain: dict[int, str]) -> EventRows:
 def _typed(capture: Capture) -> EventRows:
     slices = capture.read("slices", ["track", "start", "dur", "correlation"])
     found = capture.read("messages")
-    order = np.argsort(slices["correlation"], kind="stable")
-    known = slices["correlation"][order]
-    at = np.minimum(np.searchsorted(known, found["slice"]), max(0, len(known) - 1))
-    own = np.flatnonzero(known[at] == found["slice"]) if len(known) else np.zeros(0, np.int64)
-    row = order[at[own]]
+    row = places(slices["correlation"], found["slice"])
+    own = np.flatnonzero(row >= 0)
+    row = row[own]
     # in the order of the slices, as if they had been found there
     turn = np.argsort(row, kind="stable")
     own, row = own[turn], row[turn]
@@ -108,6 +106,22 @@ def _typed(capture: Capture) -> EventRows:
         Details(_Lines(capture), row), {name: values for name, (_, values) in coded.items()},
         slices["track"].astype(np.int64), slices["start"], slices["correlation"],
     )  # fmt: skip
+
+
+def places(known: Ints, wanted: Ints) -> Ints:
+    """Where each wanted number stands among the known ones, -1 for those that are not there; 0 and less never are."""
+    if not len(known):
+        return np.full(len(wanted), -1, np.int64)
+    most = int(known.max())
+    if most > 8 * len(known) + 1024:
+        order = np.argsort(known, kind="stable")
+        at = order[np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)]
+        return np.where((known[at] == wanted) & (wanted > 0), at, -1)
+    # numbers without large gaps: a table of them is ten times as quick as a search
+    table = np.full(most + 2, -1, np.int64)
+    table[np.maximum(known, 0)[::-1]] = np.arange(len(known))[::-1]
+    table[[0, -1]] = -1
+    return table[np.where((wanted > 0) & (wanted <= most), wanted, 0)]
 
 
 def _used(codes: NDArray[np.int32], values: list[str]) -> tuple[Ints, tuple[str, ...]]:

@@ -7,6 +7,7 @@ time within which it must have run.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -192,9 +193,9 @@ def pair_stats(tape: Tape) -> list[PairStats]:
     ]
 
 
-def balance(tape: Tape) -> Balance | None:
-    """How even the work was; None without workers or work."""
-    workers = [stats for stats in lane_stats(tape) if stats.kind == "worker"]
+def balance(tape: Tape, lanes: Sequence[LaneStats] | None = None) -> Balance | None:
+    """How even the work was; None without workers or work. `lanes` is what `lane_stats` gave, when it is known."""
+    workers = [stats for stats in (lane_stats(tape) if lanes is None else lanes) if stats.kind == "worker"]
     if not workers or not any(stats.share for stats in workers):
         return None
     top = max(workers, key=lambda stats: stats.share)

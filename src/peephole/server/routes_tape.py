@@ -87,7 +87,8 @@ def _summary(kept: Kept) -> dict[str, Any]:
     events = np.bincount(tape.event[kept.shown], minlength=len(tape.events)).tolist()
     first, last, parts, lead = _axis(tape)
     all_patterns = patterns(tape)
-    even = balance(tape)
+    lanes = lane_stats(tape)
+    even = balance(tape, lanes)
     return {
         "name": tape.name, "engine": tape.engine, "resolution": tape.resolution, "run": _number(tape),
         "runs": [{"name": session.name, "events": session.events} for session in tape.sessions],
@@ -98,7 +99,7 @@ def _summary(kept: Kept) -> dict[str, Any]:
             {"name": lane.name, "kind": lane.kind, "events": stats.events, "bytesIn": stats.bytes_in,
              "bytesOut": stats.bytes_out, "busy": stats.busy_share, "busyMost": stats.busy_share_most,
              "idle": stats.idle_share, "failures": stats.failures, "share": stats.share}
-            for lane, stats in zip(tape.lanes, lane_stats(tape), strict=True)
+            for lane, stats in zip(tape.lanes, lanes, strict=True)
         ],
         "kinds": [
             {"name": name, "shape": SHAPES.get(name, UNKNOWN_SHAPE), "events": events[i]}
@@ -115,7 +116,7 @@ def _summary(kept: Kept) -> dict[str, Any]:
             for signal in sorted(tape.signals, key=lambda signal: signal.start)
         ],
         "pairs": pair_stats(tape), "waits": waits(tape, 20), "patterns": all_patterns[:_LISTED],
-        "patternCount": len(all_patterns), "diagnoses": diagnoses(tape),
+        "patternCount": len(all_patterns), "diagnoses": diagnoses(tape, lanes),
         "balance": None if even is None else {"words": even.words, "even": even.even, "idle": list(even.idle),
                                               "busiest": even.busiest, "share": even.share},
         "problems": [{"reason": reason, "count": n, "example": example[:_DETAIL]} for reason, n, example
@@ -127,13 +128,12 @@ def _summary(kept: Kept) -> dict[str, Any]:
 def _axis(tape: Tape) -> tuple[int, int, list[tuple[int, int]], bool]:
     """First and last moment, the stretches of time that are drawn when idle time is folded, whether one leads."""
     ends = [t for signal in tape.signals for t in (signal.start, signal.end) if t is not None]
-    times = np.concatenate((tape.time, (tape.time + tape.dur)[tape.dur > 0], np.array(ends, np.int64)))
+    long = np.flatnonzero(tape.dur > 0)
+    times = np.concatenate((tape.time, tape.time[long] + tape.dur[long], np.array(ends, np.int64)))
     if not len(times):
         return 0, 1, [(0, 1)], False
     begins = work_begins(tape)
-    long = np.flatnonzero(tape.dur > 0)
-    spans = list(zip(tape.time[long].tolist(), (tape.time[long] + tape.dur[long]).tolist(), strict=True))
-    parts = tape_axis.fold(times, begins, True, spans)
+    parts = tape_axis.fold(times, begins, True, (tape.time[long], tape.time[long] + tape.dur[long]))
     lead = begins is not None and len(parts) > 1 and parts[1][0] == begins
     return int(times.min()), int(times.max()), parts[1:] if lead else parts, lead
 

@@ -228,3 +228,20 @@ def test_slices_of_one_row_never_overlap(read: Read, tape_line: Line) -> None:
     for spans in rows.values():
         spans.sort()
         assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
+
+
+def test_a_trace_of_a_part_of_a_run(read: Read, tape_line: Line) -> None:
+    """GT's trace script listens in the middle of a run: its own header, numbers that begin anywhere."""
+    rule = "=" * 100
+    head = f"{rule}\nGT2 Dispatcher Instruction Stream (Trace Capture)\nCaptured: 2026-01-02 03:04:05\nLimit: 5.0s\n{rule}\n"
+    text = "".join(
+        [
+            tape_line(61.2, 7001, "WORKER_SEND", "WORKER worker_0", "WorkerGetData", "88B", "tensor=00bb_2"),
+            tape_line(61.201, 7002, "WORKER_RECV", "WORKER worker_0", "WorkerGetData", "64.2KB", "success=True"),
+        ]
+    )
+    kept = read(head + "\n" + text)
+    assert not kept.problems
+    assert [event["seq"] for event in kept.events] == [7001, 7002]
+    assert kept.events[0]["dur"] == MS
+    assert kept.kinds["worker"] == ["worker_0"]

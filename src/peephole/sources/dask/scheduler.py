@@ -11,6 +11,7 @@ from peephole.sources.dask.lanes import Cluster, Lane
 
 if TYPE_CHECKING:
     from peephole.record.recorder import Recorder
+    from peephole.record.writer import Writer
 
 TOPIC: Final = "peephole-transfers"
 
@@ -85,23 +86,29 @@ class SchedulerTape:
 
     def _write(self) -> None:
         waiting, self._waiting = self._waiting, []
-        sent, held = self._sent, self._held
+        recorder = self._recorder
+        if not waiting or recorder.closed:
+            return
+        sent, held, dispatcher, new = self._sent, self._held, self._dispatcher, recorder.new_correlation
+        # straight to this thread's writer: what is written here is known to fit
+        writer = recorder.slot().writer
+        write = writer.slice
         for key, now, op, lane, facts, wanted in waiting:
             if op is None:
                 if key in held:
                     lane, op = held.pop(key)
-                    self._slice(lane.track, now, 0, op, lane.release_row)
+                    write(lane.track, now, 0, op, lane.release_row, 0)
             elif facts is None:
-                number = sent[key] = self._recorder.new_correlation()
-                self._slice(self._dispatcher, now, 0, op, 0, NONE, number)
+                number = sent[key] = new()
+                write(dispatcher, now, 0, op, 0, number)
             else:
-                self._done(key, now, op, lane, facts)
+                self._done(writer, key, now, op, lane, facts)
                 held[key] = (lane, op)
                 for client in wanted:
-                    self._slice(self._cluster.client(client), now, 0, op, 1)
+                    write(self._cluster.client(client), now, 0, op, 1, 0)
 
-    def _done(self, key: Any, now: int, op: str, lane: Lane, facts: dict[str, Any]) -> None:
-        recorder, cluster = self._recorder, self._cluster
+    def _done(self, writer: Writer, key: Any, now: int, op: str, lane: Lane, facts: dict[str, Any]) -> None:
+        cluster = self._cluster
         for span in facts.get("startstops") or ():
             if span["action"] != "compute":
                 continue
@@ -111,11 +118,9 @@ class SchedulerTape:
                 f'{{"event":"COMPUTE","command":"task","op":{quoted(op)},"size":{facts.get("nbytes") or 0},'
                 f'"report":{max(0, now - end)},"details":{quoted(str(key))}}}'
             )
-            number = recorder.new_correlation()
+            number = self._recorder.new_correlation()
             row = lane.thread_row(facts.get("thread"))
-            if not recorder.closed:
-                writer = recorder.slot().writer
-                writer.slice_with_args(lane.track, start, max(0, end - start), op, row, number, NONE, text)
+            writer.slice_with_args(lane.track, start, max(0, end - start), op, row, number, NONE, text)
             sent = self._sent.pop(key, 0)
             if sent:
                 cluster.flow(sent, number, "launch")

@@ -24,7 +24,8 @@ UNITS: Final = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 
 TITLE: Final = "GT2 Dispatcher Instruction Stream"
 
 _PROSE: Final = re.compile(
-    r"^(?:={20,}$|GT2 Dispatcher|Started: |This log records|  - (?:Client|Worker|Connection) |Format: <|Column Details:"
+    r"^(?:={20,}$|GT2 Dispatcher|Started: |Captured: |Limit: |This log records"
+    r"|  - (?:Client|Worker|Connection) |Format: <|Column Details:"
     r"|  (?:elapsed|seq|event|source|command|details) +=|Starting GT |Writing operation log|GT server "
     r"|Waiting for worker|Shutting down|Server stopped|\s*$)"
 )

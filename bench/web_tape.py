@@ -1,0 +1,80 @@
+"""A tape in the page: from `peephole serve` to the drawn Messages and Timeline in Chromium; the peer is the budget.
+
+python bench/web_tape.py [TAPE] [--rounds 3]
+
+The tape is the one of bench/tape.py. "imported" opens a capture that is there already, "raw" the tape's own file, with
+its import; "page" counts from the browser's request alone, to a server that has read nothing yet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bench.tape import REAL, made_up  # noqa: E402
+from bench.web_timeline import serve, stop  # noqa: E402
+
+BUDGET = 1.5
+
+
+def drawn(page: Any, address: str, view: str) -> str:
+    """Opens a view and waits until it is on the screen; what it says that it shows."""
+    page.goto(f"{address}#//{view}")
+    page.wait_for_selector("section.view[data-shown]", timeout=60_000)
+    return str(page.evaluate("document.querySelector('section.view').dataset.shown"))
+
+
+def main() -> None:
+    """Measures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tape", nargs="?", type=Path)
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args()
+    from playwright.sync_api import sync_playwright
+
+    from peephole.ingest import import_files
+
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        folder = Path(name)
+        tape = args.tape or (REAL if REAL.exists() else made_up(folder))
+        capture = import_files([tape], folder / "tape.peep")
+        executable = shutil.which("chromium") or shutil.which("google-chrome")
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
+        for view in ("messages", "timeline"):
+            times: dict[str, list[float]] = {"imported": [], "raw": [], "page": []}
+            for i in range(args.rounds):
+                for kind, target in (("imported", capture), ("raw", tape)):
+                    os.environ["PEEPHOLE_DIR"] = str(folder / f"{view}-{i}")  # so that nothing is imported already
+                    page = browser.new_page(viewport={"width": 1600, "height": 900})
+                    page.goto("about:blank")
+                    began = time.perf_counter()
+                    process, address = serve(target)
+                    asked = time.perf_counter()
+                    drawn(page, address, view)
+                    end = time.perf_counter()
+                    times[kind].append(end - began)
+                    if kind == "imported":
+                        times["page"].append(end - asked)
+                    page.close()
+                    stop(process)
+            for kind, taken in times.items():
+                ours = statistics.median(taken)
+                about = {"load": round(os.getloadavg()[0], 1), "peer_is": "the budget"}
+                row = {"bench": f"tape in the page: {view}, {kind}", "ours": round(ours, 3), "peer": BUDGET}
+                print(json.dumps({**row, "ratio": round(BUDGET / ours, 2), "unit": "s", **about}), flush=True)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
