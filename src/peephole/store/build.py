@@ -113,11 +113,13 @@ class Builder:
     ) -> None:
         """Writes every table and the indexes. `owners`, process and number of every track, asks for `resolve` first.
 
-        More rows may be added and all be written to another folder afterwards.
+        With a `folder` more rows may be added and all be written to another one afterwards.
         """
         target = self.folder if folder is None else folder
         (target / INDEX).mkdir(exist_ok=True)
         tables = {name: self._table(name) for name in TABLES if name != "slices"}
+        if folder is None:  # the last time: each table goes as soon as it is written
+            self._parts = {name: [] for name in TABLES}
         if owners is not None:
             resolve(tables, self._frees, owners, self.manifest)
         for name in list(tables):
@@ -139,18 +141,25 @@ class Builder:
         table = TABLES[name]
         with open_writer(table_path(folder, name), table) as writer:
             if data.num_rows:
-                data = _sorted(data.unify_dictionaries().combine_chunks(), table.order)
-                _write_bounded(writer, data)
+                data = data.unify_dictionaries().combine_chunks()
+                _write_bounded(writer, data, _order(data, table.order))
         self.manifest.tables[name] = data.num_rows
 
 
-def _write_bounded(writer: pq.ParquetWriter, data: pa.Table) -> None:
-    """Row groups of at most 64 MiB, so that one long artifact does not make its neighbours expensive to read."""
+def _write_bounded(writer: pq.ParquetWriter, data: pa.Table, order: NDArray[np.int64] | None) -> None:
+    """Row groups of at most 64 MiB, so that one long artifact does not make its neighbours expensive to read.
+
+    Rows are put into their order group by group: a sorted copy of a large table would double what it takes.
+    """
     each = max(1, data.nbytes // max(1, data.num_rows))
-    writer.write_table(data, row_group_size=min(1 << 17, max(16, (64 << 20) // each)))
+    size = min(1 << 17, max(16, (64 << 20) // each))
+    for at in range(0, data.num_rows, size):
+        rows = data.slice(at, size) if order is None else data.take(pa.array(order[at : at + size]))
+        writer.write_table(rows, row_group_size=size)
 
 
-def _sorted(data: pa.Table, order: tuple[str, ...]) -> pa.Table:
+def _order(data: pa.Table, order: tuple[str, ...]) -> NDArray[np.int64] | None:
+    """Which row comes when; None when they are in order already."""
     keys = []
     for name in order:
         column = data.column(name).combine_chunks()
@@ -162,9 +171,7 @@ def _sorted(data: pa.Table, order: tuple[str, ...]) -> pa.Table:
             keys.append(rank[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
         else:
             keys.append(column.to_numpy())
-    if _in_order(keys):
-        return data
-    return data.take(pa.array(np.lexsort(keys[::-1])))
+    return None if _in_order(keys) else np.lexsort(keys[::-1])
 
 
 def _in_order(keys: list[NDArray[Any]]) -> bool:
