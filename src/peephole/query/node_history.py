@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from peephole.errors import PeepholeError
 from peephole.model.tables import NONE
 from peephole.query.rewrite.trace import trace_of
+from peephole.query.rewrites import check_match
 from peephole.store.capture import Capture
 
 
@@ -19,14 +19,14 @@ class NodeHistory:
     deleted: int
 
 
-def node_history(capture: Capture, step: int, identity: int, match: int) -> NodeHistory:
+def node_history(
+    capture: Capture, step: int, identity: int, match: int, stop: Callable[[], bool] | None = None
+) -> NodeHistory:
     """The history of a node that is there at a match, or goes with it. A node is there without a break, so each end
     is found by halving: a dozen graphs out of a thousand."""
     trace = trace_of(capture)
-    with trace.lock:
-        replay = trace.replay(step)
-        if not 0 <= match <= replay.matches:
-            raise PeepholeError(f"Step {step} has matches 0 to {replay.matches}, so there is no match {match}.")
+    with trace.replaying(step, stop) as replay:
+        check_match(trace, step, match)
 
         def there(number: int) -> bool:
             return identity in replay.graph(number).identity.values()

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from peephole.errors import PeepholeError
 from peephole.query.fusion import tensor_text, user_line
+from peephole.query.rewrite import lineage as passes
 from peephole.query.rewrite.trace import Trace, trace_of
-from peephole.query.schedule import Kernel, schedule_contexts, split
+from peephole.query.schedule import Kernel, is_dull, region, schedule_contexts, split
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
@@ -75,12 +76,38 @@ def kernels_of(capture: Capture, line: str) -> list[Origin]:
     ]
 
 
+def node_operations(capture: Capture, origin: Origin) -> dict[int, list[tuple[str, str | None]]]:
+    """For the nodes of a kernel's AST (by id): name and line of the tensor operations that they came from."""
+    trace = trace_of(capture)
+    with trace.lock:
+        found = split(capture, origin.schedule)
+        lineage = found.lineage
+        pool, stage = lineage.pool, lineage.stage(passes.SPLIT)
+        end = found.ends.get(origin.index)
+        result: dict[int, list[tuple[str, str | None]]] = {}
+        for node in region(lineage, end) if end is not None and stage is not None else ():
+            made = [
+                key
+                for tensor in lineage.origins.get(node, ())
+                if not is_dull(pool.op(tensor)) and not is_dull(pool.op(node))
+                for key in _keys(trace, pool.ids[tensor], pool.op(tensor))
+            ]
+            for image in stage.images((node,)) if made and stage is not None else ():
+                result.setdefault(pool.ids[image], []).extend(made)
+        return {node: list(dict.fromkeys(keys)) for node, keys in result.items()}
+
+
+def _keys(trace: Trace, node: int, op: str) -> list[tuple[str, str | None]]:
+    """Name and line of the tensor operations that a node of the user's graph came from."""
+    parts = (part.partition("@") for part in tensor_text(trace, node, op).split(", "))
+    return [(name, trace.full_line(line) if at else None) for name, at, line in parts]
+
+
 def _operations(trace: Trace, kernel: Kernel) -> list[Operation]:
     found: dict[tuple[str, str | None], list[int]] = {}
     for node, op in zip(kernel.members, kernel.ops, strict=True):
-        for part in tensor_text(trace, node, op).split(", "):
-            name, at, line = part.partition("@")
-            found.setdefault((name, trace.full_line(line) if at else None), []).append(node)
+        for key in _keys(trace, node, op):
+            found.setdefault(key, []).append(node)
     return [Operation(name, line, _source(trace, line), nodes) for (name, line), nodes in found.items()]
 
 

@@ -7,7 +7,7 @@ its largest for nodes that only a replay makes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from peephole.errors import PeepholeError
 from peephole.model.tables import NONE
 from peephole.query.rewrite.difference import DiffLine, changes, difference
 from peephole.query.rewrite.listing import listing
-from peephole.query.rewrite.trace import Trace, trace_of
+from peephole.query.rewrite.trace import Trace, known_trace, trace_of
 
 if TYPE_CHECKING:
     from peephole.query.rewrite.replay import Graph, Replay
@@ -210,13 +210,14 @@ def matches(capture: Capture, step_id: int) -> list[MatchInfo]:
     return result
 
 
-def graph_at(capture: Capture, step_id: int, match: int) -> GraphAt:
-    """The graph after a match (0: the one that went in), against the one before it. Beyond an error, the error's."""
+def graph_at(capture: Capture, step_id: int, match: int, stop: Callable[[], bool] | None = None) -> GraphAt:
+    """The graph after a match (0: the one that went in), against the one before it. Beyond an error, the error's.
+
+    `stop` is asked now and then while a long replay runs; when it says yes, that ends with a PeepholeError.
+    """
     trace = trace_of(capture)
-    with trace.lock:
-        replay = trace.replay(step_id)
-        if not 0 <= match <= replay.matches:
-            raise PeepholeError(f"Step {step_id} has matches 0 to {replay.matches}, so there is no match {match}.")
+    with trace.replaying(step_id, stop) as replay:
+        check_match(trace, step_id, match)
         new = replay.graph(match)
         match = new.match
         pool = replay.pool
@@ -231,11 +232,45 @@ def graph_at(capture: Capture, step_id: int, match: int) -> GraphAt:
             added, changed = [pool.ids[n] for n in found.added], [pool.ids[n] for n in found.changed]
             removed = _removed(trace, replay, old, found.removed)
             diff = difference(pool, replay.before[match - 1], replay.after[match - 1])
-        rule = _rule(trace, step_id, match) if match else None
+        rule = rule_of(trace, step_id, match) if match else None
         error = new.error or (trace.text("error", trace.step_row(step_id)) if match == replay.matches else None)
         return GraphAt(
             step_id, match, replay.matches, pool.ids[new.root], nodes, added, changed, removed, rule, diff, error
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a replay that has to go match by match is."""
+
+    step: int
+    name: str
+    running: bool
+    done: int
+    total: int
+
+
+def progress(capture: Capture, step_id: int) -> Progress:
+    """How far the replay of a step is. Answers at once, also while another thread replays."""
+    trace = known_trace(capture) or trace_of(capture)
+    name = step_name(trace, step_id)
+    done, total, running = trace.progress(step_id)
+    return Progress(step_id, name, running, done, total)
+
+
+def step_name(trace: Trace, step_id: int) -> str:
+    """What a step is called: its name, else where it is written."""
+    row = trace.step_row(step_id)
+    file = (trace.text("file", row) or "").replace("\\", "/").rpartition("/")[2]
+    return trace.text("name", row) or f"{file or 'step'}:{trace.number('line', row)}"
+
+
+def check_match(trace: Trace, step_id: int, match: int) -> None:
+    """PeepholeError when the step has no such match."""
+    count = trace.number("matches", trace.step_row(step_id))
+    if not 0 <= match <= count:
+        has = f"matches 1 to {count}, and 0 for" if count else "no matches, only 0 for"
+        raise PeepholeError(f"{step_name(trace, step_id)} has {has} the graph that went in; there is no match {match}.")
 
 
 def graph_text(capture: Capture, step_id: int, match: int) -> list[str]:
@@ -296,7 +331,8 @@ def _removed(trace: Trace, replay: Replay, old: Graph, gone: list[int]) -> list[
     return result
 
 
-def _rule(trace: Trace, step_id: int, match: int) -> Rule:
+def rule_of(trace: Trace, step_id: int, match: int) -> Rule:
+    """The rule of a match, counted from 1."""
     rows = trace.match_rows(step_id)
     one = slice(rows.start + match - 1, rows.start + match)
     file, line = trace.match_files(one)[0], int(trace.match_numbers("line", one)[0])

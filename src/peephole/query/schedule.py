@@ -306,6 +306,11 @@ _DULL = frozenset(("CONST", "RANGE", "INDEX", "STACK", "RESHAPE", "EXPAND", "PER
                    "END", "BUFFER", "PARAM", "AFTER", "STAGE", "NOOP", "SINK"))  # fmt: skip
 
 
+def is_dull(op: str) -> bool:
+    """Whether an op only moves, holds or counts, so that nobody wrote it to compute something."""
+    return op in _DULL
+
+
 def _kernel(
     lineage: Lineage,
     index: int,

@@ -15,6 +15,7 @@ FIRST = ("routes_captures", "routes_rewrites", "routes_timeline")
 
 LATER = (
     "routes_code",
+    "routes_lines",
     "routes_schedule",
     "routes_search",
     "routes_hardware",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from peephole.server.library import Shelf, ask, ask_once
+from peephole.server.replaying import ask_while_wanted
 from peephole.server.replies import Refusal, coded, path_number, query_number, reply
 from peephole.server.routes_captures import shelf_of
 from peephole.store.capture import Capture
@@ -182,15 +185,15 @@ async def graph(request: Request) -> Response:
     match = query_number(request, "match", 0)
     shelf = shelf_of(request)
 
-    def answer(capture: Capture) -> dict[str, Any]:
+    def answer(capture: Capture, gone: Callable[[], bool]) -> dict[str, Any]:
         from peephole.server.graph_wire import graph_wire
 
-        return graph_wire(_graph_at(shelf, capture, step, match))
+        return graph_wire(_graph_at(shelf, capture, step, match, gone))
 
-    return reply(await ask(shelf, answer))
+    return reply(await ask_while_wanted(request, shelf, answer))
 
 
-def _graph_at(shelf: Shelf, capture: Capture, step: int, match: int) -> Any:
+def _graph_at(shelf: Shelf, capture: Capture, step: int, match: int, gone: Callable[[], bool]) -> Any:
     """The replayed graph; the last few are kept, since graph, rule and history of one match are asked one by one."""
     from peephole.query.rewrites import graph_at
 
@@ -198,7 +201,7 @@ def _graph_at(shelf: Shelf, capture: Capture, step: int, match: int) -> Any:
     if (step, match) not in kept:
         while len(kept) >= 4:
             kept.pop(next(iter(kept)))
-        kept[step, match] = graph_at(capture, step, match)
+        kept[step, match] = graph_at(capture, step, match, gone)
     return kept[step, match]
 
 
@@ -207,11 +210,11 @@ async def one_match(request: Request) -> Response:
     step, match = path_number(request, "step"), path_number(request, "match")
     shelf = shelf_of(request)
 
-    def answer(capture: Capture) -> dict[str, Any]:
+    def answer(capture: Capture, gone: Callable[[], bool]) -> dict[str, Any]:
         from peephole.query.rewrites import step as step_info
         from peephole.server.rule_source import rule_handler, rule_lines
 
-        at = _graph_at(shelf, capture, step, match)
+        at = _graph_at(shelf, capture, step, match, gone)
         rule = at.rule
         return {
             "step": step,
@@ -227,7 +230,7 @@ async def one_match(request: Request) -> Response:
             "error": at.error,
         }
 
-    return reply(await ask(shelf, answer))
+    return reply(await ask_while_wanted(request, shelf, answer))
 
 
 async def history(request: Request) -> Response:
@@ -235,12 +238,27 @@ async def history(request: Request) -> Response:
     step, match = path_number(request, "step"), query_number(request, "match", 0)
     identity = query_number(request, "identity", 0)
 
-    def answer(capture: Capture) -> NodeHistory:
+    def answer(capture: Capture, gone: Callable[[], bool]) -> NodeHistory:
         from peephole.query.node_history import node_history
 
-        return node_history(capture, step, identity, match)
+        return node_history(capture, step, identity, match, gone)
 
-    return reply(await ask(shelf_of(request), answer))
+    return reply(await ask_while_wanted(request, shelf_of(request), answer))
+
+
+async def replay_progress(request: Request) -> Response:
+    """How far the replay of a step is. It takes no lock, so that it answers while that goes on."""
+    step = path_number(request, "step")
+    capture = shelf_of(request).capture
+    if capture is None:
+        raise Refusal(409, "Nothing of this capture has been asked for yet.")
+
+    def work() -> Any:
+        from peephole.query.rewrites import progress
+
+        return progress(capture, step)
+
+    return reply(await run_in_threadpool(work))
 
 
 async def one_node(request: Request) -> Response:
@@ -271,4 +289,5 @@ ROUTES = [
     Route("/captures/{capture}/steps/{step}/matches/{match}", one_match),
     Route("/captures/{capture}/steps/{step}/graph", graph),
     Route("/captures/{capture}/steps/{step}/history", history),
+    Route("/captures/{capture}/steps/{step}/progress", replay_progress),
 ]

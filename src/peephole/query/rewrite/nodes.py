@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -104,8 +104,8 @@ class NodeTable:
             )
         return known
 
-    def reachable(self, starts: Iterable[int]) -> list[int]:
-        """Rows reachable from these, sources before users."""
+    def reachable(self, starts: Iterable[int], known: Container[int] = ()) -> list[int]:
+        """Rows reachable from these, sources before users; what is known, with all that it reaches, is left out."""
         done: set[int] = set()
         order: list[int] = []
         offsets, sources = self._offsets, self._sources
@@ -116,7 +116,7 @@ class NodeTable:
             if row < 0:
                 # the second visit of ~row: its sources are out
                 order.append(~row)
-            elif row not in done:
+            elif row not in done and row not in known:
                 done.add(row)
                 stack.append(~row)
                 stack.extend(s for s in sources[offsets[row] : offsets[row + 1]].tolist() if s >= 0 and s not in done)

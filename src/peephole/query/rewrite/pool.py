@@ -49,11 +49,10 @@ class Pool:
     def load(self, rows: Iterable[int]) -> None:
         """Takes these rows of the capture in, with all that they reach."""
         known, table = self._rows, self.table
-        for row in table.reachable(rows):
-            if row not in known:
-                # a source that comes later is one of a circle, which no compiler writes
-                src = tuple([known[s] if s in known else self._absent() for s in table.sources(row)])
-                known[row] = self._intern(table.own(row), src, int(table.ids[row]), -1)
+        for row in table.reachable(rows, known):
+            # a source that comes later is one of a circle, which no compiler writes
+            src = tuple([known[s] if s in known else self._absent() for s in table.sources(row)])
+            known[row] = self._intern(table.own(row), src, int(table.ids[row]), -1)
 
     def seal(self) -> None:
         """Takes what is there now as the pool's own nodes."""

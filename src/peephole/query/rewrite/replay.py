@@ -74,6 +74,8 @@ class Replay:
         self._checked = False
         self.stop: Callable[[], bool] | None = None
         """Asked after every match of a replay that is stepped through; Stopped when it says yes."""
+        self.running = False
+        """Whether it is being stepped through now."""
         self.regular = is_regular(self)
         self._touched = _touched(self) if self.regular and not step.walk else []
         pool.seal()
@@ -161,10 +163,14 @@ class Replay:
         if self._steps is None:
             self._steps = _Steps(self, follow=True)
         steps = self._steps
-        while len(steps.roots) <= match and steps.error is None:
-            steps.advance()
-            if self.stop is not None and self.stop():
-                raise Stopped(f"The replay was stopped at match {self.done} of {self.matches}.")
+        self.running = True
+        try:
+            while len(steps.roots) <= match and steps.error is None:
+                steps.advance()
+                if self.stop is not None and self.stop():
+                    raise Stopped(f"The replay was stopped at match {self.done} of {self.matches}.")
+        finally:
+            self.running = False
         if steps.error is not None:
             self.last = len(steps.roots) - 1
             match = min(match, self.last)

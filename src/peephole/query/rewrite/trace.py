@@ -6,6 +6,8 @@ import json
 import threading
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +19,7 @@ from peephole.errors import PeepholeError
 from peephole.query.rewrite.nodes import NodeTable
 from peephole.query.rewrite.places import Places
 from peephole.query.rewrite.pool import Pool
-from peephole.query.rewrite.replay import Pass, Replay
+from peephole.query.rewrite.replay import Pass, Replay, Stopped
 from peephole.query.rewrite.shapes import Shapes
 
 if TYPE_CHECKING:
@@ -205,10 +207,25 @@ class Trace:
             replay.trim()
         return replay
 
-    def progress(self, step: int) -> tuple[int, int] | None:
-        """Matches done and in all of a step that is being stepped through; None when none is at hand. Needs no lock."""
+    @contextmanager
+    def replaying(self, step: int, stop: Callable[[], bool] | None = None) -> Iterator[Replay]:
+        """The replay of a step, under the lock; when `stop` says yes, a long one ends with Stopped."""
+        with self.lock:
+            if stop is not None and stop():
+                raise Stopped("The replay was stopped before it began.")
+            replay = self.replay(step)
+            replay.stop = stop
+            try:
+                yield replay
+            finally:
+                replay.stop = None
+
+    def progress(self, step: int) -> tuple[int, int, bool]:
+        """Matches of a step that were stepped through, all of them, and whether that is going on. Needs no lock."""
         replay = self._replays.get(step)
-        return None if replay is None else (replay.done, replay.matches)
+        if replay is None:
+            return 0, self.number("matches", self.step_row(step)), False
+        return replay.done, replay.matches, replay.running
 
     def shapes(self, replay: Replay) -> Shapes:
         """The shapes of a replay's nodes."""
