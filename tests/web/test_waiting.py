@@ -1,0 +1,98 @@
+"""What the page shows while the server replays, and what Stop does. The browser holds the server's answer back."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .test_rewrites import busiest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Route
+
+    from .conftest import Shown
+
+pytestmark = pytest.mark.browser
+
+
+class Held:
+    """Requests for graphs that wait until they are let go; progress as a server in the middle of a replay tells it."""
+
+    def __init__(self, view: Shown, done: int, total: int) -> None:
+        self.waiting: list[Route] = []
+        self.going = threading.Event()
+        view.page.route("**/graph?match=*", self._hold)
+        reply = {"step": 0, "name": "a pass", "running": True, "done": done, "total": total}
+        view.page.route("**/progress", lambda route: route.fulfill(json=reply))
+
+    def _hold(self, route: Route) -> None:
+        if self.going.is_set():
+            route.continue_()
+        else:
+            self.waiting.append(route)
+
+    def let_go(self) -> None:
+        self.going.set()
+        for route in self.waiting:
+            route.continue_()
+
+
+def test_after_half_a_second_the_page_says_how_far_the_replay_is(rewrites: Shown) -> None:
+    step, matches = busiest(rewrites.served, 40)
+    held = Held(rewrites, 2, matches)
+    page = rewrites.page
+    page.evaluate("s => { location.hash = `/small/rewrites?step=${s}&match=3`; }", step)
+    bar = page.get_by_role("progressbar")
+    rewrites.until("() => document.querySelector('.prog')?.getAttribute('aria-valuenow') === '2'")
+    assert bar.get_attribute("aria-valuemax") == str(matches)
+    text = page.locator(".layer .mid").inner_text()
+    assert text.startswith("Replaying ")
+    assert f"match 2 of {matches}" in text
+    assert page.locator(".tree .row").count() > 3  # what is there can be used meanwhile
+    held.let_go()
+    rewrites.wait_shown(f"{step}/3")
+    assert bar.count() == 0
+
+
+def test_stop_shows_the_match_that_was_reached(rewrites: Shown) -> None:
+    step, matches = busiest(rewrites.served, 40)
+    held = Held(rewrites, 2, matches)
+    page = rewrites.page
+    page.evaluate("s => { location.hash = `/small/rewrites?step=${s}&match=3`; }", step)
+    rewrites.until("() => document.querySelector('.prog')?.getAttribute('aria-valuenow') === '2'")
+    held.going.set()
+    page.get_by_role("button", name="Stop").click()
+    rewrites.wait_shown(f"{step}/2")
+    rewrites.wait_param("match", "2")
+
+
+def test_stop_before_anything_was_reached_says_how_to_go_on(rewrites: Shown) -> None:
+    step, matches = busiest(rewrites.served, 40)
+    held = Held(rewrites, 0, matches)
+    page = rewrites.page
+    page.evaluate("s => { location.hash = `/small/rewrites?step=${s}&match=3`; }", step)
+    page.get_by_role("button", name="Stop").click()
+    page.wait_for_selector(".layer.kept h2")
+    assert page.locator(".layer.kept h2").inner_text() == "Stopped"
+    held.let_go()
+    page.keyboard.press("ArrowRight")
+    rewrites.wait_shown(f"{step}/4")
+
+
+def test_the_bar_does_not_move_where_the_system_asks_for_no_motion(rewrites: Shown) -> None:
+    step, _ = busiest(rewrites.served, 40)
+    rewrites.page.route("**/progress", lambda route: route.fulfill(json={"running": False, "done": 0, "total": 0}))
+    held: list[Route] = []
+
+    def keep(route: Route) -> None:
+        held.append(route)
+
+    rewrites.page.route("**/graph?match=*", keep)
+    rewrites.page.evaluate("s => { location.hash = `/small/rewrites?step=${s}&match=3`; }", step)
+    rewrites.page.wait_for_selector(".prog i")
+    assert rewrites.page.evaluate("() => getComputedStyle(document.querySelector('.prog i')).animationName") == "none"
+    for route in held:
+        route.continue_()
+    rewrites.wait_shown(f"{step}/3")
