@@ -10,15 +10,16 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import shutil
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from hardware import body, neighbour  # type: ignore[import-not-found]  # a neighbour, found through the path above
+from hardware import body, neighbour  # type: ignore[import-not-found]  # neighbours, found through the path above
+from web_timeline import serve, stop  # type: ignore[import-not-found]
 
 
 def make(path: Path, packets: int) -> tuple[bytes, bytes, int]:
@@ -42,32 +43,28 @@ def make(path: Path, packets: int) -> tuple[bytes, bytes, int]:
     return large, binary, len(decode(large))
 
 
-def drawn(path: Path) -> float:
-    import shutil
-    import socket
-
-    import uvicorn
+def drawn(path: Path) -> list[float]:
+    """Seconds from the page's first request to the picture: by a server that has done nothing yet, then again."""
     from playwright.sync_api import sync_playwright
 
-    from peephole.server.app import create_app
-    from peephole.server.library import Library
-
-    sock = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(Library([path])), log_level="warning", lifespan="off"))
-    threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True).start()
-    address = f"http://127.0.0.1:{sock.getsockname()[1]}/"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
-        )
-        page = browser.new_page(viewport={"width": 1600, "height": 900})
-        begin = time.perf_counter()
-        page.goto(f"{address}#/{path.name.removesuffix('.peep')}/hardware")
-        page.wait_for_selector('section.view[data-shown^="waves/"]', timeout=120_000)
-        seconds = time.perf_counter() - begin
-        browser.close()
-    server.should_exit = True
-    return seconds
+    process, address = serve(path)
+    taken = []
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+            )
+            for _ in range(3):
+                page = browser.new_page(viewport={"width": 1600, "height": 900})
+                begin = time.perf_counter()
+                page.goto(f"{address}#/{path.name.removesuffix('.peep')}/hardware")
+                page.wait_for_selector('section.view[data-shown^="waves/"]', timeout=120_000)
+                taken.append(time.perf_counter() - begin)
+                page.close()
+            browser.close()
+    finally:
+        stop(process)
+    return taken
 
 
 def peer(blob: bytes, binary: bytes, packets: int, part: int = 40_000) -> Any:
@@ -85,12 +82,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.peep"
         blob, binary, packets = make(path, wanted)
-        ours = drawn(path)
+        first, *again = drawn(path)
         theirs = peer(blob, binary, packets)
     print(
         json.dumps(
-            {"bench": "hardware page drawn", "packets": packets, "ours": round(ours, 2), "peer": round(theirs, 1),
-             "ratio": round(theirs / ours, 1), "unit": "s", "peer_is": "its events only, scaled from 40,000"}
+            {"bench": "hardware page drawn", "packets": packets, "ours": round(first, 2), "again": round(min(again), 2),
+             "peer": round(theirs, 1), "ratio": round(theirs / first, 1), "unit": "s",
+             "peer_is": "its events only, scaled from 40,000"}
         )
     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import ipaddress
 import os
@@ -12,8 +13,12 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from peephole.errors import PeepholeError
+
+if TYPE_CHECKING:
+    from peephole.server.library import Library
 
 PORT = 8800
 TRIES = 50
@@ -94,7 +99,8 @@ def serve(
     from peephole.server.library import Library
     from peephole.server.security import gate_for
 
-    app = create_app(Library(paths), gate_for(host, actual, token))
+    library = Library(paths)
+    app = create_app(library, gate_for(host, actual, token))
     # the application reports its own faults; what uvicorn would add is the noise of requests cut off at the end
     config = uvicorn.Config(
         app,
@@ -106,6 +112,7 @@ def serve(
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
+    threading.Thread(target=_get_ready, args=(library,), daemon=True).start()
     # uvicorn raises a signal again once it has stopped; here the stop was the point, so nothing more happens
     before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -115,6 +122,18 @@ def serve(
             signal.signal(number, handler)
         sock.close()
     return 0
+
+
+def _get_ready(library: Library) -> None:
+    """While the browser loads the page: what a hardware trace needs, when the first capture has one."""
+    from peephole.query.hardware.ready import get_ready
+
+    for shelf in library.shelves()[:1]:
+        # a capture that cannot be opened says so when somebody asks for it
+        with contextlib.suppress(PeepholeError):
+            with shelf.lock:
+                capture = shelf.open()
+            get_ready(capture)
 
 
 def _open(address: str) -> None:
