@@ -22,7 +22,6 @@ from peephole.server.library import Shelf
 from peephole.server.replies import Refusal, columns, number, query_number, reply
 from peephole.server.routes_captures import shelf_of
 from peephole.store.capture import Capture
-from peephole.store.series import Series
 
 Result = TypeVar("Result")
 TRACKS = 10_000
@@ -180,7 +179,7 @@ async def series(request: Request) -> Response:
     def answer(capture: Capture) -> Response:
         span = _origin(shelf, capture)
         t0, t1 = _times(request, span)
-        found: list[Series] = [capture.counter(track) for track in counters]
+        found = [capture.counter(track) for track in counters]
         found += [capture.memory(device) for device in devices]
         parts = [one.window(t0, t1, pixels) for one in found]
         peaks = [one.peak() for one in found]
@@ -189,7 +188,7 @@ async def series(request: Request) -> Response:
             "n": [len(part.start) for part in parts],
             "peak": [value for _, value in peaks],
             "peakTime": [time - span[0] for time, _ in peaks],
-            "low": [float(one.value.min()) if len(one) else 0.0 for one in found],
+            "low": [one.least() for one in found],
         }
         empty = [np.zeros(0)]
         arrays = [np.concatenate([part.start - span[0] for part in parts] or empty).astype(np.float64)]

@@ -29,6 +29,7 @@ from peephole.store.rowgroups import RowGroups
 from peephole.store.schema import arrow_schema
 from peephole.store.seal import is_live
 from peephole.store.series import Series, counter_series, memory_series
+from peephole.store.seriesfile import Key, StoredSeries
 from peephole.store.windows import Buckets, lane_window, stored_level
 
 _FURTHEST: Final = 1 << 62
@@ -69,7 +70,8 @@ class Capture:
         self._lanes: Lanes | None = None
         self._index: Index | None = None
         self._first_rows: dict[str, Ints] = {}
-        self._series: dict[tuple[str, str | int], Series] = {}
+        self._series: dict[Key, Series] = {}
+        self._stored: dict[Key, Series | StoredSeries] = {}
         self._groups: RowGroups | None = None
         self._lock = threading.RLock()
         for table in TABLES:
@@ -121,6 +123,7 @@ class Capture:
         self._index = None
         self._first_rows = {}
         self._series = {}
+        self._stored = {}
         self._groups = None
 
     def count(self, table: str) -> int:
@@ -202,19 +205,25 @@ class Capture:
         slices.load((lane for lane in wanted if stored_level(pyramid, *lane, t0, t1, pixels) is None), t0, t1)
         return [lane_window(pyramid, slices.lane, track, depth, t0, t1, pixels) for track, depth in wanted]
 
-    def counter(self, track: int) -> Series:
+    def counter(self, track: int) -> Series | StoredSeries:
         """The values of a counter over time."""
-        return self._a_series(("counter", track), lambda: counter_series(self, track))
+        return self._a_series(("counter", str(track)), lambda: counter_series(self, track))
 
-    def memory(self, device: str) -> Series:
+    def memory(self, device: str) -> Series | StoredSeries:
         """The bytes that are allocated on a device over time."""
         return self._a_series(("memory", device), lambda: memory_series(self, device))
 
-    def _a_series(self, key: tuple[str, str | int], make: Callable[[], Series]) -> Series:
+    def _a_series(self, key: Key, make: Callable[[], Series]) -> Series | StoredSeries:
+        def read() -> Series:
+            with self._lock:
+                if key not in self._series:
+                    self._series[key] = make()
+                return self._series[key]
+
         with self._lock:
-            if key not in self._series:
-                self._series[key] = make()
-            return self._series[key]
+            if key not in self._stored:
+                self._stored[key] = self._indexed().series.get(key, read) or read()
+            return self._stored[key]
 
     def _slices(self) -> RowGroups:
         with self._lock:

@@ -15,19 +15,24 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from peephole.errors import CaptureError
-from peephole.store import codes
+from peephole.store import codes, seriesfile
 from peephole.store.files import INDEX, LANES_SCHEMA, open_table
 from peephole.store.interner import Interner
 from peephole.store.lanes import runs
 from peephole.store.pyramid import FILE, SMALLEST, Pyramid, PyramidWriter
+from peephole.store.seriesbuild import write_series
 
 _NAMES = pa.schema([("name", pa.string())])
 
 
 class IndexWriter:
-    """Takes the rows of slices in the table's order and writes the index into the capture's folder."""
+    """Takes the rows of slices in the table's order and writes the index into the capture's folder.
 
-    def __init__(self, folder: Path, names: list[str]) -> None:
+    `tables` is where the other tables are, when that is another folder.
+    """
+
+    def __init__(self, folder: Path, names: list[str], tables: Path | None = None) -> None:
+        self._tables = folder if tables is None else tables
         self._folder = folder / INDEX
         self._folder.mkdir(exist_ok=True)
         self._names = names
@@ -70,6 +75,7 @@ class IndexWriter:
         pq.write_table(lanes, self._folder / "lanes.parquet", compression="zstd")
         names = pa.table([pa.array(self._names, pa.string())], schema=_NAMES)
         pq.write_table(names, self._folder / "names.parquet", compression="zstd")
+        write_series(self._tables, self._folder, int(columns[5].max()) if columns else 0)
         self._codes.close()
         self._pyramid.close(self._rows)
 
@@ -87,11 +93,8 @@ class Index:
         self.segments: dict[str, NDArray[Any]] = {n: lanes.column(n).to_numpy() for n in LANES_SCHEMA.names}
         self.names: list[str] = _read(folder / INDEX / "names.parquet").column("name").to_pylist()
         self.codes = codes.Codes(folder / INDEX / codes.FILE)
-        try:
-            self.pyramid = Pyramid(folder / INDEX / FILE)
-        except CaptureError:
-            self.codes.close()
-            raise
+        self.pyramid = Pyramid(folder / INDEX / FILE)
+        self.series = seriesfile.SeriesFile(folder / INDEX / seriesfile.FILE)
         if {self.pyramid.slices, self.codes.slices, int(self.segments["count"].sum())} != {slices}:
             self.close()
             raise CaptureError(f"{folder / INDEX} belongs to another capture.")
@@ -100,6 +103,7 @@ class Index:
         """Lets go of the files."""
         self.pyramid.close()
         self.codes.close()
+        self.series.close()
 
 
 def _read(path: Path) -> pa.Table:
@@ -137,7 +141,7 @@ def rebuild_index(folder: Path, target: Path) -> None:
     """Writes the index of a folder's slices.parquet into another folder."""
     file = open_table(folder, "slices")
     names = Interner()
-    writer = IndexWriter(target, names.values)
+    writer = IndexWriter(target, names.values, folder)
     columns = ["track", "depth", "start", "dur", "name"]
     try:
         for number in range(file.metadata.num_row_groups):

@@ -17,7 +17,7 @@ from peephole.store.files import INDEX
 from peephole.store.manifest import FILE, parse_manifest
 from peephole.store.opening import cache_folder, check_folder, sealed_folder
 
-_INDEX_FILES: Final = ("lanes.parquet", "names.parquet", "pyramid.bin", "codes.bin")
+_INDEX_FILES: Final = ("lanes.parquet", "names.parquet", "pyramid.bin", "codes.bin", "series.bin")
 _MEMBERS: Final = frozenset(
     (FILE, *(f"{name}.parquet" for name in TABLES), *(f"{INDEX}/{name}" for name in _INDEX_FILES))
 )

@@ -52,6 +52,10 @@ class Series:
         at = int(np.argmax(self.value))
         return int(self.time[at]), float(self.value[at])
 
+    def least(self) -> float:
+        """The smallest value; 0 of none."""
+        return float(self.value.min()) if len(self.value) else 0.0
+
     def at(self, time: int) -> float:
         """The value at that time; 0 before the first."""
         place = int(np.searchsorted(self.time, time, "right")) - 1
@@ -136,7 +140,11 @@ def memory_series(capture: Capture, device: str) -> Series:
     frame = capture.read("buffers", ["device", "alloc", "free", "bytes"])
     texts = frame.texts("device")
     own = texts.codes == texts.code(device)
-    alloc, free, size = frame["alloc"][own], frame["free"][own], frame["bytes"][own]
+    return held(frame["alloc"][own], frame["free"][own], frame["bytes"][own], capture.span()[1])
+
+
+def held(alloc: Ints, free: Ints, size: Ints, end: int) -> Series:
+    """The bytes that buffers hold over time."""
     freed = free >= 0
     times = np.concatenate([alloc, free[freed]])
     change = np.concatenate([size, -size[freed]])
@@ -144,4 +152,4 @@ def memory_series(capture: Capture, device: str) -> Series:
     times, total = times[order], np.cumsum(change[order])
     # of several changes at one moment the sum counts
     last = np.append(times[1:] != times[:-1], True) if len(times) else np.zeros(0, np.bool_)
-    return Series(times[last], total[last].astype(np.float64), capture.span()[1])
+    return Series(times[last], total[last].astype(np.float64), end)
