@@ -125,3 +125,93 @@ def test_the_rule_behind_a_boundary_can_be_visited(view: Shown) -> None:
     view.until("() => /^\\d+\\/\\d+$/.test(document.querySelector('section.view').dataset.shown ?? '')")
     view.page.go_back()
     view.wait_shown(f"schedule/{context}")
+
+
+def test_each_line_says_its_op_pass_and_rule(view: Shown) -> None:
+    context = kernel_named(view.served, "r_64_16_512_4")
+    view.open(f"#/small/code?context={context}")
+    page = view.page
+    page.wait_for_selector(".stage[data-traced]")
+    lines = api(view.served, f"contexts/{context}/lines")["lines"]
+    rows = page.locator(".code .ln")
+    assert rows.count() == len(lines)
+    for line in (line for line in lines if line["step"] >= 0):
+        beside = rows.nth(line["line"] - 1).locator(".pv")
+        assert beside.locator("span").first.inner_text() == line["ops"][0]
+        assert beside.locator("span").last.inner_text().startswith(line["stepName"])
+    rules = [line["rule"] and (line["rule"]["file"], line["rule"]["line"]) for line in lines]
+    changes = sum(1 for at, rule in enumerate(rules) if rule and (at == 0 or rules[at - 1] != rule))
+    assert page.locator(".code .pv span:last-child", has_text=" · ").count() == changes > 2
+    known = sum(1 for line in lines if line["kind"] != "none" and (line["kind"] != "brace" or line["ops"]))
+    assert f"{known} of {len(lines)} lines have a known origin" in page.locator(".status").inner_text()
+
+
+def test_a_line_shows_the_chain_it_came_from(view: Shown) -> None:
+    context = kernel_named(view.served, "r_64_16_512_4")
+    lines = api(view.served, f"contexts/{context}/lines")["lines"]
+    ruled = [line for line in lines if line["rule"]]
+    place = {line["line"]: (line["rule"]["file"], line["rule"]["line"]) for line in ruled}
+    chosen = max(ruled, key=lambda line: list(place.values()).count(place[line["line"]]))
+    alike = [number for number, rule in place.items() if rule == place[chosen["line"]]]
+    view.open(f"#/small/code?context={context}&line={chosen['line']}")
+    page = view.page
+    page.locator(".pane.r .bar", has_text=f"Where line {chosen['line']} comes from").wait_for()
+    tinted = page.locator(".code .ln.same .no0").evaluate_all("all => all.map(e => Number(e.dataset.n))")
+    assert tinted == alike
+    assert page.locator(".pane.r .chip.same").inner_text() == str(len(alike))
+    chain = page.locator(".pane.r .chain")
+    for title in ("Your program", "Tensor operation", "Schedule", "Pass", "Rule", "This line"):
+        chain.locator("b", has_text=title).first.wait_for()
+    text = chain.inner_text()
+    assert chosen["stepName"] in text
+    assert f"match {chosen['match']} of" in text
+    assert "prog.py:" in text
+    page.keyboard.press("n")  # the next line of the rule
+    if len(alike) > 1:
+        view.wait_param("line", str(alike[(alike.index(chosen["line"]) + 1) % len(alike)]))
+        page.go_back()
+        view.open(f"#/small/code?context={context}&line={chosen['line']}")
+    page.locator(".pane.r .tomatch").wait_for()
+    page.keyboard.press("Enter")
+    view.wait_shown(f"{chosen['step']}/{chosen['match']}")
+    page.go_back()
+    view.wait_shown(f"{context}/source")
+
+
+def test_lines_are_walked_with_the_keyboard_and_ctrl_f_finds(view: Shown) -> None:
+    context = kernel_named(view.served, "r_64_16_512_4")
+    view.open(f"#/small/code?context={context}&line=3")
+    page = view.page
+    page.keyboard.press("Shift+ArrowDown")
+    view.wait_param("line", "4")
+    page.keyboard.press("Shift+ArrowUp")
+    view.wait_param("line", "3")
+    page.keyboard.press("Control+f")
+    view.until("() => document.activeElement?.getAttribute('aria-label') === 'Find in code'")
+
+
+def test_ops_and_ast_are_coloured_and_counted(view: Shown) -> None:
+    context = kernel_named(view.served, "r_64_16_512_4")
+    view.open(f"#/small/code?context={context}&as=oplist")
+    page = view.page
+    page.wait_for_selector(".code .ln .k")
+    ops = page.locator(".code .ln").count()
+    assert page.get_by_role("button", name="Ops").inner_text().split() == ["Ops", f"{ops:,}"]
+    assert page.locator(".code .ln .ty").count() > 0
+    # what the NULL device was given to run are no instructions
+    assert page.get_by_role("button", name="Binary").count() == 1
+
+
+def test_every_kernel_of_a_schedule_is_drawn_and_both_chosen_ones_are_in_sight(view: Shown) -> None:
+    context = kernel_named(view.served, "Schedule 4 Kernels n3")
+    view.open(f"#/small/schedule?context={context}&a=0&b=3")
+    view.wait_shown(f"schedule/{context}")
+    kernels = api(view.served, f"contexts/{context}/schedule")["kernels"]
+    view.until("() => document.querySelector('.pane.r .answer')")
+    boxes = {box["key"]: box for box in view.boxes()}
+    assert set(range(len(kernels))) <= set(boxes)
+    area = view.page.locator(".graph").bounding_box()
+    assert area is not None
+    for kernel in (0, 3):
+        assert area["x"] < boxes[kernel]["px"] < area["x"] + area["width"]
+        assert area["y"] < boxes[kernel]["py"] < area["y"] + area["height"]

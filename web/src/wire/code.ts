@@ -56,8 +56,8 @@ export interface LinesWire {
   artifact: number;
   /** A sentence when nothing, or not all, could be traced. */
   note: string | null;
-  /** Tensor operations of the program; lines point into this list. */
-  operations: { name: string; line: string | null; source: string | null }[];
+  /** Tensor operations of the program, which lines point into; null when they were not asked for (`operations=1`). */
+  operations: { name: string; line: string | null; source: string | null }[] | null;
   /** One for each line of the source, in order. */
   lines: LineWire[];
 }

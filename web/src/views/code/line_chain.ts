@@ -6,13 +6,13 @@ import { codeNodes } from "../../base/highlight.ts";
 import { typeName } from "../../data/listing.ts";
 import { isKnown, sameRule } from "../../data/line_origin.ts";
 import type { ContextWire, MatchesWire, NodeWire } from "../../wire/capture.ts";
-import type { LinesWire, LineWire, OriginWire, PlaceOfOrigin } from "../../wire/code.ts";
+import type { LinesWire, LineWire, OriginWire } from "../../wire/code.ts";
 import { locationLink } from "../common/location.ts";
+import { PATIENCE_MS } from "../common/states.ts";
 import type { Page } from "../registry.ts";
-import { programPart, scheduleLink, sourceLine, splitPlace } from "./origin.ts";
+import { programPart, schedulePart, sourceLine, splitPlace } from "./origin.ts";
 
 const MOST_OPERATIONS = 12;
-const MOST_PLACES = 6;
 
 /** What the pane needs to know about the selected line. */
 export interface ChosenLine {
@@ -32,6 +32,17 @@ export function lineSections(page: Page, chosen: ChosenLine): HTMLElement[] {
   }
   const program = h("div", { hidden: true });
   const schedule = h("div", { hidden: true });
+  const operation = h("div", { hidden: true });
+  // tensor operations need every schedule to be read: they come later
+  const patience = window.setTimeout(() => show(operation, h("div", h("b", "Tensor operation"), h("div.faint", "tracing…"))), PATIENCE_MS);
+  page.client.once<LinesWire>(`contexts/${chosen.context.id}/lines?operations=1`).then((traced) => {
+    window.clearTimeout(patience);
+    operation.hidden = true;
+    show(operation, operationPart(traced, line.line));
+  }, () => {
+    window.clearTimeout(patience);
+    operation.hidden = true;
+  });
   page.client.once<OriginWire>(`contexts/${chosen.context.id}/origin`).then(({ origins }) => {
     show(program, programPart(chosen.context, origins[0] ?? null));
     show(schedule, schedulePart(page, origins));
@@ -39,7 +50,7 @@ export function lineSections(page: Page, chosen: ChosenLine): HTMLElement[] {
   return [
     h(
       "div.sec",
-      h("div.chain", program, operationPart(chosen), schedule, ...passParts(page, chosen), linePart(page, chosen)),
+      h("div.chain", program, operation, schedule, ...passParts(page, chosen), linePart(page, chosen)),
       h("div.buttons", ...actions(page, line)),
     ),
     ...ruleSection(chosen),
@@ -52,28 +63,20 @@ function show(part: HTMLElement, content: HTMLElement | null): void {
   part.hidden = false;
 }
 
-function operationPart({ line, wire }: ChosenLine): HTMLElement | null {
-  const made = line.operations.map((at) => wire.operations[at]).filter((one) => one !== undefined);
+function operationPart(traced: LinesWire, number: number): HTMLElement | null {
+  const own = (traced.lines[number - 1]?.operations ?? []).map((at) => traced.operations?.[at]).filter((one) => one !== undefined);
+  // which of them a line computes is not always known: then those of its kernel, and it says so
+  const made = own.length > 0 ? own : (traced.operations ?? []).filter((one) => one.line !== null);
+  const of = own.length > 0 ? "" : " of this kernel";
   if (made.length === 0) return null;
   return h(
-    "div", h("b", made.length === 1 ? "Tensor operation" : "Tensor operations"),
+    "div", h("b", `Tensor operation${made.length === 1 ? "" : "s"}${of}`),
     ...made.slice(0, MOST_OPERATIONS).map((one) => {
       const [file, at] = splitPlace(one.line);
       return h("div", h("div.dim.ell", file !== "" && locationLink(file, at), file !== "" && " in ", h("span.mono.name", clip(one.name, 80))), sourceLine(one.source));
     }),
     made.length > MOST_OPERATIONS && h("div.faint", `and ${count(made.length - MOST_OPERATIONS)} more`),
   );
-}
-
-function schedulePart(page: Page, origins: PlaceOfOrigin[]): HTMLElement | null {
-  const [first] = origins;
-  if (first === undefined) return null;
-  const more = origins.slice(1, MOST_PLACES);
-  const left = origins.length - 1 - more.length;
-  return h("div", h("b", "Schedule"),
-    h("div.dim", "in ", scheduleLink(page, first), `, kernel ${count(first.kernel + 1)}`),
-    ...more.map((one) => h("div.faint", "also in ", scheduleLink(page, one), `, kernel ${count(one.kernel + 1)}`)),
-    left > 0 && h("div.faint", `and at ${counted(left, "more place")}`));
 }
 
 function matchAddress(page: Page, line: LineWire): string | null {

@@ -10,15 +10,18 @@ import type { Page } from "../registry.ts";
 
 const MOST_OPERATIONS = 40;
 const MOST_PLACES = 12;
+const MOST_SCHEDULES = 6;
 
 /** Fills itself when the server has answered. */
 export function originSections(page: Page, context: ContextWire): HTMLElement {
-  const host = h("div", chain(page, context, null));
+  const host = h("div", chain(page, context, []));
   page.client.once<OriginWire>(`contexts/${context.id}/origin`).then(
     ({ origins }) => {
       if (origins.length === 0) return;
-      fill(host, ...origins.slice(0, MOST_PLACES).map((origin) => chain(page, context, origin)),
-        origins.length > MOST_PLACES && h("p.none", `${count(origins.length - MOST_PLACES)} more places run this kernel.`));
+      // places that the same line of the program led to, by the same operations, are one chain
+      const chains = [...Map.groupBy(origins, (one) => JSON.stringify([one.realizedAt, one.operations])).values()];
+      fill(host, ...chains.slice(0, MOST_PLACES).map((places) => chain(page, context, places)),
+        chains.length > MOST_PLACES && h("p.none", `${count(chains.length - MOST_PLACES)} more lines of the program led to it.`));
     },
     () => undefined,
   );
@@ -41,8 +44,9 @@ export function runsSection(page: Page, context: ContextWire, rest: Node[]): HTM
   return h("div.sec", h("div.h", "Runs"), list);
 }
 
-function chain(page: Page, context: ContextWire, origin: PlaceOfOrigin | null): HTMLElement {
-  return h("div.sec", h("div.chain", programPart(context, origin), operations(origin), schedule(page, origin), h("div.on", h("b", "This kernel"), h("div.dim.mono.ell.name", clip(plain(context.name), 80)))));
+function chain(page: Page, context: ContextWire, places: PlaceOfOrigin[]): HTMLElement {
+  const first = places[0] ?? null;
+  return h("div.sec", h("div.chain", programPart(context, first), operations(first), schedulePart(page, places), h("div.on", h("b", "This kernel"), h("div.dim.mono.ell.name", clip(plain(context.name), 80)))));
 }
 
 /** The user's line that had the kernel made; null when it is not known. */
@@ -68,13 +72,17 @@ function operations(origin: PlaceOfOrigin | null): HTMLElement | null {
   );
 }
 
-function schedule(page: Page, origin: PlaceOfOrigin | null): HTMLElement | null {
-  if (!origin) return null;
-  return h("div", h("b", "Schedule"), h("div.dim", `kernel ${count(origin.kernel + 1)} of `, scheduleLink(page, origin)));
+/** The schedules that run the kernel, each a link to it; null when none is known. */
+export function schedulePart(page: Page, places: PlaceOfOrigin[]): HTMLElement | null {
+  if (places.length === 0) return null;
+  const rest = places.length - MOST_SCHEDULES;
+  return h("div", h("b", "Schedule"),
+    ...places.slice(0, MOST_SCHEDULES).map((one, at) => h(at === 0 ? "div.dim" : "div.faint", at === 0 ? "in " : "also in ", scheduleLink(page, one), `, kernel ${count(one.kernel + 1)}`)),
+    rest > 0 && h("div.faint", `and at ${counted(rest, "more place")}`));
 }
 
 /** The schedule by name, as a link to the kernel in it. */
-export function scheduleLink(page: Page, origin: PlaceOfOrigin): HTMLElement {
+function scheduleLink(page: Page, origin: PlaceOfOrigin): HTMLElement {
   const there = page.has("schedule") ? page.nav.address("schedule", { context: String(origin.schedule), a: String(origin.kernel) }) : page.nav.address("rewrites", { context: String(origin.schedule) });
   return h("a.name", { href: there }, clip(origin.scheduleName, 120));
 }
