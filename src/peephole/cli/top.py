@@ -6,9 +6,11 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from peephole.cli.format import Column, Printer, count, duration, size
+from peephole.cli.top_tape import can_follow, follow
 from peephole.errors import PeepholeError
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", nargs="?", metavar="TAPE", help="a tape, a capture, or a Dask scheduler's address")
     parser.add_argument("-n", "--every", type=float, default=1.0, metavar="SECONDS", help="how often (default: 1)")
     parser.add_argument("--once", action="store_true", help="print once and end, as into a pipe")
-    parser.add_argument("--json", action="store_true", help="print one JSON object per worker")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per worker, or one without workers")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,7 +42,12 @@ def run(args: argparse.Namespace) -> int:
     printer = Printer(args.json)
     forever = not args.once and not args.json and sys.stdout.isatty()
     dask = args.target is not None and args.target.startswith(SCHEMES)
-    states = _dask(args.target) if dask else _tape(args.target)
+    if dask:
+        states = _dask(args.target)
+    elif forever and args.target is not None and can_follow(Path(args.target)):
+        states = follow(Path(args.target))
+    else:
+        states = _tape(args.target)
     for state in states:
         if forever:
             sys.stdout.write("\x1b[H\x1b[2J")
@@ -55,6 +62,9 @@ def run(args: argparse.Namespace) -> int:
 def show(now: Now, printer: Printer) -> None:
     """Prints one state of the cluster."""
     if printer.json:
+        if not now.workers:
+            operations = [{"name": name, "events": events, "ns": spent} for name, events, spent in now.busiest]
+            printer.record({"capture": now.name, "state": now.words, "workers": 0, "operations": operations})
         for worker in now.workers:
             printer.record(
                 {
@@ -107,10 +117,7 @@ def _tape(target: str | None) -> Iterator[Now]:
     capture: Capture = open_target(target)
     while True:
         yield now_of(tape(capture), capture.live) if is_tape(capture) else now_of_names(capture)
-        if capture.live:
-            capture.refresh()
-        elif target is not None:
-            capture = open_target(target)  # a tape that is still being written has another content now
+        capture.refresh()
 
 
 def _dask(address: str) -> Iterator[Now]:

@@ -80,7 +80,8 @@ def _last(tape: Tape, lane: int) -> tuple[str, ...]:
 
 def _operations(tape: Tape, most: int = 8) -> tuple[tuple[str, int, int], ...]:
     workers = np.array([lane.kind == "worker" for lane in tape.lanes], np.bool_)
-    mine = np.flatnonzero(workers[tape.lane]) if len(tape) else np.zeros(0, np.int64)
+    setup = np.array([name in SETUP for name in tape.commands], np.bool_)[tape.command]
+    mine = np.flatnonzero(workers[tape.lane] & ~setup) if len(tape) else np.zeros(0, np.int64)
     events = np.bincount(tape.op[mine], minlength=len(tape.ops))
     spent = np.bincount(tape.op[mine], tape.dur[mine], minlength=len(tape.ops))
     order = np.lexsort((-events, -spent))[:most]

@@ -132,7 +132,7 @@ def lane_stats(tape: Tape) -> list[LaneStats]:
     working = np.bincount(tape.lane[~setup], minlength=lanes) * worker
     total = max(1, int(working.sum()))
     failed = np.bincount(tape.lane[tape.failed], minlength=lanes)
-    most_start = _earliest_start(tape)
+    most_start = earliest_start(tape)
     found = []
     for i, lane in enumerate(tape.lanes):
         mine = np.flatnonzero((tape.lane == i) & ~setup)
@@ -151,7 +151,7 @@ def lane_stats(tape: Tape) -> list[LaneStats]:
     return found
 
 
-def _earliest_start(tape: Tape) -> Ints:
+def earliest_start(tape: Tape) -> Ints:
     """For the answer of a batch that was logged late: the event before it in the same command, when it cannot have
     begun earlier; -1 for all others."""
     found = np.full(len(tape), -1, np.int64)
