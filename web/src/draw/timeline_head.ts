@@ -22,7 +22,10 @@ export class HeadPainter {
   private kept: HTMLCanvasElement | null = null;
   private keptFor: unknown = null;
   private keptTheme: TimelineTheme | null = null;
+  private readonly widths = new Map<string, number>();
   width = 1;
+  /** Moments of the window whose flag has no room. */
+  crowded: number[] = [];
 
   constructor(private readonly canvas: HTMLCanvasElement) {
     this.context = canvas.getContext("2d", { alpha: false })!;
@@ -102,7 +105,10 @@ export class HeadPainter {
     context.fillRect(0, MINIMAP + RULER - 1, width, 1);
     context.textBaseline = "middle";
     const taken: [number, number][] = [];
-    const free = (a: number, b: number): boolean => !taken.some(([c, d]) => a < d && b > c);
+    const free = (a: number, b: number): boolean => {
+      for (let i = taken.length - 1; i >= 0; i--) if (a < taken[i]![1] && b > taken[i]![0]) return false;
+      return true;
+    };
     // the selected range gives way to nothing, marker flags give way to it, ticks to both
     if (range && x(range.t1) >= 0 && x(range.t0) <= width) {
       context.font = `600 11px ${theme.ui}`;
@@ -140,17 +146,20 @@ export class HeadPainter {
     // moments of one track get a flag only when there are no others
     const whole = track.some((one) => one < 0);
     context.font = `600 11px ${theme.ui}`;
-    let drawn = 0;
-    for (let i = firstMarker(time, scene.span.t0); i < time.length && time[i]! <= scene.span.t1 && drawn < 200; i++) {
+    this.crowded = [];
+    for (let i = firstMarker(time, scene.span.t0); i < time.length && time[i]! <= scene.span.t1; i++) {
       if (whole && track[i]! >= 0) continue;
       const at = Math.round(x(time[i]!));
       if (at > width) continue;
       context.fillStyle = theme.fg3;
       context.fillRect(at, MINIMAP + RULER - 4, 1, 4);
       const text = name[i]!.length > 24 ? `${name[i]!.slice(0, 23)}…` : name[i]!;
-      const wide = context.measureText(text).width + 10;
-      if (text === "" || !free(at - 4, at + wide + 4)) continue;
-      drawn++;
+      if (text === "") continue;
+      const wide = this.wide(text) + 10;
+      if (!free(at - 4, at + wide + 4)) {
+        this.crowded.push(i);
+        continue;
+      }
       taken.push([at - 4, at + wide + 4]);
       context.fillStyle = theme.bg4;
       context.beginPath();
@@ -161,6 +170,16 @@ export class HeadPainter {
       context.fillStyle = theme.fg1;
       context.fillText(text, at + 5, MINIMAP + 12);
     }
+  }
+
+  /** Width of a flag's text; asking the canvas for thousands of them a frame would be felt. */
+  private wide(text: string): number {
+    let width = this.widths.get(text);
+    if (width === undefined) {
+      if (this.widths.size > 5000) this.widths.clear();
+      this.widths.set(text, (width = this.context.measureText(text).width));
+    }
+    return width;
   }
 }
 

@@ -8,6 +8,8 @@ import type { Stage, Under } from "./stage.ts";
 
 const HOVER_MS = 80;
 const MOVED = 4;
+/** How near the pointer must be to an edge of the range to take hold of it. */
+const EDGE = 4;
 /** Zoom of one notch of a wheel. */
 const NOTCH = 1.0018;
 
@@ -39,6 +41,7 @@ export function attachPointer(stage: Stage): () => void {
     canvas.focus({ preventScroll: true });
     const from = at(event, canvas);
     if (event.shiftKey) return drag(canvas, event, (to) => selectTo(from.x, to.x, false), (to, moved) => moved && selectTo(from.x, to.x, true));
+    if (dragEdge(canvas, event, from.x)) return;
     const begin = stage.span;
     const scroll = stage.scroll;
     const scale = (begin.t1 - begin.t0) / stage.width;
@@ -63,6 +66,7 @@ export function attachPointer(stage: Stage): () => void {
   headCanvas.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     const from = at(event, headCanvas);
+    if (from.y >= MINIMAP && dragEdge(headCanvas, event, from.x)) return;
     if (from.y >= MINIMAP) return drag(headCanvas, event, (to) => selectTo(from.x, to.x, false), (to, moved) => (moved ? selectTo(from.x, to.x, true) : stage.select(null, true)));
     event.preventDefault();
     const share = (x: number): number => (x / headCanvas.clientWidth) * stage.whole;
@@ -83,16 +87,35 @@ export function attachPointer(stage: Stage): () => void {
     drag(headCanvas, event, (to) => moveTo(to.x), () => undefined);
   });
 
-  const selectTo = (a: number, b: number, done: boolean): void => {
+  const selectTo = (a: number, b: number, done: boolean): void => selectBetween(timeAt(a), timeAt(b), done);
+  const selectBetween = (a: number, b: number, done: boolean): void => {
     const limit = (time: number): number => Math.round(Math.max(0, Math.min(stage.whole, time)));
-    const range: Span = { t0: limit(timeAt(Math.min(a, b))), t1: limit(timeAt(Math.max(a, b))) };
+    const range: Span = { t0: limit(Math.min(a, b)), t1: limit(Math.max(a, b)) };
     stage.select(range.t1 > range.t0 ? range : null, done);
   };
+  /** The time of the range's other end when an edge of it is under the pointer. */
+  const otherEnd = (x: number): number | null => {
+    const { range, span } = stage;
+    if (!range) return null;
+    const away = (time: number): number => Math.abs(((time - span.t0) / (span.t1 - span.t0)) * stage.width - x);
+    const [left, right] = [away(range.t0), away(range.t1)];
+    return Math.min(left, right) > EDGE ? null : left < right ? range.t1 : range.t0;
+  };
+  const dragEdge = (of: HTMLElement, event: PointerEvent, x: number): boolean => {
+    const other = otherEnd(x);
+    if (other === null) return false;
+    drag(of, event, (to) => selectBetween(other, timeAt(to.x), false), (to, moved) => moved && selectBetween(other, timeAt(to.x), true));
+    return true;
+  };
+  headCanvas.addEventListener("pointermove", (event) => {
+    const place = at(event, headCanvas);
+    if (event.buttons === 0) headCanvas.style.cursor = place.y >= MINIMAP && otherEnd(place.x) !== null ? "ew-resize" : "";
+  });
 
   canvas.addEventListener("pointermove", (event) => {
     if (event.buttons !== 0) return;
     const place = at(event, canvas);
-    canvas.style.cursor = event.shiftKey ? "crosshair" : stage.under(place.x, place.y)?.entry ? "pointer" : "";
+    canvas.style.cursor = event.shiftKey ? "crosshair" : otherEnd(place.x) !== null ? "ew-resize" : stage.under(place.x, place.y)?.entry ? "pointer" : "";
     tooltip.soon(event.clientX, event.clientY, () => describe(stage, stage.under(place.x, place.y)));
   });
   canvas.addEventListener("pointerleave", () => tooltip.leave());

@@ -245,6 +245,12 @@ export class Stage {
     if (this.frame === 0) this.frame = requestAnimationFrame(() => this.draw());
   }
 
+  /** Names and times of the moments in sight that have no flag, for want of room. */
+  get crowded(): { name: string; time: number }[] {
+    const markers = this.source?.whole.markers;
+    return markers ? this.headPainter.crowded.filter((i) => i < markers.time.length).map((i) => ({ name: markers.name[i]!, time: markers.time[i]! })) : [];
+  }
+
   /** Rows whose top is below the lower edge. */
   get below(): number {
     return this.layout.rows.filter((row) => row.kind !== "group" && row.y >= this.scroll + this.height).length;

@@ -4,11 +4,12 @@ import { fill, h } from "../../base/dom.ts";
 import { count, duration } from "../../base/format.ts";
 import { isAbort } from "../../data/client.ts";
 import { TimelineSource } from "../../data/timeline.ts";
-import { clampSpan, fitSpan, type Span } from "../../layout/timeline_scale.ts";
+import { clampSpan, fitSpan, moment, type Span } from "../../layout/timeline_scale.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import type { CaptureInfo } from "../../wire/capture.ts";
 import type { FlowsWire, GapsWire, LinksWire, RangeWire, SliceWire, TimelineWire } from "../../wire/timeline.ts";
 import { clearLayer, emptyState, errorState, showLayer, waitFor } from "../common/states.ts";
+import { tip } from "../common/tooltip.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { Finder } from "./finder.ts";
 import { drawGaps } from "./gaps_pane.ts";
@@ -30,6 +31,9 @@ export const TIMELINE: ViewDef = {
 
 /** Which flows are drawn: those of the focused slice, all of the window when they are few, none. */
 const FLOWS = ["focused", "window", "off"] as const;
+
+/** Markers that a hover over their number lists. */
+const LISTED = 20;
 
 class TimelineView implements View {
   private readonly stage: Stage;
@@ -379,6 +383,18 @@ class TimelineView implements View {
     void this.arriveFigures(this.stage.range);
   }
 
+  /** How many markers in sight have no flag; a click goes where the first of them has room. */
+  private crowdedNote(): Node | "" {
+    const { crowded, span } = this.stage;
+    const first = crowded[0];
+    if (!first) return "";
+    const length = (span.t1 - span.t0) / 8;
+    const note = h("button.link", { type: "button", onclick: () => this.page.nav.set({ t0: Math.round(first.time - length / 4), t1: Math.round(first.time + 0.75 * length), follow: null }) }, `${count(crowded.length)} without room for a flag`);
+    const rest = crowded.length - LISTED;
+    tip(note, () => [...crowded.slice(0, LISTED).map((one) => `${moment(one.time, span.t1 - span.t0)}  ${one.name}`), rest > 0 ? `and ${count(rest)} more` : ""].filter((line) => line !== "").join("\n"));
+    return h("span", ", ", note);
+  }
+
   private drawStatus(): void {
     const { stage, source } = this;
     if (!source) return;
@@ -396,7 +412,7 @@ class TimelineView implements View {
     this.page.status(
       [
         h("span", h("b", count(whole.slices)), " slices"), h("span", h("b", count(whole.trackCount)), " tracks"),
-        whole.markerCount > 0 ? h("span.wide", h("b", count(whole.markerCount)), " markers") : "",
+        whole.markerCount > 0 ? h("span.wide", h("b", count(whole.markerCount)), " markers", this.crowdedNote()) : "",
         below > 0 ? h("span.wide", `${count(below)} tracks below the fold`) : "",
         hidden > 0 ? h("span", h("button.link", { type: "button", onclick: () => this.page.nav.set({ find: null }, "replace") }, `${count(hidden)} tracks hidden`)) : "",
       ].filter((part) => part !== ""),
