@@ -115,20 +115,23 @@ class _Lines:
     def _operations(self, capture: Capture) -> tuple[list[Operation], dict[int, list[int]]]:
         """The kernel's tensor operations, and which of them each node of its lines belongs to."""
         assert self._ancestry is not None
-        pool = self._ancestry.pool
-        places = origins(capture, self._context)
-        if not places:
+        places, ast = origins(capture, self._context), self._ancestry.first
+        if not places or ast is None:
             return [], {}
-        by_id = node_operations(capture, places[0])
+        by_node = node_operations(capture, places[0], self._ancestry.pool, ast)
         known = places[0].operations
         place = {(made.name, made.line): i for i, made in enumerate(known)}
         found: dict[int, list[int]] = {}
-        for node in {one for line in self._lines if line.kind == "op" for one in line.nodes}:
+        # a loop is the whole kernel's
+        for node in {one for line in self._lines if line.kind == "op" for one in line.nodes if not self._loop(one)}:
             first = self._ancestry.first_form(self._gates.get(node, node))
-            for key in by_id.get(pool.ids[first], ()) if first is not None else ():
+            for key in by_node.get(first, ()) if first is not None else ():
                 if key in place:
                     found.setdefault(node, []).append(place[key])
         return known, found
+
+    def _loop(self, node: int) -> bool:
+        return self._ancestry is not None and self._ancestry.pool.op(node) in ("RANGE", "SPECIAL")
 
 
 def _source(capture: Capture, context: int) -> tuple[int, list[str]]:

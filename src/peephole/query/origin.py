@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from peephole.errors import PeepholeError
 from peephole.query.fusion import tensor_text, user_line
-from peephole.query.rewrite import lineage as passes
+from peephole.query.rewrite.pool import Pool
 from peephole.query.rewrite.trace import Trace, trace_of
-from peephole.query.schedule import Kernel, is_dull, region, schedule_contexts, split
+from peephole.query.schedule import Kernel, is_dull, schedule_contexts, split
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
+
+Key = tuple[str, str | None]
+"""What a tensor operation is called, and `file:line` where it was called, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,35 +80,52 @@ def kernels_of(capture: Capture, line: str) -> list[Origin]:
     ]
 
 
-def node_operations(capture: Capture, origin: Origin) -> dict[int, list[tuple[str, str | None]]]:
-    """For the nodes of a kernel's AST (by id): name and line of the tensor operations that they came from."""
+def node_operations(capture: Capture, origin: Origin, asking: Pool, ast: int) -> dict[int, list[Key]]:
+    """For the nodes of a kernel's AST, in the pool of whoever asks: the tensor operations that they came from."""
     trace = trace_of(capture)
     with trace.lock:
         found = split(capture, origin.schedule)
         lineage = found.lineage
-        pool, stage = lineage.pool, lineage.stage(passes.SPLIT)
-        end = found.ends.get(origin.index)
-        result: dict[int, list[tuple[str, str | None]]] = {}
-        for node in region(lineage, end) if end is not None and stage is not None else ():
-            made = [
-                key
-                for tensor in lineage.origins.get(node, ())
-                if not is_dull(pool.op(tensor)) and not is_dull(pool.op(node))
-                for key in _keys(trace, pool.ids[tensor], pool.op(tensor))
-            ]
-            for image in stage.images((node,)) if made and stage is not None else ():
-                result.setdefault(pool.ids[image], []).extend(made)
-        return {node: list(dict.fromkeys(keys)) for node, keys in result.items()}
+        pool, end = lineage.pool, found.ends.get(origin.index)
+        body = pool.src[found.calls[origin.index]][0]
+        if end is None or not pool.src[body]:
+            return {}
+        made: dict[int, list[Key]] = {}
+        # splitting a kernel off renumbers its ranges and names its buffers anew; the rest of it stays as it was
+        for old, new in _side_by_side(pool, end, pool, pool.src[body][0]):
+            for tensor in lineage.origins.get(old, ()) if not is_dull(pool.op(old)) else ():
+                if not is_dull(pool.op(tensor)):
+                    made.setdefault(new, []).extend(_keys(trace, pool.ids[tensor], pool.op(tensor)))
+        result: dict[int, list[Key]] = {}
+        for node, same in _side_by_side(asking, asking.src[ast][0], pool, pool.src[body][0]):
+            if same in made:
+                result[node] = list(dict.fromkeys(made[same]))
+        return result
 
 
-def _keys(trace: Trace, node: int, op: str) -> list[tuple[str, str | None]]:
+def _side_by_side(pool: Pool, node: int, other: Pool, twin: int) -> Iterator[tuple[int, int]]:
+    """Nodes in the same places of two graphs, as far down as the ops agree."""
+    done = {(node, twin)}
+    stack = [(node, twin)]
+    while stack:
+        a, b = stack.pop()
+        if pool.op(a) != other.op(b):
+            continue
+        yield a, b
+        for pair in zip(pool.src[a], other.src[b], strict=False):
+            if pair not in done:
+                done.add(pair)
+                stack.append(pair)
+
+
+def _keys(trace: Trace, node: int, op: str) -> list[Key]:
     """Name and line of the tensor operations that a node of the user's graph came from."""
     parts = (part.partition("@") for part in tensor_text(trace, node, op).split(", "))
     return [(name, trace.full_line(line) if at else None) for name, at, line in parts]
 
 
 def _operations(trace: Trace, kernel: Kernel) -> list[Operation]:
-    found: dict[tuple[str, str | None], list[int]] = {}
+    found: dict[Key, list[int]] = {}
     for node, op in zip(kernel.members, kernel.ops, strict=True):
         for key in _keys(trace, node, op):
             found.setdefault(key, []).append(node)

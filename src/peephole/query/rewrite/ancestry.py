@@ -126,6 +126,11 @@ class Ancestry:
         self._passes = [_Pass(trace, self.pool, row) for row in rows]
 
     @property
+    def first(self) -> int | None:
+        """The root of the first graph: a kernel's AST."""
+        return self._passes[0].root if self._passes else None
+
+    @property
     def last(self) -> int | None:
         """The root of the last graph."""
         return self._passes[-1].root if self._passes else None
