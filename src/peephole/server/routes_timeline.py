@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -30,6 +31,7 @@ NAMES = 8192
 LANES = 2048
 PIXELS = 8192
 _generations = itertools.count(1)
+_making: dict[tuple[str, str], threading.Lock] = {}
 
 
 async def quick(shelf: Shelf, question: Callable[[Capture], Result], fresh: bool = False) -> Result:
@@ -51,11 +53,21 @@ async def quick(shelf: Shelf, question: Callable[[Capture], Result], fresh: bool
 
 
 def _kept(shelf: Shelf, capture: Capture, name: str, make: Callable[[Capture], Result]) -> Result:
-    """As `Shelf.once`, without looking for news."""
+    """As `Shelf.once`, without looking for news; who comes while it is being made waits for it."""
     if name not in shelf.derived:
-        shelf.derived[name] = make(capture)
+        with _making.setdefault((shelf.handle, name), threading.Lock()):
+            if name not in shelf.derived:
+                shelf.derived[name] = make(capture)
     result: Result = shelf.derived[name]
     return result
+
+
+def get_ready(shelf: Shelf, capture: Capture) -> None:
+    """Makes what the timeline asks for first, while the browser still loads the page."""
+    if capture.count("slices") and not capture.live:
+        _origin(shelf, capture)
+        _kept(shelf, capture, "timeline tracks", query.timeline_tracks)
+        _kept(shelf, capture, "timeline colours", query.name_colours)
 
 
 def _origin(shelf: Shelf, capture: Capture) -> tuple[int, int]:

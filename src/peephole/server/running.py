@@ -125,14 +125,16 @@ def serve(
 
 
 def _get_ready(library: Library) -> None:
-    """While the browser loads the page: what a hardware trace needs, when the first capture has one."""
+    """While the browser loads the page: what timeline and hardware trace need, when the first capture has them."""
     from peephole.query.hardware.ready import get_ready
+    from peephole.server import routes_timeline
 
     for shelf in library.shelves()[:1]:
         # a capture that cannot be opened says so when somebody asks for it
         with contextlib.suppress(PeepholeError):
             with shelf.lock:
                 capture = shelf.open()
+            routes_timeline.get_ready(shelf, capture)
             get_ready(capture)
 
 

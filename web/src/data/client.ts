@@ -39,11 +39,24 @@ export async function getBytes(path: string, signal?: AbortSignal): Promise<Arra
   return (await ask(path, signal)).arrayBuffer();
 }
 
+const early = new Map<string, Promise<Response>>();
+
+/** Asks for what will be wanted in a moment; whoever wants it first gets that answer, once. */
+export function askEarly(path: string): void {
+  if (early.has(path)) return;
+  const answer = fetch(`/api/v1/${path}`);
+  // nobody may ever come for it
+  answer.catch(() => undefined);
+  early.set(path, answer);
+}
+
 async function ask(path: string, signal?: AbortSignal): Promise<Response> {
   const url = `/api/v1/${path}`;
   let response: Response;
+  const asked = early.get(path);
+  early.delete(path);
   try {
-    response = await fetch(url, signal ? { signal } : {});
+    response = await (asked ? (signal ? abortable(asked, signal) : asked) : fetch(url, signal ? { signal } : {}));
   } catch (error) {
     if (isAbort(error)) throw error;
     throw new ServerError(SILENT, 0, `${url}: ${String(error)}`);
@@ -87,6 +100,11 @@ export class CaptureClient {
   /** Forgets everything, for a capture that has grown. */
   forget(): void {
     this.kept.clear();
+  }
+
+  /** Asks for what a view will want first, while something else is still on its way. */
+  early(...paths: string[]): void {
+    for (const path of paths) askEarly(this.path(path));
   }
 
   private path(rest: string): string {

@@ -48,6 +48,8 @@ export interface ViewDef {
   /** Which panes it uses beside the middle. */
   readonly panes: { readonly left: string | null; readonly right: string | null };
   readonly keys: readonly KeyHelp[];
+  /** What it asks the capture for first: on its way while the capture is still being opened. */
+  readonly first?: readonly string[];
   /** A tab without data is not shown. */
   available(info: CaptureInfo): boolean;
   create(page: Page): View;

@@ -19,6 +19,7 @@ export const MEMORY: ViewDef = {
   title: "Memory",
   panes: { left: "Devices and alive buffers", right: "Buffer" },
   keys: [["Zoom, pan", "W S A D"], ["Go to peak", "P"], ["Next, previous allocation", "→ ←"], ["Band above, below", "↑ ↓"]],
+  first: ["memory"],
   available: (info) => (info.tables["buffers"] ?? 0) > 0,
   create: (page) => new MemoryView(page),
 };

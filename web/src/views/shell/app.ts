@@ -49,6 +49,8 @@ export class App {
   /** Asks for the captures and shows the place that the address names. */
   async start(): Promise<void> {
     const middle = this.panes.middle;
+    const { capture, view } = this.nav.place;
+    if (capture !== "") new CaptureClient(capture).early("", ...this.firstOf(view));
     const reply = await waitFor(middle, { title: "Asking for the captures" }, (signal) =>
       getJson<{ captures: CaptureRow[] }>("captures", signal),
     );
@@ -65,6 +67,11 @@ export class App {
     await this.open(this.nav.place);
   }
 
+  /** What a view asks for first. */
+  private firstOf(view: string): readonly string[] {
+    return this.defs.find((def) => def.id === view)?.first ?? [];
+  }
+
   private arrive(place: Place, before: Place): void {
     if (this.info === null ? place.capture !== before.capture : place.capture !== this.info.id) void this.open(place);
     else if (this.info !== null) this.enter(place);
@@ -75,6 +82,7 @@ export class App {
     this.leave();
     this.info = null;
     const client = new CaptureClient(id);
+    client.early("", ...this.firstOf(place.view));
     const info = await waitFor(this.panes.middle, { title: `Opening ${id}` }, (signal) => client.get<CaptureInfo>("", signal));
     if (!info) {
       this.captureName.textContent = id;

@@ -25,6 +25,7 @@ export const TIMELINE: ViewDef = {
     ["Zoom, pan", "W S A D"], ["Select a range", "⇧ drag"], ["Zoom to range or slice", "Z"], ["Walk along the track", "← →"], ["Rows up, down", "↑ ↓"],
     ["Next, previous hit", "N ⇧N"], ["Code of the slice", "Enter"], ["Follow the end", "End"],
   ],
+  first: ["timeline"],
   available: (info) => ["slices", "counters", "markers", "buffers"].some((table) => (info.tables[table] ?? 0) > 0),
   create: (page) => new TimelineView(page),
 };
