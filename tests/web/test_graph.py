@@ -337,3 +337,82 @@ def test_pan_and_zoom_stay_smooth_on_ten_thousand_boxes(graph: Graph) -> None:
         graph.page.evaluate("frames(60, i => { view.camera = {...view.camera, zoom: view.camera.zoom * 1.04} })")
     )
     assert times[len(times) // 2] < 200
+
+
+PINCH = """([a, b, c]) => {
+  const canvas = document.querySelector('canvas.graph-canvas');
+  canvas.setPointerCapture = () => undefined;  // these fingers are not real ones
+  const send = (type, id, [x, y]) => canvas.dispatchEvent(new PointerEvent(type,
+    {pointerId: id, pointerType: 'touch', clientX: x, clientY: y, button: type === 'pointermove' ? -1 : 0,
+     bubbles: true}));
+  send('pointerdown', 1, a);
+  send('pointerdown', 2, b);
+  send('pointermove', 2, c);
+  send('pointerup', 2, c);
+  send('pointerup', 1, a);
+}"""
+
+
+def test_two_fingers_zoom_and_one_that_stays_is_no_click(graph: Graph) -> None:
+    graph.show(KERNEL)
+    box = graph.box("STORE")
+    x, y = graph.at(box)
+    before = graph.camera["zoom"]
+    graph.page.evaluate(PINCH, [[x - 50, y], [x + 50, y], [x + 150, y]])
+    assert graph.camera["zoom"] == pytest.approx(before * 2, rel=1e-6)
+    # what was in the middle between the fingers is there again
+    assert graph.at(box) == pytest.approx((x + 50, y), abs=0.01)
+    assert graph.page.evaluate("events.selected") == []
+
+
+def test_the_change_is_brought_into_view(graph: Graph) -> None:
+    graph.show("kernel(4, 8)")
+    assert graph.page.evaluate("view.showChange()") is False
+    graph.show("rewrite(window.graph, 3)", "step")
+    graph.page.evaluate("view.camera = {x: 90000, y: 90000, zoom: 1}")
+    graph.page.locator(".graph-outside").wait_for(state="visible")
+    assert graph.page.evaluate("view.showChange()") is True
+    size = graph.page.viewport_size
+    assert size is not None
+    changed = [graph.at(box) for box in graph.boxes if box["state"]]
+    assert any(0 < x < size["width"] and 0 < y < size["height"] for x, y in changed)
+    graph.page.locator(".graph-outside").wait_for(state="hidden")
+
+
+def test_the_map_moves_the_view(graph: Graph) -> None:
+    graph.show("schedule(300)")
+    box = graph.page.locator(".graph-map").bounding_box()
+    assert box is not None
+    before = graph.camera
+    graph.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 12)
+    graph.page.mouse.down()
+    graph.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 30)
+    graph.page.mouse.up()
+    assert graph.camera["y"] < before["y"]
+    assert graph.camera["zoom"] == before["zoom"]
+
+
+def test_constants_open_at_one_node_which_stays_put(graph: Graph) -> None:
+    graph.show(KERNEL)
+    size = len(graph.boxes)
+    box = next(box for box in graph.boxes if box["name"].startswith("MUL ×"))
+    at = graph.at(box)
+    graph.page.mouse.move(*at)
+    graph.page.locator(".graph-tip button", has_text="Show constants").click()
+    graph.until(f"() => view.boxes.length > {size}")
+    opened = next(other for other in graph.boxes if other["key"] == box["key"])
+    assert graph.at(opened) == pytest.approx(at, abs=0.01)
+    assert any(other["name"].startswith("CONST") for other in graph.boxes)
+    graph.page.mouse.move(1, 1)
+    graph.page.mouse.move(*graph.at(opened))
+    graph.page.locator(".graph-tip button", has_text="Fold constants").click()
+    graph.until(f"() => view.boxes.length === {size}")
+
+
+def test_the_text_of_a_box_can_be_selected_with_the_mouse(graph: Graph) -> None:
+    graph.show(KERNEL)
+    box = graph.box("PARAM data1")
+    graph.page.mouse.click(*graph.at(box))
+    x, y = graph.at(box)
+    graph.page.mouse.dblclick(x - box["width"] / 2 * graph.camera["zoom"] + 24, y - 6)
+    assert graph.page.evaluate("() => getSelection().toString().trim()") == "PARAM"

@@ -295,3 +295,50 @@ def test_a_bad_link_shows_something_all_the_same(view: Shown) -> None:
     assert view.param("step") != "99999999"
     view.open("#/small/nonsense?step=1")
     assert "/small/rewrites" in view.page.url
+
+
+def test_z_and_the_legend_go_to_the_change(rewrites: Shown) -> None:
+    step, _ = busiest(rewrites.served, 40)
+    rewrites.open(f"#/small/rewrites?step={step}&match=1")
+    rewrites.wait_shown(f"{step}/1")
+    page = rewrites.page
+    away = "() => { document.querySelector('.graph').graphView.camera = {x: 90000, y: 90000, zoom: 1}; }"
+    near = "() => Math.abs(document.querySelector('.graph').graphView.camera.x) < 50000"
+    for act in (lambda: page.keyboard.press("z"), lambda: page.locator("button.legend").click()):
+        page.evaluate(away)
+        act()
+        rewrites.until(near)
+    page.keyboard.press("ArrowLeft")
+    rewrites.wait_shown(f"{step}/0")
+    page.keyboard.press("z")
+    rewrites.until("() => document.querySelector('.bar.low').innerText.includes('Nothing changed yet')")
+
+
+def test_find_goes_through_the_text_too(rewrites: Shown) -> None:
+    page = rewrites.page
+    page.keyboard.press("g")
+    page.wait_for_selector(".listing .t")
+    page.keyboard.press("Control+f")
+    page.keyboard.type("sink")
+    rewrites.until("() => /1 of \\d+ found/.test(document.querySelector('.bar.low').innerText)")
+    assert "SINK" in page.locator(".listing .t.hit").first.inner_text()
+    page.keyboard.press("Escape")
+    rewrites.until("() => document.querySelectorAll('.listing .t.hit').length === 0")
+
+
+def test_the_rule_is_a_link_for_the_editor(rewrites: Shown) -> None:
+    rewrites.page.keyboard.press("ArrowRight")
+    link = rewrites.page.locator(".pane.r a[href^='vscode://file/']")
+    link.first.wait_for()
+    step, match = rewrites.shown.split("/")
+    rule = api(rewrites.served, f"steps/{step}/matches/{match}")
+    assert str(link.first.get_attribute("href")).endswith(f"{rule['file'].rsplit('/', 1)[1]}:{rule['line']}")
+
+
+def test_kernels_of_one_name_are_told_apart(rewrites: Shown) -> None:
+    names = api(rewrites.served, "contexts")["name"]
+    twice = [name for name in names if names.count(name) > 1]
+    shown = rewrites.page.locator(".tree .ctx").all_inner_texts()
+    for name in twice:
+        rows = [text.split("\n")[1:] for text in shown if text.split("\n")[1] == name]
+        assert len({tuple(row) for row in rows}) == len(rows)

@@ -155,6 +155,38 @@ def test_without_a_capture_the_page_says_how_to_get_one(page: Page, empty_served
     assert page.locator(".cmd").count() == 3
 
 
+def test_several_captures_are_open_at_once(rewrites: Shown) -> None:
+    page = rewrites.page
+    page.locator("button.cap").click()
+    items = page.get_by_role("menuitemradio")
+    assert items.count() == 2
+    assert items.first.get_attribute("aria-checked") == "true"
+    items.last.click()
+    rewrites.until("() => location.hash.startsWith('#/hostile/')")
+    rewrites.wait_shown("0/0")
+    page.go_back()
+    rewrites.until("() => location.hash.startsWith('#/small/') && document.title.includes('small')")
+
+
+def test_an_unknown_capture_is_an_error_that_says_what_to_do(browser_page: Page, served: Served) -> None:
+    browser_page.goto(f"{served.address}#/nothing/rewrites")
+    alert = browser_page.get_by_role("alert")
+    alert.wait_for()
+    assert "No capture is called 'nothing' here" in alert.inner_text()
+    assert "Choose one from the list" in alert.inner_text()
+
+
+def test_a_server_that_is_gone_is_an_error_that_says_what_to_do(browser_page: Page, served: Served) -> None:
+    browser_page.goto(served.address)
+    browser_page.wait_for_selector(".tree .row")
+    browser_page.route("**/api/**", lambda route: route.abort("connectionrefused"))
+    browser_page.locator(".tree .row").nth(5).click()
+    alert = browser_page.get_by_role("alert").first
+    alert.wait_for()
+    assert "peephole serve" in alert.inner_text()
+    assert browser_page.get_by_role("button", name="Copy details").count() >= 1
+
+
 def test_hostile_names_stay_text(view: Shown, hostile_name: str) -> None:
     page = view.page
     view.open("#/hostile/rewrites?step=0&match=1")
