@@ -240,15 +240,22 @@ def test_what_to_record_is_handed_to_the_sources(run: Run, script: Any) -> None:
     assert run("--rewrites-only", "--profile-only", path).returncode == 2
 
 
-def test_a_capture_of_that_name_is_replaced_and_nothing_else(run: Run, script: Any, tmp_path: Path) -> None:
-    path = script("import peephole, sys\nwith peephole.span(sys.argv[1]): pass")
-    for name in ("one", "two"):
-        assert run("-o", "x", path, name).returncode == 0
-    assert list(open_capture(tmp_path / "x.peep").read("slices", ["name"]).texts("name")) == ["two"]
+def test_a_capture_of_that_name_is_replaced_by_force_and_nothing_else(run: Run, script: Any, tmp_path: Path) -> None:
+    path = script("import peephole, sys\nwith peephole.span(sys.argv[1]): print('ran')")
+
+    def names() -> list[str | None]:
+        return list(open_capture(tmp_path / "x.peep").read("slices", ["name"]).texts("name"))
+
+    assert run("-o", "x", path, "one").returncode == 0
+    done = run("-o", "x", path, "two")
+    assert (done.returncode, done.stdout, names()) == (2, "", ["one"])
+    assert done.stderr.startswith("peephole: ") and "x.peep exists already; choose another name" in done.stderr
+    assert run("--force", "-o", "x", path, "two").returncode == 0
+    assert names() == ["two"]
     precious = tmp_path / "precious.peep"
     precious.mkdir()
     (precious / "file").write_text("mine")
-    done = run("-o", "precious.peep", path, "three")
+    done = run("--force", "-o", "precious.peep", path, "three")
     assert done.returncode == 2 and "is no capture" in done.stderr and "\n" not in done.stderr.strip()
     assert (precious / "file").read_text() == "mine"
 

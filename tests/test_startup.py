@@ -91,15 +91,23 @@ def test_processes_join_the_capture_of_the_first(python: Any, capture_dir: Path)
     assert all(facts["clean"] for facts in capture.manifest.processes)
 
 
-def test_a_process_that_outlives_its_capture_runs_unrecorded(python: Any, capture_dir: Path, tmp_path: Path) -> None:
+def test_a_process_that_outlives_its_capture_runs_unrecorded(python: Any, capture_dir: Path) -> None:
     python("-c", "pass")
     (path,) = captures(capture_dir)
     code = "import peephole\nwith peephole.span('late'): print('ran')"
-    for gone in (path, tmp_path / "never.peep"):
-        done = python("-c", code, PEEPHOLE_CAPTURE=str(gone))
-        assert (done.returncode, done.stdout, done.stderr) == (0, "ran\n", "")
+    done = python("-c", code, PEEPHOLE_CAPTURE=str(path))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ran\n", "")
     assert open_capture(path).count("slices") == 0
     assert captures(capture_dir) == [path]
+
+
+def test_a_capture_that_is_not_there_is_said_once(python: Any, capture_dir: Path, tmp_path: Path) -> None:
+    code = "import subprocess, sys; print('ran', flush=True); subprocess.run([sys.executable, '-c', 'print(1)'])"
+    done = python("-c", code, PEEPHOLE_CAPTURE=str(tmp_path / "never.peep"))
+    assert (done.returncode, done.stdout, captures(capture_dir)) == (0, "ran\n1\n", [])
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"peephole: PEEPHOLE_CAPTURE names {tmp_path / 'never.peep'}, where no capture is being")
+    assert line.endswith("The program runs unrecorded.")
 
 
 def test_peephole_does_not_record_itself(python: Any, capture_dir: Path) -> None:

@@ -27,7 +27,7 @@ def import_files(paths: Sequence[Path], out: Path | None = None, progress: Progr
         paths = source.complete(paths)
     if out is not None:
         if out.exists():
-            raise PeepholeError(f"{out} exists already; remove it or choose another name with -o.")
+            raise PeepholeError(f"{out} exists already; choose another name with -o, or replace it with --force.")
         return _write(source, paths, out, progress)
     kept = cache_folder() / _key(source, paths)
     if done := find_captures(kept):

@@ -140,12 +140,18 @@ def _call(recorder: Recorder, framework: Framework, function: str, *args: object
 
 
 def _joinable(path: str) -> bool:
-    """Whether the capture is still recording; a process that outlives it records nothing."""
+    """Whether the capture is still recording; a process that outlives it records nothing.
+
+    PeepholeError when there is none: then nobody handed the variable down, it was set by hand.
+    """
     try:
         with open(os.path.join(path, "manifest.json"), encoding="utf-8") as file:
             return bool(json.load(file).get("state") == "recording")
     except (OSError, ValueError, AttributeError):
-        return False
+        raise PeepholeError(
+            f"PEEPHOLE_CAPTURE names {path}, where no capture is being recorded; "
+            "leave it unset and say where captures go with PEEPHOLE_DIR or `peephole run -o`."
+        ) from None
 
 
 def _is_peephole() -> bool:

@@ -141,6 +141,13 @@ def test_import_makes_a_capture_that_is_the_newest(
     assert "exists already" in refused(capsys, "import", file, "-o", capture_dir / "run.peep")
     assert "exists already" in refused(capsys, "import", file, "-o", capture_dir / "run")
     assert one(capsys, "import", file, "-o", tmp_path / "named")["path"] == str(tmp_path / "named.peep")
+    other = tmp_path / "other.trace"
+    other.write_text(json.dumps({"traceEvents": CHROME["traceEvents"] * 2}))
+    assert one(capsys, "import", other, "--force", "-o", tmp_path / "named")["tables"]["slices"] == 2
+    assert [path.name for path in tmp_path.glob("*.peep")] == ["named.peep"]
+    (tmp_path / "mine.peep").mkdir()
+    assert "is no capture" in refused(capsys, "import", other, "--force", "-o", tmp_path / "mine.peep")
+    assert sorted(path.name for path in tmp_path.glob("*.peep")) == ["mine.peep", "named.peep"]
     assert "control characters" in refused(capsys, "import", file, "-o", tmp_path / "a\nb")
 
 

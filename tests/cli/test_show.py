@@ -141,6 +141,53 @@ def test_an_item_is_a_name_or_a_compilation(small: Path, capsys: pytest.CaptureF
     assert "did you mean 'gemm'?" in capsys.readouterr().err
 
 
+def test_an_item_of_a_device_is_its_runs_there(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, *events = records(capsys, small, "-s", "GPU:0", "-i", "gemm")
+    assert first == {
+        "kind": "runs",
+        "track": "GPU:0",
+        "name": "gemm",
+        "count": 2,
+        "total_ns": 3_000,
+        "mean_ns": 1_500,
+        "min_ns": 1_000,
+        "max_ns": 2_000,
+        "contexts": [7],
+        "flops": 2_000_000_000_000,
+    }
+    assert [(event["kind"], event["name"], event["start_ns"]) for event in events] == [
+        ("slice", "gemm", 3_000),
+        ("slice", "gemm", 5_000),
+    ]
+    text = show(capsys, small, "-s", "GPU:0", "-i", "gemm")
+    assert 'compiled  -i "gemm"  2 steps, 12 matches' in text and "2.00 TFLOPS" in text
+    assert main(["show", str(small), "-s", "GPU:0", "-i", "forwar"]) == 2
+    assert "There is no item 'forwar'" in capsys.readouterr().err
+    assert records(capsys, small, "-s", "GPU:0", "-i", "gemm", "--interval", "4us", "6us")[0]["count"] == 1
+
+
+def test_the_items_of_a_source(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert [(row["item"], row["slices"], row["total_ns"]) for row in records(capsys, small, "-s", "GPU:0", "--ls")][
+        :2
+    ] == [("gemm", 2, 3_000), ("softmax", 1, 1_500)]
+    assert show(capsys, small, "-s", "USER", "--ls").splitlines()[1].split() == ["epoch", "1", "20.00", "µs"]
+    assert show(capsys, small, "-s", "ALL", "--ls") == show(capsys, small, "--ls")
+    # contexts of one name are told apart, and each can be asked for
+    path = small.with_name("compiled.peep")
+    with CaptureWriter(path) as writer:
+        writer.append("contexts", {"id": [1, 2], "name": ["E_4", "E_4"], "kind": ["kernel", "kernel"]})
+        writer.append("steps", {"id": [1], "context": [2], "ordinal": [0], "name": ["expand"], "matches": [3]})
+    assert [row["source"] for row in records(capsys, path, "--ls")] == ["ALL", "TINY"]
+    expected = [
+        {"item": "E_4", "kind": "kernel", "context": 1, "steps": 0, "matches": 0, "dur_ns": None},
+        {"item": "E_4#2", "kind": "kernel", "context": 2, "steps": 1, "matches": 3, "dur_ns": None},
+    ]
+    assert records(capsys, path, "-s", "TINY", "--ls") == records(capsys, path, "-s", "TINY") == expected
+    assert [row["id"] for row in records(capsys, path, "-s", "TINY", "-i", "E_4#2") if row["kind"] == "context"] == [2]
+    assert main(["show", str(path), "-s", "TINY", "-i", "E_5"]) == 2
+    assert "There is no item 'E_5' in this capture; did you mean 'E_4'?" in capsys.readouterr().err
+
+
 def test_a_match_needs_its_step_and_a_step_its_context(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for items in ((), ("-i", "gemm")):
         assert main(["show", str(small), *items, "--match", "1"]) == 2

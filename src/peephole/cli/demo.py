@@ -33,6 +33,8 @@ def run(args: argparse.Namespace) -> int:
     if importlib.util.find_spec("tinygrad") is None:
         raise PeepholeError("The demo trains a model with tinygrad, which is not installed: pip install tinygrad")
     out = Path(args.output) if args.output else free_name(captures_folder() / f"demo{SUFFIX}")
+    if out.exists():
+        raise PeepholeError(f"{out} exists already; remove it or choose another name with -o.")
     program = Path(__file__).parent.parent / "demo" / "train.py"
     device = os.environ.get("DEV") or ("CPU" if shutil.which("clang") else "PYTHON")
     print(f"recording {program.name} on {device}", flush=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from pathlib import Path
 
 from peephole.cli.format import Printer
 from peephole.cli.target import add_json, progress_bar
 from peephole.errors import PeepholeError
 from peephole.model.folder import SUFFIX, captures_folder, free_name
+from peephole.record import place
 
 HELP = """Makes a capture of files that another tool wrote: tinygrad's rewrites.pkl and profile.pkl, GT tapes, Chrome
 traces, … The format is found by content. Files that belong together are given together. Without a file: the latest
@@ -19,6 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="files of one source that belong together")
     parser.add_argument("-o", "--output", metavar="NAME.peep", help="where it goes (default: the user's folder)")
+    parser.add_argument("--force", action="store_true", help="replace a capture of that name")
     add_json(parser)
 
 
@@ -32,7 +35,17 @@ def run(args: argparse.Namespace) -> int:
     if not paths:
         raise PeepholeError("No file was given and no tool left one behind; name the files: peephole import FILE…")
     out = _named(args.output) if args.output else free_name(captures_folder() / name_for(paths))
-    capture = open_capture(import_files(paths, out, progress_bar(f"importing {paths[0].name}")))
+    # what is there gives way when the new one is whole, not before
+    whole = free_name(out.with_name(f"{out.name.removesuffix(SUFFIX)}.new{SUFFIX}")) if args.force else out
+    import_files(paths, whole, progress_bar(f"importing {paths[0].name}"))
+    if whole != out:
+        try:
+            place.make_way(str(out), replace=True)
+        except PeepholeError:
+            shutil.rmtree(whole, ignore_errors=True)
+            raise
+        whole.rename(out)
+    capture = open_capture(out)
     tables = {name: rows for name, rows in capture.manifest.tables.items() if rows}
     problems = [{"reason": p.get("reason", ""), "count": p.get("count", 1)} for p in capture.manifest.problems]
     printer = Printer(args.json)
@@ -50,7 +63,5 @@ def run(args: argparse.Namespace) -> int:
 
 def _named(output: str) -> Path:
     """The place that a user's name means, as for `run`: with the suffix that every command knows a capture by."""
-    from peephole.record import place
-
     place.named(output)  # refuses what no file should be called
     return Path(output if output.endswith(SUFFIX) else output + SUFFIX)

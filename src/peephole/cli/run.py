@@ -18,7 +18,7 @@ Records a Python program. It runs in the real interpreter, with its own argument
   peephole run train.py --epochs 3         a script
   peephole run -m pytest tests             a module
   peephole run -- torchrun --nproc 2 x.py  any command that starts Python
-  peephole run -o fast.peep train.py       into that capture, which is replaced when it is there
+  peephole run -o fast.peep train.py       into that capture; --force replaces one that is there
 
 Peephole's own options come before the program. In a terminal the viewer opens when the program has ended."""
 
@@ -28,6 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="NAME.peep", help="the capture (default: named after the program, in PEEPHOLE_DIR)"
     )
+    parser.add_argument("--force", action="store_true", help="replace a capture of that name")
     view = parser.add_mutually_exclusive_group()
     view.add_argument("--view", action="store_true", help="open the viewer afterwards")
     view.add_argument("--no-view", action="store_true", help="do not open it, even in a terminal")
@@ -45,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """The program's exit code; dies by the signal that the program died by."""
     words, command = command_of(args.module, args.program)
-    capture = place.begin_capture(args.output, words[0], words)
+    capture = place.begin_capture(args.output, words[0], words, replace=args.force)
     environment = {**os.environ, "PEEPHOLE": "1", "PEEPHOLE_CAPTURE": capture}
     environment.pop("PEEPHOLE_ONLY", None)
     if args.profile_only or args.rewrites_only:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Printer, count, duration
 from peephole.cli.views import Request
+from peephole.errors import PeepholeError
 from peephole.query.compilation import Compilation, Step, artifacts, compilations, find_compilations, steps_of
+from peephole.query.items import compiled
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
@@ -23,14 +26,14 @@ def sources(_capture: Capture) -> list[str]:
 
 def claims(capture: Capture, request: Request) -> bool:
     """One item that is a context's name; -t asks for its time instead."""
-    return len(request.items) == 1 and request.top is None and bool(find_compilations(capture, request.items[0]))
+    return len(request.items) == 1 and request.top is None and bool(_found(capture, request.items[0]))
 
 
 def show(capture: Capture, request: Request, printer: Printer) -> int:
-    """Prints every context of that name: the contexts inside it and its steps."""
+    """Prints every context of that name: the contexts inside it, a schedule's kernels, and its steps."""
     everything = compilations(capture)
     details = Details(capture, request, printer)
-    for context in find_compilations(capture, request.items[0]):
+    for context in _found(capture, request.items[0]):
         if printer.json:
             printer.record(_context_record(context))
         else:
@@ -44,8 +47,37 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
                     printer.record(_context_record(inner))
                 else:
                     printer.line("  ", (inner.name, "cyan"), (f"  {inner.kind}", "dim"))
+        if context.kind == "schedule":
+            _kernels(capture, context, printer)
         details.show(context.id, listing=True)
     return 0
+
+
+def _kernels(capture: Capture, context: Compilation, printer: Printer) -> None:
+    """Prints what a schedule runs, in order; nothing when its graph was not recorded."""
+    from peephole.query.schedule import schedule
+
+    try:
+        kernels = schedule(capture, context.id).kernels
+    except PeepholeError:
+        return
+    names = {item.context.id: item.name for item in compiled(capture)}
+    for kernel in kernels:
+        linked = None if kernel.context < 0 else kernel.context
+        if printer.json:
+            facts = {"kind": "kernel", "schedule": context.id, "index": kernel.index, "name": kernel.name}
+            printer.record({**facts, "context": linked, "ops": kernel.ops})
+            continue
+        name = names.get(kernel.context, kernel.name)
+        ops = " ".join(f"{op}×{n}" if n > 1 else op for op, n in Counter(kernel.ops).most_common(8))
+        printer.line(f"  {kernel.index:>3}  ", (name, "cyan"), (f"  {ops}" if ops else "", "dim"))
+
+
+def _found(capture: Capture, name: str) -> list[Compilation]:
+    """The contexts of a name, or the one that `name#2` means."""
+    if found := find_compilations(capture, name):
+        return found
+    return [item.context for item in compiled(capture) if item.name == name]
 
 
 class Details:

@@ -31,20 +31,23 @@ _RATES = {"flops": ("FLOPS", ""), "bytes_per_s": ("B/s", "mem"), "lds_bytes_per_
 def show(capture: Capture, request: Request, printer: Printer) -> int:
     """Prints the timeline as the request asks; PeepholeError with the nearest name for one that is not there."""
     known = tracks(capture)
-    if request.listing and request.source is None and not request.items:
+    if request.listing and request.source in (None, ALL) and not request.items:
         _list(capture, known, printer)
         return 0
     chosen: set[int] | None = None
     if request.source is not None and request.source != ALL:
         found = find_tracks(known, request.source)
+        others = _view_sources(capture)
+        if not found and request.items and request.source in others:
+            raise missing(request.items[0], [context.name for context in compilations(capture)], "item")
         if not found:
-            names = [ALL, *(track.name for track in known if track.slices), *_view_sources(capture)]
+            names = [ALL, *(track.name for track in known if track.slices), *others]
             raise missing(request.source, names, "source")
         chosen = {track.id for track in found}
     if request.top is not None:
         _top(capture, request, chosen, printer)
     else:
-        _events(capture, request, known, chosen, printer)
+        show_events(capture, request, chosen, printer)
     return 0
 
 
@@ -127,12 +130,11 @@ def _top(capture: Capture, request: Request, chosen: Collection[int] | None, pri
     printer.table(columns, table)
 
 
-def _events(
-    capture: Capture, request: Request, known: list[Track], chosen: Collection[int] | None, printer: Printer
-) -> None:
+def show_events(capture: Capture, request: Request, chosen: Collection[int] | None, printer: Printer) -> None:
+    """Prints the events of those tracks in time order, or those of the names that are asked for."""
     whole = span(capture)
     origin = whole[0] if whole else 0
-    names = {track.id: track.name for track in known}
+    names = {track.id: track.name for track in tracks(capture)}
     details = Details(capture, request, printer)
     wanted = set(request.items)
     found = False

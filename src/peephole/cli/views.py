@@ -20,7 +20,7 @@ from peephole.cli.format import Printer
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
-VIEWS: Final = ("show_tape", "show_memory", "show_hardware", "show_rewrites", "show_context")
+VIEWS: Final = ("show_tape", "show_memory", "show_hardware", "show_rewrites", "show_items", "show_runs", "show_context")
 """Modules of this package, asked in this order whether the request is theirs."""
 
 

@@ -28,19 +28,23 @@ def rates(
     interval: tuple[int, int] | None = None,
 ) -> Rates:
     """The mean rates of the rows by track and name, weighted with time; empty for a capture that is too large."""
-    wanted = {(row.track, row.name) for row in rows if row.context >= 0}
+    known = [track for track in all_tracks(capture) if tracks is None or track.id in tracks]
+    copying = {track.id for track in known if track.kind == "copy"}
+    names = {track.name for track in known if track.kind == "copy"}
+    wanted = {(row.track, row.name) for row in rows if row.context >= 0 or row.track in names}
     if not wanted or capture.count("slices") > MOST:
         return {}
-    names_of = {track.id: track.name for track in all_tracks(capture) if tracks is None or track.id in tracks}
+    names_of = {track.id: track.name for track in known}
     sums: dict[tuple[str, str], dict[str, float]] = {}
     times: dict[tuple[str, str], int] = {}
     for frame in capture.scan("slices", ["track", "start", "dur", "name", "context", "args"]):
-        names, args = frame.texts("name"), frame.texts("args")
-        keep = (frame["context"] >= 0) & (args.codes >= 0)
+        titles, args = frame.texts("name"), frame.texts("args")
+        keep = (frame["context"] >= 0) | np.isin(frame["track"], list(copying))
+        keep &= args.codes >= 0
         if interval is not None:
             keep &= (frame["start"] >= interval[0]) & (frame["start"] < interval[1])
         for row in np.flatnonzero(keep).tolist():
-            key = (names_of.get(int(frame["track"][row]), ""), names[row] or "")
+            key = (names_of.get(int(frame["track"][row]), ""), titles[row] or "")
             if key not in wanted:
                 continue
             found = _rates_in(args[row] or "")

@@ -13,12 +13,15 @@ from peephole.record import process
 SUFFIX: Final = ".peep"
 
 
-def begin_capture(name: str | os.PathLike[str] | None, program: str, argv: list[str]) -> str:
-    """The path of a capture that was just made, ready for recorders; PeepholeError when it cannot be."""
+def begin_capture(name: str | os.PathLike[str] | None, program: str, argv: list[str], replace: bool = True) -> str:
+    """The path of a capture that was just made, ready for recorders; PeepholeError when it cannot be.
+
+    An earlier capture of that name gives way, unless it is not to be replaced.
+    """
     if name is None:
         return _begin_default(program, argv)
     path = named(os.fspath(name))
-    _make_way(path)
+    make_way(path, replace)
     try:
         process.start_capture(path, program, argv)
     except OSError as error:
@@ -73,14 +76,16 @@ def _begin_default(program: str, argv: list[str]) -> str:
     raise PeepholeError(f"{folder} has ten thousand captures of this second; set PEEPHOLE_DIR to another folder.")
 
 
-def _make_way(path: str) -> None:
-    """Removes an earlier capture of that name; anything else is not ours to remove."""
+def make_way(path: str, replace: bool) -> None:
+    """Removes an earlier capture of that name when it may be replaced; anything else is not ours to remove."""
     if not os.path.lexists(path):
         return
     if os.path.islink(path) or not os.path.isfile(os.path.join(path, "manifest.json")):
         raise PeepholeError(f"{path} is there already and is no capture; give another name or move it away.")
     if process.is_being_written(path):
         raise PeepholeError(f"{path} is being recorded by another program; give another name.")
+    if not replace:
+        raise PeepholeError(f"{path} exists already; choose another name with -o, or replace it with --force.")
     import shutil
 
     try:
