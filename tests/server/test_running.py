@@ -67,3 +67,38 @@ def test_an_address_of_another_machine_is_refused() -> None:
 
 def test_no_browser_is_opened_without_a_terminal() -> None:
     assert not can_open_browser()
+
+
+def test_run_in_a_terminal_shows_the_capture_when_the_program_has_ended(tmp_path: Path) -> None:
+    """As VIZ=1 does. The terminal is a real one; without a screen no browser is started, but the page is served."""
+    (tmp_path / "prog.py").write_text("print('done')\n")
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "peephole", "run", "-o", "shown.peep", "prog.py"]
+    env = {**{k: v for k, v in os.environ.items() if "DISPLAY" not in k}, "PEEPHOLE_DIR": str(tmp_path), "TERM": "dumb"}
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=env, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    )
+    os.close(theirs)
+    text = ""
+    try:
+        while "(Ctrl-C stops it)" not in text:
+            text += os.read(ours, 4096).decode()
+        assert "done" in text
+        address = text[text.index("http://") :].split()[0]
+        with urllib.request.urlopen(f"{address}api/v1/captures") as answer:
+            assert b'"shown"' in answer.read()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def test_run_elsewhere_prints_the_command_that_would_show_it(tmp_path: Path) -> None:
+    (tmp_path / "prog.py").write_text("print('done')\n")
+    command = [sys.executable, "-m", "peephole", "run", "-o", "shown.peep", "prog.py"]
+    env = {**os.environ, "PEEPHOLE_DIR": str(tmp_path)}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "done\n"
+    assert "`peephole serve shown.peep`" in done.stderr
