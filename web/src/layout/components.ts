@@ -25,6 +25,17 @@ export function parts(drawing: Drawing): { of: Int32Array; count: number } {
   return { of, count };
 }
 
+/** The lowest box of the part with most boxes; -1 when there is none. */
+export function lowestOfLargest(drawing: Drawing, y: Float64Array): number {
+  const { of, count } = parts(drawing);
+  const sizes = new Int32Array(count);
+  for (const part of of) sizes[part]!++;
+  const largest = sizes.indexOf(sizes.reduce((most, size) => Math.max(most, size), 0));
+  let lowest = -1;
+  for (let box = 0; box < drawing.count; box++) if (of[box] === largest && (lowest < 0 || y[box]! > y[lowest]!)) lowest = box;
+  return lowest;
+}
+
 interface Part {
   boxes: number[];
   edges: number[];

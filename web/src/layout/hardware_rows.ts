@@ -2,12 +2,14 @@
 
 export const HEAD = 152;
 export const OCCUPANCY_HEAD = 24;
-export const OCCUPANCY = 26;
+const OCCUPANCY = 26;
+const OCCUPANCY_ROOM = 168;
 export const RULER = 36;
 const GROUP = 22;
 const WAVE = 42;
 const UNIT = 52;
 const ALL = 34;
+const OTHERS = 26;
 
 export interface Row {
   /** Lane of the trace; -1 for the head of a group. */
@@ -26,21 +28,37 @@ export interface RowSource {
   busy: number;
 }
 
-const TITLES: Record<string, [string, string]> = { waves: ["Waves", "instructions"], units: ["Units", "execution"], all: ["All waves", "every SIMD"] };
+/** Height of an engine's occupancy: many engines share the room that a few have. */
+export function occupancyHeight(engines: number): number {
+  return engines * OCCUPANCY <= OCCUPANCY_ROOM ? OCCUPANCY : Math.max(5, Math.floor(OCCUPANCY_ROOM / engines));
+}
 
-/** Rows from the top of the scrolled part; folded groups keep their head. */
-export function hardwareRows(lanes: readonly RowSource[], folded: ReadonlySet<string>, clock: string): { rows: Row[]; height: number } {
+/** Whole numbers in words: "0, 2–5". */
+export function ranges(numbers: readonly number[]): string {
+  const parts: string[] = [];
+  for (let i = 0; i < numbers.length; ) {
+    let end = i;
+    while (end + 1 < numbers.length && numbers[end + 1] === numbers[end]! + 1) end++;
+    parts.push(end === i ? `${numbers[i]}` : end === i + 1 ? `${numbers[i]}, ${numbers[end]}` : `${numbers[i]}–${numbers[end]}`);
+    i = end + 1;
+  }
+  return parts.join(", ");
+}
+
+/** Rows from the top of the scrolled part; folded groups keep their head. `traced` is the unit that the waves ran on. */
+export function hardwareRows(lanes: readonly RowSource[], folded: ReadonlySet<string>, clock: string, traced: string): { rows: Row[]; height: number } {
+  const titles: Record<string, [string, string]> = { waves: ["Waves", traced], units: ["Units", "execution"], all: ["All waves", "every SIMD"] };
   const rows: Row[] = [];
   let y = 0;
   for (const group of ["waves", "units", "all"] as const) {
     const own = lanes.map((lane, index) => ({ lane, index })).filter((entry) => entry.lane.group === group);
     if (own.length === 0) continue;
-    const [title, note] = TITLES[group]!;
+    const [title, note] = titles[group]!;
     rows.push({ lane: -1, group, label: title, note, y, height: GROUP });
     y += GROUP;
     if (folded.has(group)) continue;
     for (const { lane, index } of own) {
-      const height = group === "waves" ? WAVE : group === "units" ? UNIT : ALL;
+      const height = lane.label === "Other SIMDs" ? OTHERS : group === "waves" ? WAVE : group === "units" ? UNIT : ALL;
       const text = group === "units" ? `${(lane.busy * 100).toFixed(lane.busy < 0.1 ? 1 : 0)}%` : String(lane.events);
       rows.push({ lane: index, group, label: lane.label, note: text, y, height });
       y += height;

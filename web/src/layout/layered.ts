@@ -46,5 +46,5 @@ function stretch(graph: Layers, x: Float64Array): number {
     for (let i = graph.down.start[v]!; i < graph.down.start[v + 1]!; i++) sum += Math.abs(x[graph.down.node[i]!]! - x[v]!);
   }
   const mean = sum / Math.max(1, graph.down.node.length);
-  return Math.max(1, Math.min(6, Math.round(mean / 240)));
+  return Math.max(1, Math.min(4, Math.round(mean / 320)));
 }

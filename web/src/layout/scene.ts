@@ -212,7 +212,7 @@ class Builder {
     this.state.push(box.state);
     this.labels.push(box.label);
     this.ops.push(box.op);
-    this.tags.push(box.tag);
+    this.tags.push(box.tag === "()" ? "" : box.tag); // an empty tag says nothing
     this.spaces.push(box.space);
     this.members.push(box.members);
     this.block.push(box.block);

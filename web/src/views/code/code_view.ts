@@ -255,7 +255,7 @@ class CodeView implements View {
         h("span", h("b", count(this.code!.ops[at] ?? 0)), " ops"),
         ...(this.origin ? [h("span.wide", `${count(known)} of ${count(this.origin.lines.length)} lines have a known origin`)] : []),
       ],
-      line > 0 ? [`line ${count(line)}`] : [],
+      line > 0 && line <= (this.block?.length ?? 0) ? [`line ${count(line)}`] : [],
     );
   }
 

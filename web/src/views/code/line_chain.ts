@@ -92,7 +92,7 @@ function passParts(page: Page, { line }: ChosenLine): (HTMLElement | null)[] {
   if (line.match > 0) {
     page.client.once<MatchesWire>(`steps/${line.step}/matches?first=${line.match}&count=1`).then((wire) => {
       const [op, became] = [wire.ops[wire.op[0]!], wire.ops[wire.became[0]!]];
-      const took = micros(wire.dur[0] ?? -1);
+      const took = micros(wire.dur[0] ?? -1).replace(" ", "\u00a0");
       fill(what, `match ${count(line.match)} of ${count(wire.total)}`, op !== undefined && " replaced ", op !== undefined && h("span.mono", op), became !== undefined && " by ", became !== undefined && h("span.mono", became), took !== "" && ` in ${took}`);
     }, () => undefined);
   }

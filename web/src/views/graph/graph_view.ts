@@ -6,6 +6,7 @@ import { picture as pictureOf, type Camera, type Marks, type Picture } from "../
 import { readTheme, type Theme } from "../../draw/theme.ts";
 import { divide, isLarge, neighbourhood, openBlock } from "../../layout/blocks.ts";
 import { LayoutClient } from "../../layout/client.ts";
+import { lowestOfLargest } from "../../layout/components.ts";
 import { BOX, type Placement } from "../../layout/drawing.ts";
 import { DEFAULT_SWITCHES, type Switches } from "../../layout/fold.ts";
 import type { Folding } from "../../layout/folding.ts";
@@ -315,9 +316,12 @@ export class GraphView {
     this.map.addEventListener("pointerdown", jump, { signal });
     this.map.addEventListener("pointermove", jump, { signal });
     this.canvas.addEventListener("keydown", (event) => this.key(event), { signal });
-    this.host.addEventListener("dblclick", (event) => {
-      if ((event.target as Element).closest(".graph-text") && this.marks.selected >= 0) this.open(this.marks.selected);
-    }, { signal }); // prettier-ignore
+    this.overlay.listen({
+      open: () => this.marks.selected >= 0 && this.open(this.marks.selected),
+      hover: (inside) => this.hover(inside ? this.marks.selected : -1),
+      // the text lies over the canvas: what it does not use goes on to what is below
+      wheel: (event) => this.canvas.dispatchEvent(new WheelEvent("wheel", event)),
+    }, signal); // prettier-ignore
     document.addEventListener("copy", (event) => this.copy(event), { signal });
   }
 
@@ -411,10 +415,7 @@ export class GraphView {
   private boxOfNode(v: number): number {
     const { scene, placement } = this.picture!;
     if (v >= 0 && scene.boxOf[v]! >= 0) return scene.boxOf[v]!;
-    // the root itself is hidden (SINK): what stands lowest is what it collects
-    let lowest = -1;
-    for (let box = 0; box < scene.count; box++) if (lowest < 0 || placement.y[box]! > placement.y[lowest]!) lowest = box;
-    return lowest;
+    return lowestOfLargest(scene, placement.y); // the root itself is hidden (SINK): what stands lowest is what it collects
   }
 
   private nodesOf(box: number): number[] {

@@ -25,9 +25,15 @@ export class Overlay {
     });
   }
 
-  /** True while the pointer is in the tooltip, so that its text can be selected. */
-  get tipEntered(): boolean {
-    return this.inside;
+  /** What happens on the text of the selected box. */
+  listen(act: { open(): void; hover(inside: boolean): void; wheel(event: WheelEvent): void }, signal: AbortSignal): void {
+    this.text.addEventListener("dblclick", () => act.open(), { signal });
+    this.text.addEventListener("pointerenter", () => act.hover(true), { signal });
+    this.text.addEventListener("pointerleave", () => act.hover(false), { signal });
+    this.text.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      act.wheel(event);
+    }, { signal, passive: false }); // prettier-ignore
   }
 
   /** Shows the full text of a box right under it, or above it where there is no room. */
