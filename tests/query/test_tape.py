@@ -16,6 +16,7 @@ from peephole.query.tape import Tape, is_tape, tape
 from peephole.query.tape_diagnosis import diagnoses
 from peephole.query.tape_now import now_of, now_of_dask
 from peephole.query.tape_ops import family
+from peephole.query.tape_range import range_figures
 from peephole.store.capture import open_capture
 
 Line = Callable[..., str]
@@ -196,3 +197,27 @@ def test_show_and_top(peephole: Any, tmp_path: Path, tape_line: Line) -> None:
 
 def test_covered_counts_overlaps_once() -> None:
     assert tape_stats.covered(np.array([0, 5, 20]), np.array([10, 8, 30])) == 20
+
+
+def test_figures_of_a_range(make: Any, tape_line: Line) -> None:
+    t = make(two_workers(tape_line))
+    everything = np.ones(len(t), np.bool_)
+    whole = range_figures(t, everything, int(t.time.min()), int(t.time.max()))
+    assert whole.events == len(t)
+    assert [lane.events for lane in whole.lanes] == np.bincount(t.lane, minlength=len(t.lanes)).tolist()
+    told = {(t.lanes[p.source].name, t.lanes[p.target].name): (p.messages, p.bytes) for p in whole.pairs}
+    assert told == {(p.source, p.target): (p.messages, p.bytes) for p in tape_stats.pair_stats(t)}
+    middle = int(t.time[len(t) // 2])
+    left = range_figures(t, everything, int(t.time.min()), middle - 1)
+    right = range_figures(t, everything, middle, int(t.time.max()))
+    assert left.events + right.events == whole.events
+    assert left.bytes + right.bytes == whole.bytes
+    assert dict(whole.families) == {
+        i: int((t.family == i).sum()) for i in range(len(t.families)) if (t.family == i).any()
+    }
+    # what runs over an edge is counted for the part that is inside
+    for lane in range(len(t.lanes)):
+        assert left.lanes[lane].busy <= whole.lanes[lane].busy
+        assert whole.lanes[lane].busy <= whole.lanes[lane].busy_most
+    nothing = range_figures(t, everything, 10**15, 10**15 + 5)
+    assert (nothing.events, nothing.bytes, nothing.pairs, nothing.families) == (0, 0, (), ())

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from peephole.ingest import import_files
+from peephole.query.tape import tape
 from peephole.server.app import create_app
 from peephole.server.library import Library
+from peephole.store.capture import open_capture
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -78,9 +82,9 @@ def tapes(tmp_path_factory: pytest.TempPathFactory, tape_line: Any) -> list[Path
         (folder / f"{name}.log").write_text(text)
     found = [import_files([folder / f"{name}.log"], folder / f"{name}.peep") for name in texts]
     real = ROOT.parent / "shared" / "fixtures" / "gt"
-    for tape in ("03_manual_4w_sharded_signals", "05_two_clients_2w_train", "10_long_4w_6000iters"):
-        if (real / f"{tape}.log").exists():
-            found.append(import_files([real / f"{tape}.log"], folder / f"{tape[:2]}.peep"))
+    for one in ("03_manual_4w_sharded_signals", "05_two_clients_2w_train", "10_long_4w_6000iters"):
+        if (real / f"{one}.log").exists():
+            found.append(import_files([real / f"{one}.log"], folder / f"{one[:2]}.peep"))
     return found
 
 
@@ -89,6 +93,22 @@ def address(static: Path, tapes: list[Path]) -> Iterator[str]:
     conftest = module(Path(__file__).with_name("conftest.py"), "web_conftest_tape")
     for served in conftest.start(create_app(Library(tapes), static=static)):
         yield served.address
+
+
+@pytest.fixture(scope="module")
+def cluster(static: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """A real Dask program, recorded and served."""
+    pytest.importorskip("distributed")
+    path = tmp_path_factory.mktemp("cluster") / "dask.peep"
+    subprocess.run(
+        [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(path), str(ROOT / "examples/dask_matmul.py")],
+        check=True,
+        capture_output=True,
+        timeout=240,
+    )
+    conftest = module(Path(__file__).with_name("conftest.py"), "web_conftest_cluster")
+    for served in conftest.start(create_app(Library([path]), static=static)):
+        yield served.address, path
 
 
 def open_tape(page: Page, address: str, place: str) -> None:
@@ -253,6 +273,90 @@ def test_the_list_follows_the_window(page: Page, address: str) -> None:
     page.locator(".tp-row", has_text="8.000").first.wait_for()
     page.locator(".vlist .tp-row", has_text="RECV").first.click()
     until(page, lambda: shown(page)[1] > 25_000)
+
+
+def test_a_range_is_selected_by_shift_and_drag(page: Page, address: str, tapes: list[Path]) -> None:
+    open_tape(page, address, "many/messages")
+    box = page.locator(".tp-canvas").bounding_box()
+    assert box is not None
+
+    def pull(start: float, end: float, shift: bool) -> None:
+        if shift:
+            page.keyboard.down("Shift")
+        page.mouse.move(box["x"] + start, box["y"] + 120)
+        page.mouse.down()
+        page.mouse.move(box["x"] + end, box["y"] + 140, steps=5)
+        page.mouse.up()
+        if shift:
+            page.keyboard.up("Shift")
+
+    def span() -> tuple[int, int]:
+        return int(param(page, "r0") or 0), int(param(page, "r1") or 0)
+
+    whole = shown(page)[2:]
+    pull(box["width"] * 0.25, box["width"] * 0.5, True)
+    until(page, lambda: param(page, "r1") is not None)
+    r0, r1 = span()
+    # the window is the whole tape and 2% on both sides, and does not move
+    first, length = 2.0e9 - 0.02 * 12.001e9, 12.001e9 * 1.04
+    assert abs(r0 - (first + 0.25 * length)) < 0.005 * length
+    assert abs(r1 - (first + 0.50 * length)) < 0.005 * length
+    assert param(page, "t0") is None and shown(page)[2:] == whole
+    page.locator(".tp-range").wait_for()
+    t = tape(open_capture(next(path for path in tapes if path.stem == "many")))
+    inside = (t.time >= r0) & (t.time <= r1)
+    figures = page.locator(".tp-range").inner_text()
+    assert f"{int(inside.sum()):,}" in figures
+    for lane, name in enumerate(("Client", "Dispatcher", "w0", "w1")):
+        told = page.locator(".tp-range .tp-pair", has_text=name).first.inner_text()
+        assert f"{int((inside & (t.lane == lane)).sum()):,}" in told, told
+    # the list begins with the range, what is before it is faint
+    row = page.locator(".vlist .tp-row:not(.out)").first
+    row.wait_for()
+    at = float(row.locator(".num").nth(1).inner_text()) * 1e9
+    assert r0 - 1e6 <= at <= r0 + 20e6
+    # an edge can be pulled, the other one stays
+    pull((r1 - first) / length * box["width"], box["width"] * 0.75, False)
+    until(page, lambda: span()[1] > r1 + 0.2 * length)
+    assert span()[0] == r0
+    page.keyboard.press("z")
+    until(page, lambda: param(page, "t0") is not None and abs(int(param(page, "t0") or 0) - r0) < 0.05 * length)
+    page.keyboard.press("Escape")
+    until(page, lambda: param(page, "r0") is None)
+    assert page.locator(".tp-range").count() == 0
+    # the address alone selects too
+    page.goto(f"{address}#/small/messages?r0=2000000000&r1=2001000000")
+    page.locator(".tp-range").wait_for()
+    assert "1.00 ms" in page.locator(".tp-range").inner_text()
+
+
+def test_a_fine_clock(page: Page, cluster: tuple[str, Path]) -> None:
+    """A recorded Dask cluster tells microseconds: they are listed, and one can go as near."""
+    address, path = cluster
+    t = tape(open_capture(path))
+    open_tape(page, address, "dask/messages")
+    heads = page.locator(".tp-hd b").all_inner_texts()
+    assert heads[:2] == ["Client", "Dispatcher"]
+    assert heads[2:] == [f"worker-{i}" for i in range(4)]
+    chosen = int(np.flatnonzero(t.is_event("COMPUTE"))[3])
+    seq, time_ns, dur = int(t.seq[chosen]), int(t.time[chosen]), int(t.dur[chosen])
+    page.goto(f"{address}#/dask/messages?ev={seq}")
+    until(page, lambda: shown(page)[1] == seq)
+    row = page.locator('.tp-row[aria-selected="true"]')
+    row.wait_for()
+    assert row.locator(".num").nth(1).inner_text() == f"{time_ns / 1e9:.6f}"
+    fields = page.locator(".tp-side .kv").inner_text()
+    assert "COMPUTE on worker-" in fields and "Duration" in fields
+    assert "in this millisecond" not in fields
+    # a window of half its length around its begin shows it alone on its lane
+    page.goto(f"{address}#/dask/messages?ev={seq}&t0={time_ns - 20_000}&t1={time_ns + max(20_000, dur // 2)}")
+    until(page, lambda: shown(page)[1] == seq and 0 < shown(page)[2] < len(t) and shown(page)[3] == 0)
+    status = page.locator("footer.status").inner_text()
+    assert "µs" in status or dur > 2_000_000
+    assert t.resolution <= 1000
+    page.set_viewport_size({"width": 1600, "height": 900})
+    (ROOT / "test-output").mkdir(exist_ok=True)
+    page.screenshot(path=ROOT / "test-output" / "messages-dask-near.png")
 
 
 def test_filter_by_operation_and_worker(page: Page, address: str) -> None:

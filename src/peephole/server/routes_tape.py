@@ -15,6 +15,7 @@ from peephole.layout import tape_axis
 from peephole.layout.tape_style import OUTLINED, SHAPES, UNKNOWN_SHAPE, colours_of
 from peephole.query.tape import Tape, tape
 from peephole.query.tape_diagnosis import diagnoses
+from peephole.query.tape_range import RangeFigures, range_figures
 from peephole.query.tape_rows import Flags, Ints
 from peephole.query.tape_stats import balance, lane_stats, pair_stats, patterns, waits
 from peephole.query.tape_window import Window, cut, drawn, matching, work_begins
@@ -165,6 +166,21 @@ async def tape_window(request: Request) -> Response:
     return await ask(shelf, question)
 
 
+async def tape_range(request: Request) -> Response:
+    """The figures of a range of time."""
+    shelf, session = shelf_of(request), query_number(request, "run", 0)
+    t0, t1 = query_number(request, "t0", 0, -_FAR), query_number(request, "t1", -1, -_FAR)
+    text = request.query_params.get("q", "")[:400]
+    if t1 < t0:
+        raise Refusal(400, "A range needs t0 and t1, ns since the start, t0 first.")
+
+    def question(capture: Capture) -> RangeFigures:
+        kept = _kept(shelf, capture, session)
+        return range_figures(kept.tape, matching(kept.tape, text)[0], t0, t1)
+
+    return reply(await ask(shelf, question))
+
+
 def _packed(tape: Tape, found: Window, head: dict[str, Any]) -> Response:
     marks, columns, arrows = found.marks, found.columns, found.arrows
     row = marks.row
@@ -244,6 +260,7 @@ _BASE = "/captures/{capture}/tape"
 ROUTES = [
     Route(_BASE, tape_summary),
     Route(f"{_BASE}/window", tape_window),
+    Route(f"{_BASE}/range", tape_range),
     Route(f"{_BASE}/messages", tape_messages),
     Route(f"{_BASE}/messages/{{seq}}", tape_message),
 ]

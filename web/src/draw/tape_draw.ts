@@ -1,4 +1,5 @@
 /** Draws a tape: ruler, signals, lanes with marks or columns, arrows between them, names. */
+import { duration } from "../base/format.ts";
 import { CLEAR, columnBox, columnsOf, eventNames, radius, RULER, signalHeight, signalNames, stackY, type Column, type LaneBox } from "../layout/tape_lanes.ts";
 import type { TapeAxis } from "../layout/tape_axis.ts";
 import { FAILED, type MessageWire, type TapeWindow, type TapeWire } from "../wire/tape.ts";
@@ -21,6 +22,8 @@ export interface TapePicture {
   boxes: Map<number, LaneBox>;
   scroll: number;
   selected: MessageWire | null;
+  /** Times that the user selected. */
+  range: [number, number] | null;
   flows: boolean;
   signals: boolean;
   sizes: boolean;
@@ -68,6 +71,7 @@ export function drawTape(g: CanvasRenderingContext2D, width: number, height: num
   g.translate(0, top - picture.scroll);
   drawLanes(g, width, picture, theme);
   g.restore();
+  if (picture.range) drawVeil(g, height, x, picture.range, theme);
   if (picture.signals) drawSpans(g, width, height, x, picture, theme, drawn);
   drawFolds(g, width, height, picture, theme);
   if (picture.window) {
@@ -84,7 +88,8 @@ export function drawTape(g: CanvasRenderingContext2D, width: number, height: num
     drawNames(g, width, x, picture, theme, drawn);
     g.restore();
   }
-  drawRuler(g, width, ticks, theme);
+  if (picture.range) drawEdges(g, height, x, picture.range, theme);
+  drawRuler(g, width, ticks, picture.range && flagOf(g, width, x, picture.range, theme), theme);
   if (picture.signals) drawSignalNames(g, width, x, picture, theme, drawn);
   return drawn;
 }
@@ -102,9 +107,49 @@ function drawLanes(g: CanvasRenderingContext2D, width: number, picture: TapePict
   }
 }
 
-function drawRuler(g: CanvasRenderingContext2D, width: number, ticks: { x: number; text: string }[], theme: TapeTheme): void {
+/** The range under everything that is drawn. */
+function drawVeil(g: CanvasRenderingContext2D, height: number, x: (time: number) => number, [t0, t1]: [number, number], theme: TapeTheme): void {
+  g.fillStyle = theme.accentVeil;
+  g.fillRect(x(t0), RULER, x(t1) - x(t0), height);
+}
+
+/** Its edges over everything. */
+function drawEdges(g: CanvasRenderingContext2D, height: number, x: (time: number) => number, range: [number, number], theme: TapeTheme): void {
+  g.fillStyle = theme.accent;
+  for (const time of range) g.fillRect(Math.round(x(time)), RULER, 1, height);
+}
+
+interface Flag {
+  text: string;
+  left: number;
+  width: number;
+  from: number;
+  to: number;
+}
+
+/** The range's length on the ruler; null when it is out of sight. */
+function flagOf(g: CanvasRenderingContext2D, width: number, x: (time: number) => number, [t0, t1]: [number, number], theme: TapeTheme): Flag | null {
+  const [from, to] = [Math.max(0, x(t0)), Math.min(width, x(t1))];
+  if (to < 0 || from > width) return null;
+  font(g, theme, 11, 600);
+  const text = duration(t1 - t0);
+  const wide = g.measureText(text).width + 12;
+  return { text, width: wide, left: Math.max(0, Math.min(width - wide, (from + to) / 2 - wide / 2)), from, to };
+}
+
+function drawRuler(g: CanvasRenderingContext2D, width: number, ticks: { x: number; text: string }[], flag: Flag | null, theme: TapeTheme): void {
   g.fillStyle = theme.bg1;
   g.fillRect(0, 0, width, RULER);
+  if (flag) {
+    g.fillStyle = theme.accent;
+    g.fillRect(flag.from, RULER - 2, Math.max(1, flag.to - flag.from), 2);
+    g.beginPath();
+    g.roundRect(flag.left, 3, flag.width, RULER - 7, 3);
+    g.fill();
+    font(g, theme, 11, 600);
+    g.fillStyle = theme.bg0;
+    g.fillText(flag.text, flag.left + 6, 11.5);
+  }
   font(g, theme);
   let end = -Infinity;
   for (const tick of ticks) {
@@ -113,6 +158,7 @@ function drawRuler(g: CanvasRenderingContext2D, width: number, ticks: { x: numbe
     g.fillRect(at, RULER - 6, 1, 6);
     const w = g.measureText(tick.text).width;
     if (at + 4 < end || at + 4 + w > width) continue;
+    if (flag && at < flag.left + flag.width + 4 && at + 8 + w > flag.left) continue; // a tick gives way to the range
     g.fillStyle = theme.fg2;
     g.fillText(tick.text, at + 4, 11);
     end = at + w + 14;

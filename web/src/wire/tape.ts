@@ -109,6 +109,18 @@ export interface MessageWire {
   of: OtherMessage | null;
 }
 
+export interface TapeRangeWire {
+  start: number;
+  end: number;
+  events: number;
+  failures: number;
+  bytes: number;
+  lanes: { lane: number; events: number; busy: number; busy_most: number }[];
+  pairs: { source: number; target: number; messages: number; bytes: number; unknown: number }[];
+  /** Number of an operation's family, and its events. */
+  families: [number, number][];
+}
+
 /** Bits of a mark's flags. */
 export const FAILED = 1;
 

@@ -3,15 +3,19 @@ import { fill, h } from "../../base/dom.ts";
 import { bytes, count, counted, duration } from "../../base/format.ts";
 import { shapeIcon } from "../../draw/tape_shapes.ts";
 import type { FamilyColour } from "../../draw/tape_colours.ts";
-import type { MessageWire, OtherMessage, TapeFinding, TapeWire } from "../../wire/tape.ts";
+import type { MessageWire, OtherMessage, TapeFinding, TapeRangeWire, TapeWire } from "../../wire/tape.ts";
 import { tip } from "../common/tooltip.ts";
 import { busyWords, part } from "./lane_heads.ts";
+import { rangeSection } from "./range_section.ts";
 import { momentWords, route, seconds, swatch } from "./words.ts";
 
 export interface PaneActions {
   select(seq: number): void;
   filter(text: string): void;
   walk(step: number): void;
+  zoomIn(): void;
+  /** Lets go of the selected range. */
+  clear(): void;
 }
 
 /** Events that are answered; others answer. */
@@ -21,7 +25,9 @@ const MOST_OPS = 40;
 
 export class TapePane {
   private readonly title = h("b", "Tape");
+  private readonly ranged = h("div");
   private readonly message = h("div");
+  private colours: FamilyColour[] = [];
   private readonly figures = h("div");
   private readonly more = new Set<string>();
 
@@ -30,7 +36,7 @@ export class TapePane {
       h("button.btn", { type: "button", "aria-label": label, title: label, onclick: () => actions.walk(by) }, text);
     host.append(
       h("div.bar", this.title, h("span.grow"), step(-1, "←", "Previous message"), step(1, "→", "Next message")),
-      h("div.scroll.tp-side", this.message, this.figures),
+      h("div.scroll.tp-side", this.ranged, this.message, this.figures),
     );
   }
 
@@ -38,6 +44,17 @@ export class TapePane {
   select(tape: TapeWire, message: MessageWire | null): void {
     this.title.textContent = message ? `Event #${message.seq}` : "Tape";
     fill(this.message, message && h("div.sec", this.fields(tape, message)));
+  }
+
+  /** The figures of the selected range, or none. */
+  range(tape: TapeWire, range: TapeRangeWire | null): void {
+    fill(
+      this.ranged,
+      range && h("div.bar.tp-rangebar", h("b", "Selected range"), h("span.grow"),
+        h("button.btn", { type: "button", onclick: () => this.actions.zoomIn() }, "Zoom in ", h("kbd", "Z")),
+        h("button.btn", { type: "button", "aria-label": "Clear selection", title: "Clear (Esc)", onclick: () => this.actions.clear() }, "✕")),
+      range && rangeSection(tape, range, this.colours),
+    );
   }
 
   private fields(tape: TapeWire, message: MessageWire): HTMLElement {
@@ -71,6 +88,7 @@ export class TapePane {
 
   /** Everything about the tape as a whole. */
   draw(tape: TapeWire, colours: FamilyColour[]): void {
+    this.colours = colours;
     const again = (): void => this.draw(tape, colours);
     fill(
       this.figures,

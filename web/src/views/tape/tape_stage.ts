@@ -14,6 +14,8 @@ export interface StageActions {
   moved(): void;
   /** The user chose a message, or none. */
   select(seq: number | null): void;
+  /** The user selected a range of time, or none. */
+  range(range: [number, number] | null): void;
   /** It has been drawn. */
   drawn(drawn: Drawn): void;
   /** The colours changed. */
@@ -22,6 +24,8 @@ export interface StageActions {
 
 const MARGIN = 0.02;
 const HOVER_MS = 80;
+/** How near the pointer must be to an edge of the range to take hold of it. */
+const EDGE = 4;
 
 export class TapeStage {
   readonly element = h("div.stage.tp-stage");
@@ -62,7 +66,7 @@ export class TapeStage {
     const before = this.picture;
     this.picture = {
       tape, axis: new TapeAxis(parts, tape.resolution), window: before?.tape === tape ? before.window : null, u0: 0, u1: 1, boxes: new Map(), scroll: before?.scroll ?? 0,
-      selected: before?.selected ?? null, flows: before?.flows ?? true, signals: before?.signals ?? true, sizes: before?.sizes ?? false,
+      selected: before?.selected ?? null, range: before?.range ?? null, flows: before?.flows ?? true, signals: before?.signals ?? true, sizes: before?.sizes ?? false,
     };
     if (before?.tape !== tape) this.shown = tape.lanes.map((_, i) => i);
     this.fit();
@@ -109,6 +113,12 @@ export class TapeStage {
 
   setSelected(message: MessageWire | null): void {
     if (this.picture) this.picture.selected = message;
+    this.redraw();
+  }
+
+  /** The selected range, which the address holds. */
+  setRange(range: [number, number] | null): void {
+    if (this.picture) this.picture.range = range;
     this.redraw();
   }
 
@@ -253,6 +263,8 @@ export class TapeStage {
     const { picture } = this;
     if (!picture || event.button !== 0) return;
     this.hideTip();
+    const fixed = event.shiftKey ? this.timeAt(event.offsetX) : this.otherEnd(event.offsetX);
+    if (fixed !== null) return this.pull(event, fixed);
     const start = { x: event.offsetX, y: event.offsetY, u0: picture.u0, u1: picture.u1, scroll: picture.scroll };
     let moved = false;
     this.canvas.setPointerCapture(event.pointerId);
@@ -273,6 +285,42 @@ export class TapeStage {
     this.canvas.addEventListener("pointermove", move);
     this.canvas.addEventListener("pointerup", up);
     this.canvas.addEventListener("pointercancel", up);
+  }
+
+  private timeAt(x: number): number {
+    const { axis, u0, u1, tape } = this.picture!;
+    const time = axis.toTime(u0 + (x / Math.max(1, this.width)) * (u1 - u0));
+    return Math.round(Math.max(tape.first, Math.min(tape.last, time)));
+  }
+
+  /** The time of the range's other end when an edge of it is under the pointer. */
+  private otherEnd(x: number): number | null {
+    const { range, axis, u0, u1 } = this.picture!;
+    if (!range) return null;
+    const [left, right] = range.map((time) => Math.abs(((axis.toU(time) - u0) / (u1 - u0)) * this.width - x)) as [number, number];
+    return Math.min(left, right) > EDGE ? null : left < right ? range[1] : range[0];
+  }
+
+  /** Draws a range out from a time that stays. */
+  private pull(event: PointerEvent, fixed: number): void {
+    const { canvas } = this;
+    const before = this.picture!.range;
+    const at = (now: PointerEvent): [number, number] | null => {
+      const other = this.timeAt(now.offsetX);
+      return other === fixed ? null : [Math.min(fixed, other), Math.max(fixed, other)];
+    };
+    canvas.setPointerCapture(event.pointerId);
+    const move = (now: PointerEvent): void => this.setRange(at(now));
+    const up = (now: PointerEvent): void => {
+      canvas.removeEventListener("pointermove", move);
+      canvas.removeEventListener("pointerup", up);
+      canvas.removeEventListener("pointercancel", up);
+      if (now.type === "pointerup") this.actions.range(at(now));
+      else this.setRange(before);
+    };
+    canvas.addEventListener("pointermove", move);
+    canvas.addEventListener("pointerup", up);
+    canvas.addEventListener("pointercancel", up);
   }
 
   private seqAt(x: number, y: number): number | null {
@@ -308,6 +356,7 @@ export class TapeStage {
     window.clearTimeout(this.hover);
     if (event.buttons !== 0 || !this.picture) return;
     const { offsetX, offsetY, clientX, clientY } = event;
+    this.canvas.style.cursor = event.shiftKey ? "crosshair" : this.otherEnd(offsetX) !== null ? "ew-resize" : "";
     this.hover = window.setTimeout(() => {
       const words = this.describe(offsetX, offsetY);
       if (!words) return this.hideTip();

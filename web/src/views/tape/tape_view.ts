@@ -5,7 +5,7 @@ import { isAbort } from "../../data/client.ts";
 import { shapeIcon } from "../../draw/tape_shapes.ts";
 import type { Drawn } from "../../draw/tape_draw.ts";
 import { numberParam, type Params } from "../../state/place.ts";
-import { readTapeWindow, type MessageWire, type TapeWindow, type TapeWire } from "../../wire/tape.ts";
+import { readTapeWindow, type MessageWire, type TapeRangeWire, type TapeWindow, type TapeWire } from "../../wire/tape.ts";
 import { filterBox } from "../common/filter_box.ts";
 import { clearLayer, emptyState, errorState, showLayer, waitFor } from "../common/states.ts";
 import { tip } from "../common/tooltip.ts";
@@ -20,7 +20,7 @@ export const TAPE: ViewDef = {
   id: "messages",
   title: "Messages",
   panes: { left: null, right: "Message" },
-  keys: [["Zoom", "W S"], ["Pan", "A D"], ["Next, previous message", "→ ←"], ["Select, or bring into the middle", "Enter"], ["Fit", "Space"], ["Filter", "F"]],
+  keys: [["Zoom", "W S"], ["Pan", "A D"], ["Next, previous message", "→ ←"], ["Select, or bring into the middle", "Enter"], ["Select a range", "⇧ drag"], ["Zoom to the range", "Z"], ["Fit", "Space"], ["Filter", "F"]],
   available: (info) => ["client", "dispatcher", "worker"].some((kind) => (info.kinds[`track:${kind}`] ?? 0) > 0),
   create: (page) => new TapeView(page),
 };
@@ -55,6 +55,8 @@ class TapeView implements View {
   private following = true;
   /** The request whose answer is on the screen. */
   private have = "";
+  /** The request whose figures of a range are in the pane. */
+  private ranged = "";
   private readonly leaving = new AbortController();
 
   constructor(private readonly page: Page) {
@@ -62,6 +64,7 @@ class TapeView implements View {
     this.stage = new TapeStage({
       moved: () => this.moved(),
       select: (seq) => this.go({ ev: seq }),
+      range: (range) => this.go({ r0: range ? range[0] : null, r1: range ? range[1] : null }),
       drawn: (drawn) => this.wasDrawn(drawn),
       theme: (theme) => {
         this.list.refresh(theme.families);
@@ -73,12 +76,14 @@ class TapeView implements View {
       select: (seq) => this.go({ ev: seq }),
       filter: (text) => this.go({ q: this.params["q"] === text ? null : text }),
       walk: (step) => void this.walk(step),
+      zoomIn: () => this.zoomIn(),
+      clear: () => this.go({ r0: null, r1: null }),
     });
     for (const name of SHOW) {
       const title = name.charAt(0).toUpperCase() + name.slice(1);
       this.toggles.set(name, h("button.btn", { type: "button", onclick: () => this.toggle(name) }, title));
     }
-    this.runs.addEventListener("change", () => this.go({ run: this.runs.value, ev: null, t0: null, t1: null, q: null }));
+    this.runs.addEventListener("change", () => this.go({ run: this.runs.value, ev: null, t0: null, t1: null, r0: null, r1: null, q: null }));
     const fit = h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit", h("kbd.wide", "Space"));
     page.middle.append(
       h("div.bar.tp-bar", this.box.element, this.runs, ...this.toggles.values(), h("span.grow"), this.legend, fit),
@@ -101,6 +106,7 @@ class TapeView implements View {
       case "d": case "D": this.stage.pan(0.2); break;
       case "ArrowRight": void this.walk(1); break;
       case "ArrowLeft": void this.walk(-1); break;
+      case "z": case "Z": this.zoomIn(); break;
       case "Enter": void this.enter(); break;
       default: return false;
     }
@@ -108,7 +114,8 @@ class TapeView implements View {
   }
 
   escape(): boolean {
-    if (this.params["ev"] !== undefined) this.go({ ev: null });
+    if (this.range) this.go({ r0: null, r1: null });
+    else if (this.params["ev"] !== undefined) this.go({ ev: null });
     else if (this.params["q"] !== undefined) this.go({ q: null });
     else return false;
     return true;
@@ -140,6 +147,12 @@ class TapeView implements View {
     return numberParam(this.params, "run", 0);
   }
 
+  /** The selected range. */
+  private get range(): [number, number] | null {
+    const [r0, r1] = [numberParam(this.params, "r0", NaN), numberParam(this.params, "r1", NaN)];
+    return r1 > r0 ? [r0, r1] : null;
+  }
+
   private get query(): string {
     const run = this.run > 0 ? `run=${this.run}&` : "";
     return `${run}q=${encodeURIComponent(this.params["q"] ?? "")}`;
@@ -158,6 +171,7 @@ class TapeView implements View {
       this.tape = tape;
       this.message = null;
       this.have = "";
+      this.ranged = "";
       this.drawBar();
     }
     const { tape, params } = this;
@@ -173,6 +187,7 @@ class TapeView implements View {
     this.stage.setShow(show.has("flows"), show.has("signals"), show.has("sizes"));
     this.takeFilter(fresh);
     this.takeWindow();
+    void this.takeRange();
     await this.takeSelection();
   }
 
@@ -194,6 +209,32 @@ class TapeView implements View {
       if (a !== t0 || b !== t1) this.stage.setTimes(t0, t1);
     } else this.stage.fit();
     void this.fetch();
+  }
+
+  /** Veil and figures of the selected range; the list shows what is in it. */
+  private async takeRange(): Promise<void> {
+    const { range, tape } = this;
+    const wanted = range ? `tape/range?${this.query}&t0=${range[0]}&t1=${range[1]}` : "";
+    this.stage.setRange(range);
+    if (wanted === this.ranged) return;
+    this.ranged = wanted;
+    this.following = true;
+    void this.fetch();
+    if (!range) return this.pane.range(tape!, null);
+    try {
+      const found = await this.page.client.get<TapeRangeWire>(wanted, this.leaving.signal);
+      if (this.ranged === wanted) this.pane.range(tape!, found);
+    } catch (error) {
+      if (!isAbort(error)) this.said.textContent = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  private zoomIn(): void {
+    const { range } = this;
+    if (!range) return;
+    const margin = (range[1] - range[0]) * 0.02;
+    this.stage.setTimes(range[0] - margin, range[1] + margin);
+    this.stage.zoom(1);
   }
 
   private async takeSelection(): Promise<void> {
@@ -269,7 +310,7 @@ class TapeView implements View {
     }
     const { tape, pages } = this;
     const [t0, t1] = this.stage.wide;
-    const [v0, v1] = this.stage.times;
+    const [v0, v1] = this.range ?? this.stage.times;
     const path = `tape/window?${this.query}&t0=${t0}&t1=${t1}&v0=${v0}&v1=${v1 + 1}&per=${this.stage.per}`;
     if (path === this.have) return;
     this.asking = true;
