@@ -233,7 +233,7 @@ class CodeView implements View {
     const number = numberParam(this.params, "line", 0);
     const line = this.origin?.lines[number - 1];
     const compiled = h("dd", this.page.has("rewrites") ? h("a", { href: rewrites }, counted(this.contexts!.steps[at] ?? 0, "pass", "passes")) : counted(this.contexts!.steps[at] ?? 0, "pass", "passes"),
-      ", ", counted(this.contexts!.matches[at] ?? 0, "match", "matches"), took !== "" && `, ${took}`);
+      ", ", counted(this.contexts!.matches[at] ?? 0, "match", "matches"), took !== "" && ", ", took !== "" && h("span.num", took));
     const facts = runsSection(this.page, context, [h("dt", "Compiled"), compiled]);
     const top = this.page.right.querySelector(".scroll")?.scrollTop ?? 0;
     fill(this.page.right, h("div.bar", { "aria-live": "polite" }, h("b.ell", lineTitle(context, line ? number : 0))), h("div.scroll",

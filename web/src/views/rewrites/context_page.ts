@@ -1,7 +1,7 @@
 /** What the middle shows when a context is chosen and no step: where it came from, what its passes did. */
 import { nameNodes } from "../../base/ansi.ts";
 import { h } from "../../base/dom.ts";
-import { clip, count, counted, duration } from "../../base/format.ts";
+import { clip, count, counted, duration, isOwnFile } from "../../base/format.ts";
 import type { ContextTree } from "../../data/tree.ts";
 import type { ContextWire } from "../../wire/capture.ts";
 import { locationLink } from "../common/location.ts";
@@ -31,10 +31,18 @@ export function contextPage(tree: ContextTree, at: number, link: (params: Record
           "table",
           h("thead", h("tr", h("th", "Passes that changed the graph"), h("th.num", "Matches"), h("th.num", "Time"))),
           h("tbody", ...busy.map((step) =>
-            h("tr", h("td", h("a.name", { href: link({ step: String(steps.id[step]!) }) }, clip(tree.stepName(step), 120))), h("td.num", count(steps.matches[step]!)), h("td.num", duration(steps.dur[step]!))),
+            h("tr", h("td", h("a.name", { href: link({ step: String(steps.id[step]!) }) }, clip(tree.stepName(step), 120)), parentName(tree, step)), h("td.num", count(steps.matches[step]!)), h("td.num", duration(steps.dur[step]!))),
           )),
         ),
   );
+}
+
+/** The pass that a pass was run by, since many of those are only called graph_rewrite; nothing for one at the top. */
+function parentName(tree: ContextTree, step: number): HTMLElement | false {
+  const { depth } = tree.steps;
+  let above = step;
+  while (above >= 0 && depth[above]! >= depth[step]!) above--;
+  return above >= 0 && depth[step]! > 0 && h("span.faint.name", ` in ${clip(tree.stepName(above), 60)}`);
 }
 
 /** Where a context was opened, innermost first. */
@@ -45,7 +53,7 @@ export function stackSection(context: ContextWire): HTMLElement {
     context.stack.length === 0
       ? h("p.dim", "Its stack was not recorded.")
       : h("div.stack", ...context.stack.slice(0, 60).map((frame) =>
-          h("div", h("div.dim.ell", locationLink(frame.file, frame.line), " in ", h("span.mono", clip(frame.function, 80))), frame.source !== "" && h("div.src", clip(frame.source.trim(), 300))),
+          h(isOwnFile(frame.file) ? "div.own" : "div", h("div.dim.ell", locationLink(frame.file, frame.line), " in ", h("span.mono", clip(frame.function, 80))), frame.source !== "" && h("div.src", clip(frame.source.trim(), 300))),
         )),
   );
 }

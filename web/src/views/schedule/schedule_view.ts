@@ -27,6 +27,7 @@ export const SCHEDULE: ViewDef = {
 
 /** Two kernels that are too far apart to be read together are not shown together. */
 const LEAST_ZOOM = 0.4;
+const MAP = 150;
 
 interface Row {
   context: number;
@@ -250,8 +251,9 @@ class ScheduleView implements View {
     const span = (of: (box: { x: number; y: number }) => number): [number, number] => [Math.min(...boxes.map(of)), Math.max(...boxes.map(of))];
     const [left, right] = span((box) => box.x);
     const [top, bottom] = span((box) => box.y);
-    const fits = Math.min(zoom, clientWidth / (right - left + 260), clientHeight / (bottom - top + 120));
-    this.view.camera = fits >= LEAST_ZOOM ? { x: (left + right) / 2, y: (top + bottom) / 2, zoom: fits } : { x: last.x, y: last.y, zoom };
+    // beside the map in the corner, not below it
+    const fits = Math.min(zoom, (clientWidth - MAP) / (right - left + 260), clientHeight / (bottom - top + 120));
+    this.view.camera = fits >= LEAST_ZOOM ? { x: (left + right) / 2 + MAP / 2 / fits, y: (top + bottom) / 2, zoom: fits } : { x: last.x, y: last.y, zoom };
   }
 
   private drawSelection(): void {
