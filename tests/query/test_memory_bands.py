@@ -59,7 +59,30 @@ def plain_first_fit(rows: Rows) -> list[int]:
 def test_place_is_first_fit(rows: Rows, room: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory_place, "_ROOM", room)
+        patch.setattr(memory_place, "_FEW", 0)
         assert place(*columns(rows)).tolist() == plain_first_fit(rows)
+
+
+@given(buffers)
+@settings(max_examples=200, deadline=None)
+def test_few_buffers_stand_as_low_as_they_can(rows: Rows) -> None:
+    alloc, free, size = columns(rows)
+    offset = place(alloc, free, size)
+    end = [10**9 if last < 0 else max(last, first) for first, last in zip(alloc.tolist(), free.tolist(), strict=True)]
+    for i in range(len(size)):
+        others = [
+            j for j in range(len(size)) if j != i and alloc[j] < end[i] and end[j] > alloc[i] and size[i] and size[j]
+        ]
+        for j in others:
+            assert offset[i] + size[i] <= offset[j] or offset[j] + size[j] <= offset[i]
+        # it lies on the floor or on another one that lives at the same time
+        assert offset[i] == 0 or offset[i] in [offset[j] + size[j] for j in others]
+
+
+def test_what_lives_long_lies_at_the_bottom() -> None:
+    # a large one comes and goes between two that stay: in the order of allocation it would leave a hole for ever
+    alloc, free, size = np.array([0, 10, 12, 50]), np.array([-1, 20, -1, -1]), np.array([100, 500, 50, 400])
+    assert place(alloc, free, size).tolist() == [0, 150, 100, 150]
 
 
 def test_compiled_and_plain_agree() -> None:

@@ -16,6 +16,13 @@ describe("bands of buffers", () => {
     expect(plan).toMatchObject({ height: 57, folded: 2, foldedBytes: 110 });
   });
 
+  it("draws the small ones as one, but for the chosen one", () => {
+    const plan = planBands(lives, -1, 50, 20, 3);
+    expect(plan.small).toEqual([2]);
+    expect([...plan.low]).toEqual([0, 100, NaN, 150]);
+    expect(planBands(lives, 6, 50, 20).small).toEqual([3]);
+  });
+
   it("never lets two bands of one time overlap, whatever is folded", () => {
     let seed = 7;
     const next = (below: number): number => (seed = (seed * 1103515245 + 12345) % 2147483648) % below;

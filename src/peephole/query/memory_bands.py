@@ -55,7 +55,7 @@ class DeviceMemory:
 
     @cached_property
     def offset(self) -> Ints:
-        """Where each buffer stands: first fit over the whole capture, so that a band never moves."""
+        """Where each buffer stands, settled for the whole capture, so that a band never moves."""
         return place(self.alloc, self.free, self.size)
 
     def at(self, moment: int) -> Ints:

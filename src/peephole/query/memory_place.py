@@ -14,6 +14,8 @@ Ints = NDArray[np.int64]
 _ENDLESS: Final = 1 << 62
 _COMPILED: Final = 4000
 """Buffers from which loading numba takes less time than it saves."""
+_FEW: Final = 3000
+"""Buffers up to which those that live long are placed first; each is compared with all that stand already."""
 _ROOM: Final = 256
 """Holes of a page: the holes are kept in pages, each with its largest, so that neither search nor insertion is long."""
 
@@ -23,6 +25,8 @@ def place(alloc: Ints, free: Ints, size: Ints) -> Ints:
     n = len(alloc)
     if not n:
         return np.zeros(0, np.int64)
+    if n <= _FEW:
+        return longest_first(alloc, np.where(free == NONE, _ENDLESS, np.maximum(free, alloc)), size)
     freed = np.flatnonzero(free != NONE)
     who = np.concatenate([np.arange(n), -1 - freed])
     # as in `memory`: at one moment what was there goes before anything new comes, and nothing goes before it came
@@ -35,6 +39,30 @@ def place(alloc: Ints, free: Ints, size: Ints) -> Ints:
     pages = 2 * n // _ROOM + 4
     shape = (pages, _ROOM)
     walk(who, bounded, offset, np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros((4, pages), np.int64))
+    return offset
+
+
+def longest_first(alloc: Ints, end: Ints, size: Ints) -> Ints:
+    """Each buffer at the lowest offset that is free for its life, the long-lived before the short-lived.
+
+    What lives long then lies at the bottom and what comes and goes above it: hardly higher than the total ever is.
+    """
+    bounded = np.clip(size, 0, _ENDLESS // (2 * len(size)))
+    offset = np.zeros(len(size), np.int64)
+    order = np.lexsort((np.arange(len(size)), -bounded, -(end - alloc)))
+    order = order[bounded[order] > 0]
+    for at, b in enumerate(order.tolist()):
+        others = order[:at]
+        others = others[(alloc[others] < end[b]) & (end[others] > alloc[b])]
+        if not len(others):
+            continue
+        others = others[np.argsort(offset[others], kind="stable")]
+        below = offset[others]
+        tops = np.maximum.accumulate(below + bounded[others])
+        # the first hole that is large enough: below the lowest, between two, or above all
+        floors = np.concatenate([[0], tops])
+        room = np.concatenate([below, [_ENDLESS]]) - floors
+        offset[b] = floors[int(np.argmax(room >= bounded[b]))]
     return offset
 
 

@@ -13,6 +13,8 @@ const GAP = 34;
 const FOOT = 14;
 const STRIP = 44;
 const LABEL_HEIGHT = 13;
+/** Height of the band of small buffers, in the room below the floor. */
+const SMALL = 3;
 
 export interface MemoryTheme extends Theme {
   grid: string;
@@ -63,7 +65,7 @@ export function frameOf(picture: MemoryPicture, height: number): Frame {
   const share = picture.buffers ? Math.min(TOTAL, Math.max(60, (height - TOP - GAP) * 0.3)) : Math.max(60, height - TOP - FOOT - 10);
   const totalBottom = TOP + share;
   const bandTop = totalBottom + GAP;
-  const floor = height - FOOT - (foldedOf(picture).count > 0 ? STRIP : 0);
+  const floor = height - FOOT - (foldedOf(picture).count > 0 ? STRIP + SMALL + 1 : 0);
   return {
     totalTop: TOP, totalBottom, bandTop, bandBottom: floor,
     totalScale: (share - 22) / Math.max(1, picture.highest.value),
@@ -206,6 +208,7 @@ function drawTotal(g: CanvasRenderingContext2D, width: number, frame: Frame, pic
 
 function drawBands(g: CanvasRenderingContext2D, width: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme): void {
   const { bands } = picture;
+  drawSmall(g, width, frame, picture, theme);
   font(g, theme, 10.5, 400, true);
   const letter = g.measureText("0").width;
   const labels: { text: string; x: number; y: number; colour: number }[] = [];
@@ -246,6 +249,21 @@ function drawBands(g: CanvasRenderingContext2D, width: number, frame: Frame, pic
   if (label) {
     g.fillStyle = theme.selectedInks[colour]!;
     g.fillText(label.text, label.x, label.y + 0.5);
+  }
+}
+
+/** Buffers that are too small to be seen each: one thin band on the floor for as long as any of them lives. */
+function drawSmall(g: CanvasRenderingContext2D, width: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme): void {
+  const { bands, plan, span } = picture;
+  g.fillStyle = theme.fg4;
+  let until = LEFT;
+  for (const i of plan.small) {
+    // they come in the order of their allocation: what is covered already is not drawn again
+    const x0 = Math.max(until, Math.round(xOf(bands.alloc[i]!, span, width)));
+    const x1 = Math.min(width - RIGHT, Math.max(x0 + 1, Math.round(xOf(Math.min(bands.free[i]!, span.t1 + 1), span, width))));
+    if (x1 <= x0) continue;
+    g.fillRect(x0, frame.bandBottom, x1 - x0, SMALL);
+    until = x1;
   }
 }
 

@@ -156,7 +156,7 @@ export class HeadPainter {
       const text = name[i]!.length > 24 ? `${name[i]!.slice(0, 23)}…` : name[i]!;
       if (text === "") continue;
       const wide = this.wide(text) + 10;
-      if (!free(at - 4, at + wide + 4)) {
+      if (at + wide > width || !free(at - 4, at + wide + 4)) {
         this.crowded.push(i);
         continue;
       }

@@ -34,6 +34,8 @@ export interface Scene {
 
 /** CSS pixels between two ticks. */
 export const TICK = 52;
+/** Markers nearer to each other than this are drawn faint. */
+const CLOSE = 10;
 
 export class TimelinePainter {
   private readonly context: CanvasRenderingContext2D;
@@ -157,6 +159,7 @@ export class TimelinePainter {
     for (let i = firstMarker(time, span.t0); i < time.length && time[i]! <= span.t1; i++) {
       const x = Math.round((time[i]! - span.t0) * scale);
       context.fillStyle = /^#[0-9a-f]{3,8}$/i.test(colour[i]!) ? colour[i]! : theme.fg3;
+      context.globalAlpha = 1;
       if (track[i]! >= 0) {
         // what happened on one track is marked there and nowhere else
         const row = own.get(track[i]!);
@@ -164,9 +167,12 @@ export class TimelinePainter {
         continue;
       }
       if (x - last < 3) continue;
+      // where they stand close they must not hide what they mark
+      context.globalAlpha = x - last < CLOSE || Math.round((time[i + 1] ?? Infinity) - time[i]!) * scale < CLOSE ? 0.4 : 1;
       last = x;
       for (let y = 0; y < height; y += 6) context.fillRect(x, y, 1, 3);
     }
+    context.globalAlpha = 1;
   }
 }
 

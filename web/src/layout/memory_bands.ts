@@ -8,6 +8,8 @@ export interface BandPlan {
   /** Bands that live through the whole window: they are drawn as one. */
   folded: number;
   foldedBytes: number;
+  /** Bands that are too small to be seen each: they are drawn as one. */
+  small: number[];
 }
 
 export interface Lives {
@@ -17,16 +19,22 @@ export interface Lives {
   bytes: ArrayLike<number>;
 }
 
-/** Folds what lives through t0 … t1 and takes the offsets that nobody else uses out: what stood above another still does. */
-export function planBands(bands: Lives, t0: number, t1: number): BandPlan {
+/**
+ * Folds what lives through t0 … t1 and takes the offsets that nobody else uses out: what stood above another still does.
+ * Bands of fewer bytes than `least` have no place of their own, but for the one at `keep`.
+ */
+export function planBands(bands: Lives, t0: number, t1: number, least = 0, keep = -1): BandPlan {
   const { alloc, free, offset, bytes } = bands;
   const low = new Float64Array(offset.length).fill(NaN);
   const order: number[] = [];
+  const small: number[] = [];
   let folded = 0;
   let foldedBytes = 0;
   for (let i = 0; i < offset.length; i++) {
-    if (alloc[i]! > t0 || free[i]! < t1) order.push(i);
-    else {
+    if (alloc[i]! > t0 || free[i]! < t1) {
+      if (bytes[i]! < least && i !== keep) small.push(i);
+      else order.push(i);
+    } else {
       folded++;
       foldedBytes += bytes[i]!;
     }
@@ -42,7 +50,7 @@ export function planBands(bands: Lives, t0: number, t1: number): BandPlan {
     end = Math.max(end, from + bytes[i]!);
     if (alloc[i]! < t1 && free[i]! > t0) height = Math.max(height, low[i]! + bytes[i]!);
   }
-  return { low, height, folded, foldedBytes };
+  return { low, height, folded, foldedBytes, small };
 }
 
 /** The largest total of a window, and when; of what is drawn. */

@@ -3,6 +3,7 @@ import { fill, h } from "../../base/dom.ts";
 import { bytes, clip, count, counted } from "../../base/format.ts";
 import { bufferColour, FOLDED, shortType } from "../../layout/memory_bands.ts";
 import type { AliveWire, DeviceWire } from "../../wire/memory.ts";
+import { filterBox, type FilterBox } from "../common/filter_box.ts";
 import { tip } from "../common/tooltip.ts";
 import { bothEnds } from "./both_ends.ts";
 import { VirtualList } from "../common/virtual_list.ts";
@@ -13,6 +14,7 @@ const SPARK = { width: 64, height: 20 };
 export interface LeftActions {
   device(name: string): void;
   buffer(id: number): void;
+  filter(text: string): void;
 }
 
 export class LeftPane {
@@ -22,8 +24,13 @@ export class LeftPane {
   private readonly note = h("div.none.faint.small", { hidden: true });
   private readonly devices: VirtualList;
   private readonly list: VirtualList;
+  private readonly field: FilterBox;
+  /** Places in `alive` that the filter leaves. */
+  private shown: number[] = [];
   private rows: DeviceWire[] = [];
   private alive: AliveWire | null = null;
+  private wanted = "";
+  private chosen = -1;
   private drawn: ReadonlySet<number> = new Set();
 
   constructor(host: HTMLElement, actions: LeftActions) {
@@ -34,11 +41,12 @@ export class LeftPane {
       onSelect: (index) => actions.device(this.rows[index]!.name),
     });
     const aliveHost = h("div.mem-alive");
-    host.append(h("div.bar.mem-at", this.title, this.chip, h("span.grow"), h("span.faint.small", "size")), aliveHost, this.note);
+    this.field = filterBox("Filter by number, name or type", (text) => actions.filter(text), () => this.list.element.focus());
+    host.append(h("div.bar.mem-at", this.title, this.chip, h("span.grow"), h("span.faint.small", "size")), this.field.element, aliveHost, this.note);
     this.list = new VirtualList(aliveHost, {
       rowHeight: 24, role: "listbox", label: "Alive buffers, largest first",
-      render: (index) => this.aliveRow(index),
-      onSelect: (index) => actions.buffer(this.alive!.id[index]!),
+      render: (index) => this.aliveRow(this.shown[index]!),
+      onSelect: (index) => actions.buffer(this.alive!.id[this.shown[index]!]!),
     });
   }
 
@@ -59,15 +67,40 @@ export class LeftPane {
   /** null while it is on its way: the rows stay until then. */
   setAlive(alive: AliveWire): void {
     this.alive = alive;
-    fill(this.chip, count(alive.count));
-    this.list.setCount(alive.id.length);
-    const more = alive.count - alive.id.length;
-    this.note.hidden = more <= 0;
-    this.note.textContent = `${counted(more, "smaller buffer")} not listed`;
+    this.sift();
+  }
+
+  /** Keeps the rows in which every word occurs: number, name of the producer, type. */
+  setFilter(text: string): void {
+    if (this.field.input.value !== text) this.field.input.value = text;
+    if (text === this.wanted) return;
+    this.wanted = text;
+    this.sift();
+  }
+
+  focusFilter(): void {
+    this.field.input.focus();
+    this.field.input.select();
   }
 
   selectBuffer(id: number): void {
-    this.list.select(this.alive?.id.indexOf(id) ?? -1);
+    this.chosen = id;
+    this.list.select(this.shown.findIndex((at) => this.alive!.id[at] === id));
+  }
+
+  private sift(): void {
+    const { alive } = this;
+    if (!alive) return;
+    const words = this.wanted.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const text = (at: number): string => `b${alive.id[at]!} ${alive.producers[alive.producer[at]!] ?? ""} ${shortType(alive.dtypes[alive.dtype[at]!] ?? "")}`.toLowerCase();
+    this.shown = Array.from(alive.id.keys()).filter((at) => words.length === 0 || words.every((word) => text(at).includes(word)));
+    fill(this.chip, words.length === 0 ? count(alive.count) : `${count(this.shown.length)} of ${count(alive.count)}`);
+    this.list.setCount(this.shown.length);
+    const more = alive.count - alive.id.length;
+    const none = words.length > 0 && this.shown.length === 0;
+    this.note.hidden = more <= 0 && !none;
+    this.note.textContent = [none ? `Nothing alive here matches “${this.wanted}”` : "", more > 0 ? `${counted(more, "smaller buffer")} not listed` : ""].filter((part) => part !== "").join(" · ");
+    this.selectBuffer(this.chosen);
   }
 
   /** Which buffers have a band: only these show a colour. */

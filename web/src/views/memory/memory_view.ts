@@ -56,6 +56,7 @@ class MemoryView implements View {
     this.left = new LeftPane(page.left, {
       device: (name) => page.nav.set({ device: name || UNNAMED, buffer: null, time: null }),
       buffer: (id) => page.nav.set({ buffer: id }),
+      filter: (text) => page.nav.set({ q: text === "" ? null : text }, "replace"),
     });
     page.middle.append(h("div.bar", this.deviceName, this.windowText, this.modes,
       h("button.btn", { type: "button", onclick: () => this.goToPeak() }, "Go to peak", h("kbd.wide", "P")),
@@ -63,7 +64,10 @@ class MemoryView implements View {
     this.stage = new MemoryStage(page.middle, {
       onMoved: (span) => this.moved(span),
       onNeed: (span, width) => this.device && this.source.need(span, width),
-      onLaid: (drawn) => this.left.setDrawn(drawn),
+      onLaid: (drawn) => {
+        this.left.setDrawn(drawn);
+        this.drawStatus();
+      },
       onDrawn: () => this.drawn(),
     });
     page.middle.append(this.said);
@@ -97,6 +101,10 @@ class MemoryView implements View {
       case "ArrowDown": return this.climb(-1);
       default: return false;
     }
+  }
+
+  filter(): void {
+    this.left.focusFilter();
   }
 
   escape(): boolean {
@@ -161,12 +169,18 @@ class MemoryView implements View {
       this.asked.span = "";
     }
     this.arriveSpan();
+    const merge = this.params["small"] === undefined;
+    if (this.stage.merge !== merge) {
+      this.stage.merge = merge;
+      this.stage.relay();
+    }
     const total = this.params["show"] === "total";
     this.stage.picture.buffers = !total;
     fill(this.modes, ...([["Total", "total"], ["Buffers", null]] as const).map(([title, value]) => {
       const on = total === (value === "total");
       return h(`button${on ? ".on" : ""}`, { type: "button", "aria-pressed": String(on), onclick: () => this.page.nav.set({ show: value }) }, title);
     }));
+    this.left.setFilter(this.params["q"] ?? "");
     void this.arriveAlive(device);
     void this.arriveBuffer(buffer);
     this.stage.redraw();
@@ -329,13 +343,21 @@ class MemoryView implements View {
     const { device } = this;
     const { data } = this.source;
     if (!device || !data || !this.source.complete) return;
-    const key = `${device.name}/${device.buffers}/${data.left}`;
+    const { small } = this.stage.picture.plan;
+    const largest = small.reduce((most, i) => Math.max(most, this.stage.picture.bands.bytes[i]!), 0);
+    const merge = this.params["small"] === undefined;
+    const key = [device.name, device.buffers, data.left, small.length, largest, merge].join("/");
     if (key === this.asked.status) return;
     this.asked.status = key;
+    const link = (text: string, act: () => void): HTMLElement => h("button.link", { type: "button", onclick: act }, text);
     this.page.status(
-      [h("span", h("b", count(device.buffers)), ` ${device.buffers === 1 ? "buffer" : "buffers"} on ${device.name || "an unnamed device"}`), h("span", h("b", count(device.living)), " never freed")],
       [
-        ...(data.left > 0 ? [h("span.mem-left", `${counted(data.left, "smaller buffer")} not drawn, ${bytes(data.leftBytes)} · `, h("button.link", { type: "button", onclick: () => this.stage.zoom(0.5) }, "zoom in"))] : []),
+        h("span", h("b", count(device.buffers)), ` ${device.buffers === 1 ? "buffer" : "buffers"} on ${device.name || "an unnamed device"}`), h("span", h("b", count(device.living)), " never freed"),
+        small.length > 0 ? h("span.mem-small", `${counted(small.length, "buffer")} of up to ${bytes(largest)} drawn as one band · `, link("show", () => this.page.nav.set({ small: 1 }, "replace"))) : "",
+        merge ? "" : h("span.mem-small", "small buffers have bands of their own · ", link("draw as one", () => this.page.nav.set({ small: null }, "replace"))),
+      ].filter((part) => part !== ""),
+      [
+        ...(data.left > 0 ? [h("span.mem-left", `${counted(data.left, "smaller buffer")} not drawn, ${bytes(data.leftBytes)} · `, link("zoom in", () => this.stage.zoom(0.5)))] : []),
         h("span.wide", "sizes in decimal units"),
       ],
     );

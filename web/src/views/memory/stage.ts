@@ -39,6 +39,8 @@ export class MemoryStage {
     peak: 0, peakTime: 0, highest: { time: 0, value: 0 }, buffers: true, selected: -1, selectedFolded: false, cursor: null,
   };
   whole = 1;
+  /** Whether bands that are too small to be seen each are drawn as one. */
+  merge = true;
   /** How many frames were drawn, and what the last one took, ms: for the benchmark. */
   frames = 0;
   lastFrame = 0;
@@ -101,6 +103,11 @@ export class MemoryStage {
 
   setData(data: MemoryWindow | null): void {
     this.picture.data = data;
+    this.lay();
+  }
+
+  /** Lays the bands out anew: what is drawn how has changed. */
+  relay(): void {
     this.lay();
   }
 
@@ -174,7 +181,14 @@ export class MemoryStage {
     const { data } = picture;
     if (data && chosen && bands.id.indexOf(chosen.id) < 0 && !this.isFolded(chosen, data)) bands = withBuffer(bands, chosen);
     picture.bands = bands;
-    picture.plan = planBands(bands, picture.span.t0, picture.span.t1);
+    const { t0, t1 } = picture.span;
+    picture.plan = planBands(bands, t0, t1);
+    if (this.merge) {
+      // what would be lower than half a pixel is drawn as one: a pixel each would say too much, nothing too little
+      const frame = frameOf(picture, this.size.height);
+      const least = (0.5 * picture.plan.height) / Math.max(1, frame.bandBottom - frame.bandTop);
+      picture.plan = planBands(bands, t0, t1, least, chosen ? bands.id.indexOf(chosen.id) : -1);
+    }
     if (data) picture.highest = highest(data.total.start, data.total.high, picture.span.t0, picture.span.t1);
     const groups: number[][] = Array.from({ length: 13 }, () => []);
     const drawn = new Set<number>();
