@@ -100,7 +100,7 @@ def test_the_rule_of_a_match(client: TestClient) -> None:
 
 def test_artifacts(client: TestClient) -> None:
     code = get(client, f"{HAND}/code")
-    assert code == {"context": [1], "lines": [3], "error": [0]}
+    assert code == {"context": [1], "lines": [3], "ops": [0], "error": [0], "machine": [0]}
     rows = [artifact["row"] for artifact in get(client, f"{HAND}/contexts/1")["artifacts"]]
     texts = {
         get(client, f"{HAND}/artifacts/{row}")["kind"]: get(client, f"{HAND}/artifacts/{row}")["text"] for row in rows
@@ -110,8 +110,8 @@ def test_artifacts(client: TestClient) -> None:
 
 
 def test_runs_of_a_kernel_are_counted(client: TestClient) -> None:
-    assert get(client, f"{HAND}/contexts/1/runs") == {"context": 1, "count": 3, "total": 600}
-    assert get(client, f"{HAND}/contexts/0/runs") == {"context": 0, "count": 0, "total": 0}
+    assert get(client, f"{HAND}/contexts/1/runs") == {"context": 1, "count": 3, "total": 600, "all": 600}
+    assert get(client, f"{HAND}/contexts/0/runs") == {"context": 0, "count": 0, "total": 0, "all": 600}
 
 
 def test_search_finds_every_kind_of_name(client: TestClient) -> None:
