@@ -4,7 +4,7 @@ Drawing: from the click on a step until its graph is on the screen; stepping: fr
 frames: pan and zoom over ten thousand boxes. The captures come from ../shared/workloads/gpt.py on tinygrad's NULL
 device; the graphs of 12,010 and 54,000 nodes are made from a seed (web/dev/samples.ts). The stock viewer gets 60 s.
 
-    python bench/web_graph.py [--limit 60]
+    python bench/web_graph.py [--limit 60] [--folder RECORDINGS]
 """
 
 from __future__ import annotations
@@ -117,7 +117,9 @@ def measure_alone(chromium: Browser, work: Path) -> None:
 
 
 def record(work: Path) -> tuple[Path, Path]:
-    """A capture of the transformer, and the pickle that it came from."""
+    """A capture of the transformer, and the pickle that it came from; those of an earlier run when they are there."""
+    if (work / "gpt.peep").exists():
+        return work / "gpt.peep", next(work.glob("rewrites.pkl*"))
     env = {**os.environ, "TMPDIR": str(work), "DEV": "NULL", "VIZ": "-1", "STEPS": "1", "PEEPHOLE_DIR": str(work)}
     subprocess.run([sys.executable, str(WORKLOAD)], env=env, check=True, capture_output=True, timeout=600)
     pickle = next(work.glob("rewrites.pkl*"))
@@ -235,9 +237,13 @@ def stock_drawn(chromium: Browser, address: str, context: int, step: int, limit:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--limit", type=float, default=60, help="seconds that the stock viewer gets for a graph")
-    limit = parser.parse_args().limit
+    parser.add_argument("--folder", type=Path, help="keep the recordings there, and use those that are there")
+    args = parser.parse_args()
+    limit = args.limit
     with tempfile.TemporaryDirectory() as folder, browser() as chromium:
         work = Path(folder)
+        kept = args.folder or work
+        kept.mkdir(exist_ok=True)
         static = build(work / "static")
         size = sum(len(gzip.compress(file.read_bytes())) for file in static.glob("assets/*.js"))
         print(json.dumps({"bench": "javascript_gzipped", "ours": size, "peer": None, "unit": "B", "budget": 300_000}))
@@ -245,7 +251,7 @@ def main() -> None:
         if not WORKLOAD.exists():
             print("# ../shared/workloads/gpt.py is not there: no real captures", file=sys.stderr)
             return
-        capture, pickle = record(work)
+        capture, pickle = record(kept)
         wanted = wanted_steps(capture)
         with peephole_served(capture, static) as ours, stock_served(pickle) as stock:
             for name, (step, context, ordinal) in sorted(wanted.items()):

@@ -1,7 +1,7 @@
 """The page: from `peephole serve` to something to click on, beside stock VIZ over the same pickles; JavaScript's size;
 the next rewrite from key to picture.
 
-python bench/web_page.py [--workload PROGRAM.py] [--times 3]
+python bench/web_page.py [--workload PROGRAM.py] [--times 3] [--folder RECORDINGS]
 """
 
 from __future__ import annotations
@@ -146,20 +146,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workload", type=Path, default=WORKLOAD)
     parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--folder", type=Path, help="keep the recordings there, and use those that are there")
     args = parser.parse_args()
     sizes()
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
-        folder = Path(name)
+        folder = args.folder or Path(name)
+        folder.mkdir(exist_ok=True)
         workload = args.workload
         if not workload.exists():
             workload = folder / "prog.py"
             workload.write_text(PROGRAM)
-        pickles = record(folder, workload)
         capture = folder / "bench.peep"
-        command = [sys.executable, "-m", "peephole", "import", *map(str, pickles.values()), "-o", str(capture)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        if capture.exists():
+            pickles = {name: next(folder.glob(f"{name}.pkl*")) for name in ("rewrites", "profile")}
+        else:
+            pickles = record(folder, workload)
+            command = [sys.executable, "-m", "peephole", "import", *map(str, pickles.values()), "-o", str(capture)]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         manifest = json.loads((capture / "manifest.json").read_text("utf-8"))
         executable = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
