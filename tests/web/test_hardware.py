@@ -32,6 +32,15 @@ def _module(path: Path, name: str) -> Any:
     return module
 
 
+def hurt(mapping: Any, program: Any) -> bytes:
+    """A trace that stalls, loses packets, and is damaged in the end."""
+    stream = mapping.walk_waves(program, 7, 20)
+    stream.named("TS_WAVE_STATE", payload=1 << 4, delta=10)
+    stream.named("TS_WAVE_STATE", payload=1 << 5, delta=40)
+    stream.named("TS_DELTA_OR_MARK", rest=1 << 8, delta=500)
+    return bytes(stream.blob()[: (stream.nibbles + 1) // 2]) + b"\x77" * 16
+
+
 @pytest.fixture(scope="module")
 def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A kernel with a loop, traced on two engines (one with instructions), and a CDNA trace."""
@@ -42,27 +51,37 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     counters = struct.pack("<9Q", *range(1, 9), 100)
     path = tmp_path_factory.mktemp("hardware") / "hw.peep"
     with CaptureWriter(path) as writer:
-        writer.append("artifacts", {"kind": ["binary"], "name": ["gemm"], "language": ["gfx1100"], "content": [binary]})
+        names = ["gemm", "hurt", "wide"]
+        writer.append(
+            "artifacts",
+            {"kind": ["binary"] * 3, "name": names, "language": ["gfx1100"] * 3, "content": [binary] * 3},
+        )
         writer.append(
             "hardware",
             {
-                "kernel": ["gemm", "gemm", "gemm", "scan<b>"],
-                "device": ["AMD"] * 4,
-                "run": [0] * 4,
-                "kind": ["sqtt", "sqtt", "pmc", "sqtt"],
-                "unit": ["SE:0", "SE:1", "", "SE:0"],
-                "arch": ["gfx1100", "gfx1100", "gfx1100", "gfx950"],
+                "kernel": ["gemm", "gemm", "gemm", "scan<b>", "hurt", *["wide"] * 12],
+                "device": ["AMD"] * 17,
+                "run": [0] * 17,
+                "kind": ["sqtt", "sqtt", "pmc", *["sqtt"] * 14],
+                "unit": ["SE:0", "SE:1", "", "SE:0", "SE:0", *(f"SE:{i}" for i in range(12))],
+                "arch": ["gfx1100", "gfx1100", "gfx1100", "gfx950", *["gfx1100"] * 13],
                 "props": [
                     json.dumps({"itrace": True}),
                     json.dumps({"itrace": False}),
                     json.dumps({"sched": mapping.SCHED}),
                     json.dumps({"itrace": True}),
+                    json.dumps({"itrace": True}),
+                    *(json.dumps({"itrace": i < 2}) for i in range(12)),
                 ],
                 "content": [
                     mapping.walk_waves(program, 1, 300).blob(),
                     mapping.walk_waves(program, 2, 50).blob(),
                     counters,
                     cdna,
+                    hurt(mapping, program),
+                    b"",
+                    mapping.walk_waves(program, 5, 30, unit=(3, 1, 2)).blob(),
+                    *[mapping.walk_waves(program, 6, 5).blob()] * 10,
                 ],
             },
         )  # fmt: skip
@@ -145,3 +164,46 @@ def test_cdna_has_waves_but_no_instructions(page: Page, hardware: str) -> None:
     shown(page, "waves/")
     page.locator("select").select_option(label="scan<b> · run 0")
     page.get_by_text("CDNA traces hold no program counter").first.wait_for()
+
+
+def test_an_instruction_outside_the_window_is_gone_to(page: Page, hardware: str) -> None:
+    page.goto(f"{hardware}#/hw/hardware?t0=100000&t1=100100")
+    shown(page, "waves/")
+    page.locator(".hw-ins .in", has_text="s_mov").first.click()
+    page.locator('.in[aria-selected="true"]', has_text="s_mov").wait_for()
+    page.wait_for_url(lambda url: "t0=100000" not in url)
+
+
+def test_losses_and_damage_are_told(page: Page, hardware: str) -> None:
+    page.goto(f"{hardware}#/hw/hardware")
+    shown(page, "waves/")
+    page.locator("select").first.select_option(label="hurt · run 0")
+    page.get_by_text("The trace is damaged at byte").first.wait_for()
+    page.get_by_text("1 × packets were lost").first.wait_for()
+    page.get_by_text("1 × the trace stalled, 40 cycles").first.wait_for()
+
+
+def test_many_engines_and_one_that_stood_idle(page: Page, hardware: str) -> None:
+    """Of twelve engines the first has no waves: the next with instructions is opened, the others share a list."""
+    page.goto(f"{hardware}#/hw/hardware")
+    shown(page, "waves/")
+    page.locator("select").first.select_option(label="wide · run 0")
+    page.get_by_role("button", name="SE 0", pressed=True).wait_for()
+    page.get_by_text("No waves here").wait_for()
+    page.get_by_text("SE 1 has").wait_for()
+    page.get_by_role("button", name="SE 1").click()
+    page.locator(".hw-ins .in", has_text="v_mov").first.click()
+    page.locator('.in[aria-selected="true"]', has_text="v_mov").wait_for()
+    page.get_by_role("combobox", name="Engine without instructions").select_option(label="SE 9")
+    page.get_by_text("without instruction detail").first.wait_for()
+
+
+def test_occupancy_folds(page: Page, hardware: str) -> None:
+    page.goto(f"{hardware}#/hw/hardware")
+    shown(page, "waves/")
+    canvas = page.locator("canvas.hw-canvas")
+    before = canvas.screenshot()
+    canvas.click(position={"x": 40, "y": 10})
+    page.wait_for_function("() => document.querySelector('section.view').dataset.shown.startsWith('waves/')")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert canvas.screenshot() != before

@@ -10,10 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from peephole.errors import PeepholeError
 from peephole.query.hardware.counters import metrics
-from peephole.query.hardware.elf import resources
+from peephole.query.hardware.elf import Resources, resources
 from peephole.query.hardware.flow import control_flow
 from peephole.query.hardware.lanes import CLASSES, LaneView, lane_view, window
+from peephole.query.hardware.losses import LOST
+from peephole.query.hardware.packets import Arch
 from peephole.query.hardware.traces import Trace, counters, entries
 from peephole.query.hardware.waves import clock_samples, occupancy
 from peephole.server.arrays import raw_reply
@@ -23,6 +26,7 @@ from peephole.server.routes_captures import shelf_of
 from peephole.store.capture import Capture
 
 _OCCUPANCY_PIXELS = 1200
+_MARKS = 4000
 
 
 def _trace(shelf: Shelf, capture: Capture, row: int) -> Trace:
@@ -60,7 +64,6 @@ async def trace_summary(request: Request) -> Response:
     def question(capture: Capture) -> dict[str, Any]:
         trace, view = _lanes(shelf, capture, row)
         samples = clock_samples(trace.packets)
-        binary = trace.binary
         return {
             "source": trace.entry.source,
             "arch": trace.entry.arch,
@@ -75,13 +78,30 @@ async def trace_summary(request: Request) -> Response:
                 {"label": lane.label, "group": lane.group, "events": len(lane.start), "busy": _busy(view, i)}
                 for i, lane in enumerate(view.lanes)
             ],
-            "clock": {"cycle": samples.cycle[:4000], "tick": samples.tick[:4000]},
-            "resources": resources(binary) if binary else None,
+            "clock": {"cycle": samples.cycle[:_MARKS], "tick": samples.tick[:_MARKS]},
+            "resources": _resources(trace),
             "notes": list(dict.fromkeys(trace.notes)),
             "losses": trace.losses.counts(),
+            "lost": trace.losses.marks.get(LOST, np.empty(0, np.int64))[:_MARKS],
+            "stalls": trace.losses.stalls()[:_MARKS],
+            "traced": _traced(trace),
         }
 
     return reply(await ask(shelf, question))
+
+
+def _traced(trace: Trace) -> str:
+    """Whose instructions the trace holds; a CDNA trace has those of a whole CU."""
+    cu, simd = trace.traced
+    return f"CU {cu}" if trace.packets.arch is Arch.CDNA else f"CU {cu}, SIMD {simd}"
+
+
+def _resources(trace: Trace) -> Resources | None:
+    try:
+        return resources(trace.binary, trace.entry.arch) if trace.binary else None
+    except PeepholeError as error:
+        trace.notes.append(str(error))
+        return None
 
 
 def _busy(view: LaneView, number: int) -> float:
@@ -165,10 +185,21 @@ async def instructions(request: Request) -> Response:
         }
         return {
             "pc": program.pc, "text": program.text, "registers": program.registers, "skipped": program.skipped,
-            "hits": found.hits if found else zero, **figures, "notes": list(dict.fromkeys(trace.notes)),
+            "hits": found.hits if found else zero, "event": _first_events(trace), **figures,
+            "notes": list(dict.fromkeys(trace.notes)),
         }  # fmt: skip
 
     return reply(await ask(shelf, question))
+
+
+def _first_events(trace: Trace) -> NDArray[np.int64]:
+    """The event with which each instruction issued first; -1 for those that did not."""
+    assert trace.program is not None
+    first = np.full(len(trace.program), -1, np.int64)
+    if trace.mapped is not None:
+        rows = np.flatnonzero((trace.mapped.wave >= 0) & (trace.mapped.instruction >= 0))[::-1]
+        first[np.minimum(trace.mapped.instruction[rows], len(first) - 1)] = rows
+    return first
 
 
 async def flow(request: Request) -> Response:

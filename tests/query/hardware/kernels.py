@@ -9,9 +9,9 @@ from tinygrad.renderer.amd.dsl import s, v
 from tinygrad.runtime.autogen.amd.rdna3 import ins
 
 
-def elf(code: bytes, address: int = 0x1600) -> bytes:
+def elf(code: bytes, address: int = 0x1600, wave32: bool = True) -> bytes:
     """An ELF file with a .text, a kernel descriptor in .rodata, and names."""
-    descriptor = struct.pack("<II", 1024, 64) + bytes(40) + struct.pack("<I", 3) + bytes(12)
+    descriptor = struct.pack("<II", 1024, 64) + bytes(40) + struct.pack("<IIH", 3, 0, wave32 << 10) + bytes(6)
     names = b"\0.text\0.rodata\0.shstrtab\0"
     parts = [(1, address, code), (7, 0x400, descriptor), (15, 0, names)]
     out, table = bytearray(64), b"\0" * 64

@@ -169,9 +169,13 @@ def test_control_flow() -> None:
 
 def test_elf() -> None:
     binary, program = kernel("loop")
-    found = resources(binary)
+    found = resources(binary, "gfx1100")
     assert found is not None
     assert (found.vgprs, found.lds_bytes, found.scratch_bytes) == (32, 1024, 64)
+    wide = resources(kernels.elf(b"\0" * 4, wave32=False), "gfx1100")
+    assert wide is not None
+    assert wide.vgprs == 16
+    assert [r.vgprs for arch in ("gfx906", "gfx950") if (r := resources(binary, arch))] == [16, 32]
     assert int(program.pc[0]) == sections(binary)[".text"].address
     assert program.index(int(program.pc[2])) == 2
     assert program.index(1) == -1

@@ -1,5 +1,5 @@
 /** Draws a hardware trace: occupancy, ruler, waves, units, every wave, the shader clock. */
-import { HEAD, OCCUPANCY, OCCUPANCY_HEAD, RULER, tickStep, type Row } from "../layout/hardware_rows.ts";
+import { HEAD, OCCUPANCY_HEAD, occupancyHeight, RULER, tickStep, type Row } from "../layout/hardware_rows.ts";
 import type { LaneEvents, OccupancyWire, TraceWire } from "../wire/hardware.ts";
 import type { Theme } from "./theme.ts";
 
@@ -20,11 +20,19 @@ export interface HardwarePicture {
   selected: number;
   /** Nanoseconds a cycle, 0 when the trace has no clock samples. */
   cycle: number;
+  /** Whether the occupancy is folded away. */
+  folded: boolean;
 }
 
 /** Height of what stands above the scrolled lanes. */
 export function topHeight(picture: HardwarePicture): number {
-  return OCCUPANCY_HEAD + OCCUPANCY * (picture.occupancy?.engines.length ?? 0) + RULER;
+  return OCCUPANCY_HEAD + occupancyRoom(picture) + RULER;
+}
+
+/** Height of the engines' occupancy; none when it is folded. */
+export function occupancyRoom(picture: HardwarePicture): number {
+  const engines = picture.occupancy?.engines.length ?? 0;
+  return picture.folded ? 0 : engines * occupancyHeight(engines);
 }
 
 export function drawHardware(g: CanvasRenderingContext2D, width: number, height: number, picture: HardwarePicture, theme: Theme): void {
@@ -37,12 +45,14 @@ export function drawHardware(g: CanvasRenderingContext2D, width: number, height:
   g.beginPath();
   g.rect(0, top, width, height - top);
   g.clip();
+  drawStalls(g, x, top, height, picture, theme);
   drawGrid(g, x, width, top, height, picture, theme);
   for (const row of picture.rows) {
     const y = top + row.y - picture.scroll;
     if (y > height || y + row.height < top) continue;
     drawRow(g, row, y, x, width, picture, theme);
   }
+  drawLosses(g, x, top, height, picture, theme);
   drawFocus(g, x, top, picture, theme);
   g.restore();
   drawOccupancy(g, width, picture, theme);
@@ -146,12 +156,13 @@ function drawUnit(g: CanvasRenderingContext2D, y: number, height: number, x: (c:
 function drawAll(g: CanvasRenderingContext2D, y: number, height: number, x: (c: number) => number, events: LaneEvents, theme: Theme): void {
   let slots = 1;
   for (const slot of events.op) slots = Math.max(slots, slot + 1);
-  const room = (height - 6) / slots;
+  const room = Math.min((height - 6) / slots, 10);
+  const top = y + (height - slots * room) / 2;
   g.fillStyle = theme.cat[9]!;
   for (let i = 0; i < events.start.length; i++) {
     const from = Math.max(x(events.start[i]!), HEAD);
     g.globalAlpha = events.weight[i]! & 1 ? 0.4 : 0.85;
-    g.fillRect(from, y + 3 + events.op[i]! * room, Math.max(1, x(events.end[i]!) - from), Math.max(1, room - 0.5));
+    g.fillRect(from, top + events.op[i]! * room, Math.max(1, x(events.end[i]!) - from), Math.max(1, room - 0.5));
   }
   g.globalAlpha = 1;
 }
@@ -170,6 +181,21 @@ function drawClock(g: CanvasRenderingContext2D, y: number, height: number, x: (c
     g.lineTo(x(cycle[i + 1]!), level);
   });
   g.stroke();
+}
+
+/** Where the trace stood still: a veil under the lanes. */
+function drawStalls(g: CanvasRenderingContext2D, x: (c: number) => number, top: number, bottom: number, picture: HardwarePicture, theme: Theme): void {
+  g.fillStyle = theme.changedBg;
+  for (const [from, to] of picture.trace.stalls) g.fillRect(x(from), top, Math.max(1, x(to) - x(from)), bottom - top);
+}
+
+/** Where the trace lost packets: a line over the lanes. */
+function drawLosses(g: CanvasRenderingContext2D, x: (c: number) => number, top: number, bottom: number, picture: HardwarePicture, theme: Theme): void {
+  g.fillStyle = theme.removed;
+  for (const at of picture.trace.lost) {
+    const left = Math.round(x(at));
+    if (left >= HEAD) g.fillRect(left, top, 1.5, bottom - top);
+  }
 }
 
 function drawFocus(g: CanvasRenderingContext2D, x: (c: number) => number, top: number, picture: HardwarePicture, theme: Theme): void {
@@ -210,7 +236,7 @@ function drawOccupancy(g: CanvasRenderingContext2D, width: number, picture: Hard
   const engines = picture.occupancy?.engines ?? [];
   const { first, last } = wholeSpan(picture);
   const x = (cycle: number): number => HEAD + ((cycle - first) / (last - first)) * (width - HEAD);
-  head(g, 0, OCCUPANCY_HEAD, "Occupancy", "waves", true, false, theme);
+  head(g, 0, OCCUPANCY_HEAD, `${picture.folded ? "▸" : "▾"} Occupancy`, "waves", true, false, theme);
   g.fillStyle = theme.bg1;
   g.fillRect(HEAD, 0, width - HEAD, OCCUPANCY_HEAD);
   const step = tickStep((last - first) / (width - HEAD), 110);
@@ -222,39 +248,50 @@ function drawOccupancy(g: CanvasRenderingContext2D, width: number, picture: Hard
     g.fillStyle = theme.fg2;
     if (at < width - 60) g.fillText((c - first).toLocaleString("en-US"), at + 4, 11);
   }
+  const room = occupancyRoom(picture);
+  if (room === 0) return;
+  const row = room / engines.length;
   const most = Math.max(1, ...engines.map((engine) => engine.value.reduce((best, value) => Math.max(best, value), 0)));
+  // rows too low for a name each name the first of a handful
+  const every = Math.ceil(14 / row);
+  const rise = row - (row > 12 ? 5 : 1);
   engines.forEach((engine, i) => {
-    const y = OCCUPANCY_HEAD + i * OCCUPANCY;
+    const y = OCCUPANCY_HEAD + i * row;
+    const selected = engine.row === picture.row;
     g.fillStyle = theme.bg0;
-    g.fillRect(HEAD, y, width - HEAD, OCCUPANCY);
-    head(g, y, OCCUPANCY, engine.unit.replace(":", " "), engine.waves.toLocaleString("en-US"), false, engine.row === picture.row, theme);
-    const floor = y + OCCUPANCY - 2;
+    g.fillRect(HEAD, y, width - HEAD, row);
+    if (every === 1) head(g, y, row, engine.unit.replace(":", " "), engine.waves.toLocaleString("en-US"), false, selected, theme);
+    else if (i % every === 0) {
+      const group = engines.slice(i, i + every);
+      const waves = group.reduce((sum, other) => sum + other.waves, 0).toLocaleString("en-US");
+      const names = [group[0]!, group.at(-1)!].map((other) => other.unit.replace("SE:", ""));
+      const own = group.some((other) => other.row === picture.row);
+      head(g, y, row * group.length, `SE ${names[0] === names[1] ? names[0] : names.join("–")}`, waves, false, own, theme);
+    }
+    const floor = y + row - (row > 12 ? 2 : 0.5);
     g.beginPath();
     let level = 0;
     g.moveTo(x(engine.time[0] ?? first), floor);
     engine.time.forEach((time, k) => {
-      g.lineTo(x(time), floor - (level / most) * (OCCUPANCY - 5));
+      g.lineTo(x(time), floor - (level / most) * rise);
       level = engine.value[k]!;
-      g.lineTo(x(time), floor - (level / most) * (OCCUPANCY - 5));
+      g.lineTo(x(time), floor - (level / most) * rise);
     });
     g.lineTo(x(engine.time.at(-1) ?? first), floor);
     g.fillStyle = theme.cat[engine.detail ? 9 : 12]!;
-    g.globalAlpha = engine.row === picture.row ? 0.6 : 0.35;
+    g.globalAlpha = selected ? 0.6 : every > 1 ? 0.5 : 0.35;
     g.fill();
     g.globalAlpha = 1;
     g.fillStyle = theme.line1;
-    g.fillRect(HEAD, y, width - HEAD, 1);
+    if (i % every === 0) g.fillRect(HEAD, y, width - HEAD, 1);
   });
-  const bottom = OCCUPANCY * engines.length;
-  if (bottom > 0) {
-    const a = Math.max(HEAD, x(picture.t0));
-    const b = Math.min(width, x(picture.t1));
-    g.fillStyle = theme.accentVeil;
-    g.fillRect(a, OCCUPANCY_HEAD, b - a, bottom);
-    g.strokeStyle = theme.accent;
-    g.lineWidth = 1;
-    g.strokeRect(Math.round(a) + 0.5, OCCUPANCY_HEAD + 0.5, Math.max(2, Math.round(b - a) - 1), bottom - 1);
-  }
+  const a = Math.max(HEAD, x(picture.t0));
+  const b = Math.min(width, x(picture.t1));
+  g.fillStyle = theme.accentVeil;
+  g.fillRect(a, OCCUPANCY_HEAD, b - a, room);
+  g.strokeStyle = theme.accent;
+  g.lineWidth = 1;
+  g.strokeRect(Math.round(a) + 0.5, OCCUPANCY_HEAD + 0.5, Math.max(2, Math.round(b - a) - 1), room - 1);
 }
 
 /** First and last cycle of all engines, so that their occupancy shares one axis. */

@@ -8,7 +8,8 @@ export const RULER = 36;
 const GROUP = 22;
 const WAVE = 42;
 const UNIT = 52;
-const ALL = 34;
+const ALL = 30;
+const CLOCK = 30;
 const OTHERS = 26;
 
 export interface Row {
@@ -51,6 +52,10 @@ export function hardwareRows(lanes: readonly RowSource[], folded: ReadonlySet<st
   const rows: Row[] = [];
   let y = 0;
   for (const group of ["waves", "units", "all"] as const) {
+    if (group === "all" && clock !== "") {
+      rows.push({ lane: -1, group: "clock", label: "Clock", note: clock, y, height: CLOCK });
+      y += CLOCK;
+    }
     const own = lanes.map((lane, index) => ({ lane, index })).filter((entry) => entry.lane.group === group);
     if (own.length === 0) continue;
     const [title, note] = titles[group]!;
@@ -63,10 +68,6 @@ export function hardwareRows(lanes: readonly RowSource[], folded: ReadonlySet<st
       rows.push({ lane: index, group, label: lane.label, note: text, y, height });
       y += height;
     }
-  }
-  if (clock !== "") {
-    rows.push({ lane: -1, group: "clock", label: "Clock", note: clock, y, height: 30 });
-    y += 30;
   }
   return { rows, height: y };
 }

@@ -31,6 +31,11 @@ export interface TraceWire {
   resources: { vgprs: number; lds_bytes: number; scratch_bytes: number } | null;
   notes: string[];
   losses: Record<string, number>;
+  /** Cycles at which packets were lost; begin and end of each stall of the trace. */
+  lost: number[];
+  stalls: [number, number][];
+  /** "CU 0, SIMD 0": whose instructions were traced. */
+  traced: string;
 }
 
 export interface Figure {
@@ -45,6 +50,8 @@ export interface InstructionsWire {
   registers: string[][];
   skipped: boolean[];
   hits: number[];
+  /** The event with which it issued first; -1 for none. */
+  event: number[];
   latency: Figure;
   stall: Figure;
   idle: Figure;

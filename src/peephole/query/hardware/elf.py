@@ -52,11 +52,17 @@ def _sections(binary: bytes) -> dict[str, Section]:
     return found
 
 
-def resources(binary: bytes) -> Resources | None:
-    """The resources of the first kernel descriptor; None when the binary has none."""
+def resources(binary: bytes, arch: str) -> Resources | None:
+    """The resources of the first kernel descriptor; None when the binary has none.
+
+    Registers are counted in steps that depend on the generation and, since RDNA, on the width of a wave.
+    """
     rodata = sections(binary).get(".rodata")
     if rodata is None or len(rodata.content) < 64:
         return None
     lds, scratch = struct.unpack_from("<II", rodata.content)
     (settings,) = struct.unpack_from("<I", rodata.content, 48)
-    return Resources(((settings & 0x3F) + 1) * 8, lds, scratch)
+    (properties,) = struct.unpack_from("<H", rodata.content, 56)
+    unified = arch.startswith(("gfx90a", "gfx94", "gfx95"))
+    wave32 = not arch.startswith("gfx9") and properties & 1 << 10
+    return Resources(((settings & 0x3F) + 1) * (8 if unified or wave32 else 4), lds, scratch)

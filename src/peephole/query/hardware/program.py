@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -78,13 +79,15 @@ def disassemble(binary: bytes, arch: str) -> Program:
             ) from None
         instructions.append((text.address + offset, decoded))
         offset += decoded.size()
+    while len(instructions) > 1 and _op(instructions[-1][1]) == _op(instructions[-2][1]) in ("S_CODE_END", "S_NOP"):
+        instructions.pop()  # the padding behind a kernel is for the instruction fetch, nothing runs there
     return _program(instructions)
 
 
 def _program(instructions: list[tuple[int, object]]) -> Program:
     pc = np.array([at for at, _ in instructions], np.int64)
     size = np.array([inst.size() for _, inst in instructions], np.int64)  # type: ignore[attr-defined]
-    ops = tuple(str(getattr(inst, "op_name", "")) for _, inst in instructions)
+    ops = tuple(_op(inst) for _, inst in instructions)
     target = np.full(len(pc), -1, np.int64)
     branches = np.array(["BRANCH" in op for op in ops], np.bool_)
     for i in np.flatnonzero(branches).tolist():
@@ -97,13 +100,25 @@ def _program(instructions: list[tuple[int, object]]) -> Program:
         pc,
         size,
         ops,
-        tuple(str(inst) for _, inst in instructions),
+        tuple(_text(inst) for _, inst in instructions),
         target,
         branches,
         np.array([op.startswith(INDIRECT) for op in ops], np.bool_),
         np.array([op in SKIPPED for op in ops], np.bool_),
         tuple(_registers(inst) for _, inst in instructions),
     )
+
+
+def _op(inst: object) -> str:
+    return str(getattr(inst, "op_name", ""))
+
+
+_DUAL = re.compile(r"^VOPD\(\w+\.(\w+), \w+\.(\w+), ")
+
+
+def _text(inst: object) -> str:
+    """The instruction; two in one are named as the others are."""
+    return _DUAL.sub(lambda found: f"{found[1].lower()}, {found[2].lower()}(", str(inst))
 
 
 def _registers(inst: object) -> tuple[str, ...]:

@@ -46,13 +46,19 @@ class Entry:
         return f"{self.kernel} n{self.run + 1}" if self.run > 0 else self.kernel
 
     @property
+    def engine(self) -> int:
+        """The number in `SE:12`; -1 when the unit has none."""
+        number = self.unit.rpartition(":")[2]
+        return int(number) if number.isascii() and number.isdigit() and len(number) < 9 else -1
+
+    @property
     def source(self) -> str:
         """What `show -s` calls it: `gemm SQTT SE:0 PKTS`, `gemm PMC`."""
         return f"{self.kernel_run} PMC" if self.kind == "pmc" else f"{self.kernel_run} SQTT {self.unit} PKTS"
 
 
 def entries(capture: Capture) -> list[Entry]:
-    """Every trace and set of counters, in the order of the table."""
+    """Every trace and set of counters, in the order of the table but for engines: those of a run by their number."""
     frame = capture.read("hardware", ["kernel", "context", "device", "run", "kind", "unit", "arch", "props"])
     found = []
     for row in range(len(frame)):
@@ -64,7 +70,11 @@ def entries(capture: Capture) -> list[Entry]:
                 texts["kind"], texts["unit"], texts["arch"], props if isinstance(props, dict) else {},
             )
         )  # fmt: skip
-    return found
+    runs: dict[tuple[str, int, str, str], int] = {}
+    place = {
+        entry.row: runs.setdefault((entry.kernel, entry.run, entry.device, entry.kind), entry.row) for entry in found
+    }
+    return sorted(found, key=lambda entry: (place[entry.row], entry.engine, entry.row))
 
 
 def content(capture: Capture, entry: Entry) -> bytes:

@@ -6,6 +6,11 @@ import { emptyState } from "../common/states.ts";
 
 type Run = CountersWire["runs"][number];
 
+/** A counter's name that may break behind its underscores. */
+function broken(name: string): (string | HTMLElement)[] {
+  return name.split(/(?<=_)/).flatMap((part, i) => (i === 0 ? [part] : [h("wbr"), part]));
+}
+
 export class CounterTable {
   private sort = "";
   private falling = true;
@@ -52,7 +57,7 @@ export class CounterTable {
       h("th", "Kernel"),
       h("th.num", "Run"),
       ...columns.map((name) => h("th.num", { "aria-sort": this.sort === name ? (this.falling ? "descending" : "ascending") : "none" },
-        h("button", { type: "button", onclick: () => this.order(name) }, `${name}${this.sort === name ? (this.falling ? " ↓" : " ↑") : ""}`))),
+        h("button", { type: "button", onclick: () => this.order(name) }, ...broken(name), this.sort === name ? (this.falling ? " ↓" : " ↑") : ""))),
     );
     const body = runs.map((run) =>
       h(

@@ -50,7 +50,7 @@ export class FlowGraph {
     const list = h("div.blks", ...blocks);
     fill(
       this.host,
-      h("div.bar.hw-legend", h("span.dim", facts.join(" · ")), h("span.grow"), h("span.key.taken", "taken"), h("span.key.skipped", "not taken"), h("span.key", "always")),
+      h("div.bar.hw-legend", h("span.dim", facts.join(" · ")), this.lit === "" ? null : h("b", `${this.lit} lit`), h("span.grow"), h("span.key.taken", "taken"), h("span.key.skipped", "not taken"), h("span.key", "always")),
       h("div.scroll.hw-flow", h("div.hw-flow-in", list)),
     );
     const inner = this.host.querySelector(".hw-flow-in")!;

@@ -1,19 +1,19 @@
 /** Hardware: waves and units of a kernel clock by clock, instructions with heat, counters, control flow. */
 import { fill, h } from "../../base/dom.ts";
-import { count } from "../../base/format.ts";
-import { drawHardware, topHeight, wholeSpan, type HardwarePicture } from "../../draw/hardware_draw.ts";
+import { drawHardware, occupancyRoom, topHeight, wholeSpan, type HardwarePicture } from "../../draw/hardware_draw.ts";
 import { readTheme } from "../../draw/theme.ts";
-import { HEAD, hardwareRows, OCCUPANCY, OCCUPANCY_HEAD } from "../../layout/hardware_rows.ts";
+import { HEAD, hardwareRows, OCCUPANCY_HEAD } from "../../layout/hardware_rows.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import { onTheme } from "../../state/settings.ts";
-import { readWindow, type CountersWire, type EventWire, type FlowWire, type HardwareEntry, type InstructionsWire, type LaneEvents, type OccupancyWire, type TraceWire } from "../../wire/hardware.ts";
+import { readWindow, type CountersWire, type EventWire, type FlowWire, type HardwareEntry, type InstructionsWire, type OccupancyWire, type TraceWire } from "../../wire/hardware.ts";
 import { clearLayer, emptyState, showLayer, waitFor } from "../common/states.ts";
 import { isAbort } from "../../data/client.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { CounterTable } from "./counter_table.ts";
 import { FlowGraph } from "./flow_graph.ts";
 import { HardwareBar, type Mode } from "./hardware_bar.ts";
-import { counterStrip, statusParts } from "./facts.ts";
+import { EventTip, type Hit } from "./event_tip.ts";
+import { busiest, counterStrip, noWaves, statusParts } from "./facts.ts";
 import { InstructionList } from "./instruction_list.ts";
 
 export const HARDWARE: ViewDef = {
@@ -31,7 +31,7 @@ class HardwareView implements View {
   private readonly body = h("div.stage");
   private readonly counters = h("div.hw-pmc");
   private readonly said = h("div.offscreen", { "aria-live": "polite" });
-  private readonly tooltip = h("div.tooltip", { role: "tooltip", hidden: true });
+  private readonly tip = new EventTip();
   private readonly list: InstructionList;
   private entries: HardwareEntry[] = [];
   private picture: HardwarePicture | null = null;
@@ -41,23 +41,22 @@ class HardwareView implements View {
   private params: Params = {};
   private row = -1;
   private mode: Mode = "waves";
+  private counted = false;
   private frame = 0;
   private asked = "";
   private windowRequest = new AbortController();
   private readonly leaving = new AbortController();
   private readonly stopTheme: () => void;
   private readonly watcher: ResizeObserver;
-  private hover = 0;
 
   constructor(private readonly page: Page) {
     page.middle.append(this.bar.element, this.body, this.counters, this.said);
     page.right.classList.add("hw-right");
     this.list = new InstructionList(page.right, (instruction) => this.chooseInstruction(instruction));
-    document.body.append(this.tooltip);
     this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.canvas.addEventListener("pointerdown", (event) => this.press(event));
     this.canvas.addEventListener("pointermove", (event) => this.move(event));
-    this.canvas.addEventListener("pointerleave", () => this.hideTip());
+    this.canvas.addEventListener("pointerleave", () => this.tip.hide());
     this.stopTheme = onTheme(() => this.redraw());
     this.watcher = new ResizeObserver(() => {
       this.clampScroll();
@@ -103,7 +102,7 @@ class HardwareView implements View {
     this.stopTheme();
     this.watcher.disconnect();
     this.list.dispose();
-    this.tooltip.remove();
+    this.tip.remove();
     this.page.right.classList.remove("hw-right");
     cancelAnimationFrame(this.frame);
   }
@@ -119,29 +118,28 @@ class HardwareView implements View {
     await this.arrive();
   }
 
-  private traces(): HardwareEntry[] {
-    return this.entries.filter((entry) => entry.kind === "sqtt");
-  }
-
   private async arrive(): Promise<void> {
-    const traces = this.traces();
+    const traces = this.entries.filter((other) => other.kind === "sqtt");
     const wanted = numberParam(this.params, "row", -1);
     const first = traces.find((entry) => entry.detail) ?? traces[0];
     const entry = traces.find((other) => other.row === wanted) ?? first;
     const asked = this.params["mode"];
     const mode: Mode = asked === "counters" || asked === "flow" ? asked : entry ? "waves" : "counters";
     this.mode = mode;
-    this.drawBar(entry);
-    if (entry && (entry.row !== this.row || !this.picture)) await this.openTrace(entry);
+    this.counters.hidden = true;
+    this.drawBar(traces.find((other) => other.row === (wanted < 0 ? this.row : wanted)) ?? entry);
+    // without a wish the engine that was opened stays, which need not be the first
+    const open = wanted < 0 && this.picture ? this.row : entry?.row;
+    if (entry && open !== this.row) await this.openTrace(entry);
     if (mode === "counters") return this.showCounters();
     if (!entry) return showLayer(this.body, emptyState("No thread trace", "This capture has counters only."));
-    if (!this.picture || entry.row !== this.row) return;
+    if (!this.picture) return;
     if (mode === "flow") return this.showFlow();
     this.showWaves();
   }
 
   private drawBar(entry: HardwareEntry | undefined): void {
-    this.bar.draw(this.traces(), entry, this.mode);
+    this.bar.draw(this.entries.filter((other) => other.kind === "sqtt"), entry, this.mode);
   }
 
   private async openTrace(entry: HardwareEntry): Promise<void> {
@@ -152,6 +150,12 @@ class HardwareView implements View {
       this.leaving.signal);
     if (!answer) return;
     const [trace, occupancy, instructions, counters] = answer;
+    const better = this.params["row"] === undefined ? busiest(occupancy, entry.row) : undefined;
+    const other = this.entries.find((candidate) => candidate.row === better);
+    if (other) {
+      this.drawBar(other);
+      return this.openTrace(other);
+    }
     this.row = entry.row;
     this.asked = "";
     this.focus = null;
@@ -164,13 +168,13 @@ class HardwareView implements View {
     if (!trace.lanes.some((lane) => lane.group === "waves")) this.folded.delete("all");
     this.picture = {
       trace, occupancy, row: entry.row, rows: [], scroll: 0, t0: trace.first, t1: Math.max(trace.last, trace.first + 1), lanes: new Map(),
-      focus: null, linked: null, selected: -1, cycle: perCycle,
+      focus: null, linked: null, selected: -1, cycle: perCycle, folded: this.folded.has("occupancy"),
     };
     this.layRows();
     this.bar.drawLegend(trace.classes);
     const run = counters.runs.find((other) => other.kernel === entry.kernel && other.run === entry.run) ?? counters.runs.find((other) => other.kernel === entry.kernel);
     fill(this.counters, ...(run ? counterStrip(run) : []));
-    this.counters.hidden = !run;
+    this.counted = run !== undefined;
     this.status(entry);
   }
 
@@ -182,8 +186,8 @@ class HardwareView implements View {
   private layRows(): void {
     const { picture } = this;
     if (!picture) return;
-    const clock = picture.cycle > 0 ? `${(1 / picture.cycle).toFixed(2)} GHz` : "";
-    picture.rows = hardwareRows(picture.trace.lanes, this.folded, clock).rows;
+    const { trace, cycle } = picture;
+    picture.rows = hardwareRows(trace.lanes, this.folded, cycle > 0 ? `${(1 / cycle).toFixed(2)} GHz` : "", trace.traced).rows;
   }
 
   private showCounters(): void {
@@ -214,10 +218,18 @@ class HardwareView implements View {
   private showWaves(): void {
     const picture = this.picture!;
     clearLayer(this.body);
+    this.counters.hidden = !this.counted;
+    if (picture.trace.lanes.length === 0) {
+      fill(this.body);
+      showLayer(this.body, emptyState("No waves here", noWaves(picture)));
+      this.page.middle.dataset["shown"] = `waves/${this.row}/`;
+      return;
+    }
     if (this.canvas.parentElement !== this.body) fill(this.body, this.canvas);
     const t0 = numberParam(this.params, "t0", NaN);
     const t1 = numberParam(this.params, "t1", NaN);
-    if (t1 > t0) [picture.t0, picture.t1] = [picture.trace.first + t0, picture.trace.first + t1];
+    const { first } = wholeSpan(picture);
+    if (t1 > t0) [picture.t0, picture.t1] = [first + t0, first + t1];
     else this.fitPicture();
     const event = numberParam(this.params, "ev", -1);
     if (event !== (this.focus?.event ?? -1)) void this.focusEvent(event);
@@ -226,8 +238,7 @@ class HardwareView implements View {
   }
 
   private fitPicture(): void {
-    const { picture } = this;
-    if (!picture) return;
+    const picture = this.picture!;
     const { first, last } = picture.trace;
     const pad = Math.max(1, (last - first) * 0.01);
     [picture.t0, picture.t1] = [first - pad, last + pad];
@@ -235,7 +246,7 @@ class HardwareView implements View {
 
   private fit(): void {
     this.go({ t0: null, t1: null });
-    this.fitPicture();
+    if (this.picture) this.fitPicture();
     void this.fetchWindow();
     this.redraw();
   }
@@ -248,7 +259,7 @@ class HardwareView implements View {
     const pad = span * 0.5;
     const begin = Math.max(first - pad, Math.min(t0, last + pad - span));
     [picture.t0, picture.t1] = [begin, begin + span];
-    this.go({ t0: Math.round(begin - picture.trace.first), t1: Math.round(begin + span - picture.trace.first) }, "replace");
+    this.go({ t0: Math.round(begin - first), t1: Math.round(begin + span - first) }, "replace");
     void this.fetchWindow();
     this.redraw();
   }
@@ -319,7 +330,7 @@ class HardwareView implements View {
   private wheel(event: WheelEvent): void {
     if (!this.picture) return;
     event.preventDefault();
-    this.hideTip();
+    this.tip.hide();
     if (event.shiftKey || event.offsetX < HEAD || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
       if (Math.abs(event.deltaX) > Math.abs(event.deltaY) && !event.shiftKey) {
         const move = ((this.picture.t1 - this.picture.t0) * event.deltaX) / this.body.clientWidth;
@@ -337,11 +348,16 @@ class HardwareView implements View {
   private press(event: PointerEvent): void {
     const { picture } = this;
     if (!picture || event.button !== 0) return;
-    this.hideTip();
+    this.tip.hide();
     const { offsetX: x, offsetY: y } = event;
     const engines = picture.occupancy?.engines ?? [];
-    if (y > OCCUPANCY_HEAD && y < OCCUPANCY_HEAD + OCCUPANCY * engines.length) {
-      const engine = engines[Math.floor((y - OCCUPANCY_HEAD) / OCCUPANCY)]!;
+    const room = occupancyRoom(picture);
+    if (y < OCCUPANCY_HEAD) {
+      if (x < HEAD) this.fold("occupancy");
+      return;
+    }
+    if (y < OCCUPANCY_HEAD + room) {
+      const engine = engines[Math.floor(((y - OCCUPANCY_HEAD) / room) * engines.length)]!;
       if (x < HEAD) return this.go({ row: engine.row, ev: null, t0: null, t1: null });
       const { first, last } = wholeSpan(picture);
       const at = first + ((x - HEAD) / (this.body.clientWidth - HEAD)) * (last - first);
@@ -351,16 +367,19 @@ class HardwareView implements View {
     const top = topHeight(picture);
     if (x < HEAD && y > top) {
       const row = picture.rows.find((other) => other.lane < 0 && y >= top + other.y - picture.scroll && y < top + other.y + other.height - picture.scroll);
-      if (row && row.group !== "clock") {
-        if (!this.folded.delete(row.group)) this.folded.add(row.group);
-        this.layRows();
-        this.clampScroll();
-        void this.fetchWindow();
-        this.redraw();
-      }
+      if (row && row.group !== "clock") this.fold(row.group);
       return;
     }
     this.drag(event);
+  }
+
+  private fold(group: string): void {
+    if (!this.folded.delete(group)) this.folded.add(group);
+    this.picture!.folded = this.folded.has("occupancy");
+    this.layRows();
+    this.clampScroll();
+    void this.fetchWindow();
+    this.redraw();
   }
 
   private drag(event: PointerEvent): void {
@@ -392,7 +411,7 @@ class HardwareView implements View {
   }
 
   /** The event under the pointer, or the nearest within four pixels. */
-  private hitAt(x: number, y: number): { lane: number; events: LaneEvents; index: number } | null {
+  private hitAt(x: number, y: number): Hit | null {
     const picture = this.picture!;
     const top = topHeight(picture);
     if (y < top || x < HEAD) return null;
@@ -411,31 +430,12 @@ class HardwareView implements View {
   }
 
   private move(event: PointerEvent): void {
-    window.clearTimeout(this.hover);
-    if (event.buttons !== 0 || !this.picture) return;
-    const { offsetX, offsetY, clientX, clientY } = event;
-    this.hover = window.setTimeout(() => {
-      const hit = this.picture && this.hitAt(offsetX, offsetY);
-      if (!hit || !this.picture) return this.hideTip();
-      const { events, index } = hit;
-      const { trace } = this.picture;
-      const instruction = events.instruction[index]!;
-      const many = events.weight[index]! >> 1;
-      fill(
-        this.tooltip,
-        h("b", trace.ops[events.op[index]!] ?? ""),
-        h("span.dim", ` · ${trace.lanes[hit.lane]!.label} · cycle ${count(events.start[index]! - trace.first)}${many > 1 ? ` · first of ${count(many)} in this pixel` : ""}`),
-        instruction >= 0 && this.instructions ? h("div.mono", this.instructions.text[instruction] ?? "") : null,
-      );
-      this.tooltip.hidden = false;
-      this.tooltip.style.left = `${Math.min(clientX + 12, window.innerWidth - this.tooltip.offsetWidth - 4)}px`;
-      this.tooltip.style.top = `${Math.min(clientY + 14, window.innerHeight - this.tooltip.offsetHeight - 4)}px`;
-    }, 80);
-  }
-
-  private hideTip(): void {
-    window.clearTimeout(this.hover);
-    this.tooltip.hidden = true;
+    const { offsetX, offsetY, buttons } = event;
+    this.tip.after(event, () => {
+      const { picture, instructions } = this;
+      const hit = picture && buttons === 0 ? this.hitAt(offsetX, offsetY) : null;
+      return hit && picture ? { hit, picture, instructions } : null;
+    });
   }
 
   private async focusEvent(event: number): Promise<void> {
@@ -459,7 +459,7 @@ class HardwareView implements View {
     if (this.focus !== found) return;
     this.list.select(found.instruction);
     const text = found.instruction >= 0 ? this.instructions?.text[found.instruction] ?? "" : "";
-    this.said.textContent = `${found.op}, ${picture.trace.lanes[found.lane]!.label}, cycle ${found.start - picture.trace.first}. ${text}`;
+    this.said.textContent = `${found.op}, ${picture.trace.lanes[found.lane]!.label}, cycle ${found.start - wholeSpan(picture).first}. ${text}`;
     this.reveal(found.start);
     this.redraw();
   }
@@ -482,7 +482,7 @@ class HardwareView implements View {
     if (next !== undefined && next >= 0) this.go({ ev: next }, "replace");
   }
 
-  /** An instruction of the list: the first of its events in the window. */
+  /** An instruction of the list: the first of its events in the window, else the first of all. */
   private chooseInstruction(instruction: number): void {
     const { picture } = this;
     if (!picture || this.mode !== "waves") return;
@@ -491,5 +491,7 @@ class HardwareView implements View {
       const at = events ? events.instruction.indexOf(instruction) : -1;
       if (events && at >= 0) return this.go({ ev: events.event[at]! });
     }
+    const first = this.instructions?.event[instruction] ?? -1;
+    if (first >= 0) this.go({ ev: first });
   }
 }

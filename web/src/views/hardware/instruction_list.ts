@@ -17,6 +17,7 @@ export class InstructionList {
   private readonly body = h("div.hw-ins");
   private readonly column = h("span.num");
   private readonly buttons = new Map<Heat, HTMLElement>();
+  private readonly follows = h("span.faint.small.wide", "follow the focus");
   private readonly register = h("span.faint.small.ell");
 
   constructor(host: HTMLElement, private readonly onSelect: (instruction: number) => void) {
@@ -27,7 +28,7 @@ export class InstructionList {
       group.append(button);
     }
     host.append(
-      h("div.bar", h("b", "Instructions"), this.register, h("span.grow"), group),
+      h("div.bar", h("b", "Instructions"), this.follows, this.register, h("span.grow"), group),
       h("div.in.hw-head", h("span", "pc"), h("span", "Instruction"), h("span.num", "Hits"), h("span.num", "Lat."), this.column),
       this.body,
     );
@@ -107,6 +108,7 @@ export class InstructionList {
     const next = registers[0] ?? "";
     this.lit = next === this.lit ? "" : next;
     this.register.textContent = this.lit === "" ? "" : `${this.lit} lit`;
+    this.follows.hidden = this.lit !== "";
     window.setTimeout(() => this.list?.refresh(), 0);
   }
 
