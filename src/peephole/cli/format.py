@@ -105,6 +105,8 @@ class Printer:
 
     def __init__(self, as_json: bool = False, stream: TextIO | None = None, as_csv: bool = False) -> None:
         self.json = as_json or as_csv
+        self.csv = as_csv
+        """A view with objects inside objects makes flat rows of them."""
         self._csv_columns: list[str] | None = [] if as_csv else None
         self.stream = stream or sys.stdout
         terminal = self.stream.isatty()

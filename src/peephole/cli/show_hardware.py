@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from peephole.cli.format import Column, Printer, count
@@ -77,7 +79,9 @@ def _trace(trace: Trace, printer: Printer) -> None:
 
 def _notes(trace: Trace, printer: Printer) -> None:
     for note in trace.words():
-        if printer.json:
+        if printer.csv:  # a sentence is no row of the table
+            print(note, file=sys.stderr)
+        elif printer.json:
             printer.record({"note": note})
         else:
             printer.line((note, "yellow"))
@@ -96,18 +100,21 @@ def _hotspots(trace: Trace, top: int, printer: Printer) -> None:
     means = {name: getattr(found, name).mean() for name in ("latency", "stall", "idle")}
     if printer.json:
         for i in rows:
+            figures = {
+                name: {
+                    "mean": round(float(means[name][i]), 3), "sum": int(getattr(found, name).total[i]),
+                    "worst": int(getattr(found, name).worst[i]),
+                }
+                for name in means
+            }  # fmt: skip
+            flat = {f"{name}_{part}": value for name, figure in figures.items() for part, value in figure.items()}
             printer.record(
                 {
                     "pc": int(program.pc[i]), "instruction": program.text[i], "hits": int(found.hits[i]),
-                    **{
-                        name: {
-                            "mean": round(float(means[name][i]), 3), "sum": int(getattr(found, name).total[i]),
-                            "worst": int(getattr(found, name).worst[i]),
-                        }
-                        for name in means
-                    },
+                    **(flat if printer.csv else figures),
                 }
             )  # fmt: skip
+        _notes(trace, printer)
         return
     columns = [Column("pc", True), Column("hits", True), *(
         Column(f"{name} {part}", True) for name in means for part in ("mean", "sum", "worst")
@@ -138,6 +145,13 @@ def _counters(capture: Capture, entry: Entry, printer: Printer) -> None:
     from peephole.query.hardware.traces import counters
 
     found = counters(capture, entry)
+    if printer.csv:
+        for counter in found:
+            for row in _flat(counter):
+                printer.record(row)
+        for metric in metrics(found):
+            printer.record({"counter": metric.name, "block": "derived", "value": round(metric.value, 4)})
+        return
     if printer.json:
         for counter in found:
             printer.record(_record(counter))
@@ -187,6 +201,14 @@ def _record(counter: Counter) -> dict[str, object]:
     }
 
 
+def _flat(counter: Counter) -> Iterator[dict[str, object]]:
+    """A row for each value of each unit."""
+    for unit in counter.units:
+        place = {"xcc": unit.xcc, "inst": unit.instance, "se": unit.engine, "sa": unit.array}
+        for wgp, value in enumerate(unit.values):
+            yield {"counter": counter.name, "block": counter.block, **place, "wgp": wgp, "value": value}
+
+
 def _all_counters(capture: Capture, found: list[Entry], printer: Printer) -> None:
     from peephole.query.hardware.traces import counters
 
@@ -194,7 +216,8 @@ def _all_counters(capture: Capture, found: list[Entry], printer: Printer) -> Non
     names = list(dict.fromkeys(name for values in table.values() for name in values))
     if printer.json:
         for kernel, values in table.items():
-            printer.record({"kernel": kernel, "counters": values})
+            flat = {name: values.get(name) for name in names}
+            printer.record({"kernel": kernel, **(flat if printer.csv else {"counters": values})})
         return
     columns = [Column("kernel", flexible=True), *(Column(name, True) for name in names)]
     printer.table(

@@ -312,6 +312,9 @@ def test_terminal(capture: Path, peephole: Any) -> None:
     assert set(rows[0]) == {"clock", "unit", "op", "duration", "delay", "pc", "instruction"}
     assert {row["unit"] for row in rows} >= {"WAVE:0", "VALU", "SALU"}
     assert any(row["delay"] for row in rows)
+    lives = [row for row in rows if row["op"] == "WAVE"]
+    assert {row["unit"].rsplit(" ", 1)[0] for row in lives} == {"CU:0 SIMD:0", "CU:0 SIMD:1"}
+    assert [row["clock"] for row in rows] == sorted(row["clock"] for row in rows)
     hot = [
         json.loads(line)
         for line in peephole("show", capture, "-s", "gemm SQTT SE:0 PKTS", "-t", "--json").stdout.splitlines()
@@ -326,6 +329,14 @@ def test_terminal(capture: Path, peephole: Any) -> None:
     assert "36" in text
     counters = json.loads(peephole("show", capture, "-s", "gemm PMC", "--json").stdout.splitlines()[0])
     assert counters["sum"] == 36
+    flat = peephole("show", capture, "-s", "gemm PMC", "--csv").stdout.splitlines()
+    assert flat[:2] == ["counter,block,xcc,inst,se,sa,wgp,value", "SQ_INSTS_VALU,SQ,0,0,0,0,0,1"]
+    assert flat[-1] == "VALU utilization,derived,,,,,,1.125"
+    assert peephole("show", capture, "-s", "All Counters", "--csv").stdout.splitlines() == [
+        "kernel,SQ_INSTS_VALU,GRBM_GUI_ACTIVE", "gemm,36,100",
+    ]  # fmt: skip
+    head = peephole("show", capture, "-s", "gemm SQTT SE:0 PKTS", "-t", "1", "--csv").stdout.splitlines()[0]
+    assert head.startswith("pc,instruction,hits,latency_mean,latency_sum,latency_worst,stall_mean")
     assert "without instruction detail" in peephole("show", capture, "-s", "gemm n2 SQTT SE:0 PKTS").stdout
     wrong = peephole("show", capture, "-s", "gemm SQTT SE:9 PKTS", check=False)
     assert wrong.returncode == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ class HardwareEvent:
 
     clock: int
     unit: str
-    """`WAVE:3` on the traced SIMD, `VALU`, or `CU:1 SIMD:0 WAVE:3` for a wave's life elsewhere."""
+    """`WAVE:3` for what a wave of the traced SIMD did, `VALU`, or `CU:1 SIMD:0 WAVE:3` for the life of a wave."""
     op: str
     duration: int
     """Clocks; 1 where the operation does not say."""
@@ -34,7 +35,16 @@ def events(trace: Trace) -> Iterator[HardwareEvent]:
     if trace.mapped is None or not len(trace.mapped):
         yield from _packets(trace)
         return
-    yield from _mapped(trace)
+    yield from heapq.merge(_mapped(trace), _lives(trace), key=lambda event: event.clock)
+
+
+def _lives(trace: Trace) -> Iterator[HardwareEvent]:
+    """The waves of all units, the traced one among them, from start to end."""
+    waves = trace.waves
+    columns = zip(waves.start.tolist(), waves.end.tolist(), waves.cu.tolist(), waves.simd.tolist(), waves.wave.tolist(),
+                  strict=True)  # fmt: skip
+    for start, end, cu, simd, wave in columns:
+        yield HardwareEvent(start, f"CU:{cu} SIMD:{simd} WAVE:{wave}", "WAVE", end - start, None, None, "")
 
 
 def _packets(trace: Trace) -> Iterator[HardwareEvent]:
