@@ -66,3 +66,30 @@ def test_a_table_that_an_earlier_version_did_not_have_is_empty(tmp_path: Path) -
     assert capture.count("uses") == 0
     assert len(capture.read("uses", ["buffer"])) == 0
     assert capture.count("markers") == 1
+
+
+def test_sums_of_any_stretch_equal_a_count(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    path = tmp_path / "many.peep"
+    lanes = [(0, 0), (0, 1), (1, 0)]
+    with CaptureWriter(path) as writer:
+        writer.append("tracks", {"id": [0, 1], "name": ["a", "b"], "kind": ["device", "device"]})
+        for track, depth in lanes:
+            n = 40_000
+            start = np.cumsum(rng.integers(5, 100, n))
+            dur = np.minimum(rng.integers(0, 90, n), np.diff(start, append=start[-1] + 50))
+            name = Strings(rng.integers(-1, 5, n).astype(np.int32), ["k0", "k1", "k2", "k3", "k4"])
+            columns = {"track": np.full(n, track), "depth": np.full(n, depth), "start": start, "dur": dur, "name": name}
+            writer.append("slices", columns)
+    capture = open_capture(path)
+    end = capture.span()[1]
+    for t0, t1 in [(0, end), (-5, 2 * end), *np.sort(rng.integers(0, end, (12, 2))).tolist(), (77, 78)]:
+        found = capture.sums(lanes, [0, 1, 0], t0, t1)
+        by_name = np.zeros((2, 2, 6), np.int64)
+        for at, (track, depth) in enumerate(lanes):
+            frame, _ = capture.slices(track, depth, t0, t1)
+            inside = np.minimum(frame["start"] + frame["dur"], t1) - np.maximum(frame["start"], t0)
+            assert (found.time[at], found.count[at]) == (inside.sum(), len(frame))
+            np.add.at(by_name[at % 2, 0], frame.texts("name").codes, inside)
+            np.add.at(by_name[at % 2, 1], frame.texts("name").codes, 1)
+        assert (found.name_time == by_name[:, 0]).all() and (found.name_count == by_name[:, 1]).all()

@@ -257,72 +257,43 @@ class RangeFigures:
     copied: int
     """bytes moved by copies, 0 when unknown"""
     exact: bool
-    """False when the range holds so many slices that sums come from the pyramid."""
+    """False when there are so many tracks that only the fullest are summed up."""
 
 
 _TRACKS: Final = 5000
 """Tracks that a range is summed over."""
-_EXACT: Final = 1_500_000
-"""Slices up to which a range is summed slice by slice."""
+_ARGS: Final = 300_000
+"""Copies of a track up to which their bytes are read."""
 
 
 def range_figures(capture: Capture, t0: int, t1: int, most: int = 12) -> RangeFigures:
     """Busy time and counts per track, and the names that took most, of the slices that overlap the range."""
     every = [row for row in timeline_tracks(capture) if row.depths]
-    # each lane is a read of its own: of a million tracks the busiest are summed up
+    # each lane has sums of its own: of a million tracks the busiest are summed up
     rows = sorted(every, key=lambda row: -row.slices)[:_TRACKS] if len(every) > _TRACKS else every
-    exact = _slices_in(capture, t0, t1) <= _EXACT and rows is every
     names = capture.names()
+    lanes = [(row.id, depth) for row in rows for depth in row.depths]
+    kinds = [2 if row.kind == "copy" else 0 if row.group == DEVICES else 1 for row in rows for _ in row.depths]
+    found = capture.sums(lanes, [*kinds, 2], t0, t1)
     sums: list[TrackSum] = []
-    device, host = (np.zeros((2, len(names) + 1), np.int64) for _ in range(2))
-    kernels = copies = copied = 0
+    kernels = copies = copied = lane = 0
     for row in rows:
-        own = busy = 0
-        for depth in row.depths:
-            inside, codes, number = _inside(capture, row.id, depth, t0, t1, exact)
-            if depth == row.depths[0]:
-                busy = int(inside.sum())
-            if row.kind != "copy":
-                of = device if row.group == DEVICES else host
-                np.add.at(of[0], codes, inside)
-                np.add.at(of[1], codes, number)
-            own += int(number.sum())
+        busy = int(found.time[lane])
+        own = int(found.count[lane : lane + len(row.depths)].sum())
+        lane += len(row.depths)
         if row.kind == "copy":
             copies += own
-            copied += _bytes(capture, row, t0, t1) if exact else 0
+            copied += _bytes(capture, row, t0, t1) if own <= _ARGS else 0
         elif row.group == DEVICES:
             kernels += own
         sums.append(TrackSum(row.id, row.name, busy, own))
     # without a device: where the program itself spent its time
-    total, count = (device if device[0].any() else host)[:, :-1]
+    kind = 0 if found.name_time[0].any() else 1
+    total, count = found.name_time[kind, :-1], found.name_count[kind, :-1]
     order = np.argsort(-total, kind="stable")[:most]
     top = tuple(NameSum(plain(names[i]), i, int(total[i]), int(count[i])) for i in order.tolist() if total[i] > 0)
-    return RangeFigures(t0, t1, tuple(sums), top, int((count > 0).sum()), kernels, copies, copied, exact)
-
-
-def _inside(
-    capture: Capture, track: int, depth: int, t0: int, t1: int, exact: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """The ns of slices within the range, their names and how many they are."""
-    if not exact:
-        window = capture.buckets(track, depth, t0, t1, 2000)
-        whole = np.maximum(window.end - window.start, 1)
-        share = np.clip(np.minimum(window.end, t1) - np.maximum(window.start, t0), 0, None) / whole
-        return (window.busy * share).astype(np.int64), window.name, window.count
-    frame, _ = capture.slices(track, depth, t0, t1)
-    start, end = frame["start"], frame["start"] + frame["dur"]
-    inside = np.minimum(end, t1) - np.maximum(start, t0)
-    return inside, frame.texts("name").codes, np.ones(len(frame), np.int64)
-
-
-def _slices_in(capture: Capture, t0: int, t1: int) -> int:
-    """About how many slices a range has: all of a lane's are taken to be spread evenly."""
-    lanes = capture.lanes()
-    if not len(lanes):
-        return 0
-    length = np.maximum(lanes.end - lanes.start, 1)
-    inside = np.clip(np.minimum(lanes.end, t1) - np.maximum(lanes.start, t0), 0, None)
-    return int((lanes.count * (inside / length)).sum())
+    whole = rows is every
+    return RangeFigures(t0, t1, tuple(sums), top, int((count > 0).sum()), kernels, copies, copied, whole)
 
 
 def _bytes(capture: Capture, row: TimelineTrack, t0: int, t1: int) -> int:

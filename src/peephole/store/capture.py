@@ -25,7 +25,7 @@ from peephole.store.live import LiveJournal
 from peephole.store.manifest import Manifest, read_manifest
 from peephole.store.opening import check_folder, sealed_folder
 from peephole.store.pack import unpack
-from peephole.store.rowgroups import RowGroups
+from peephole.store.rowgroups import RowGroups, Sums
 from peephole.store.schema import arrow_schema
 from peephole.store.seal import is_live
 from peephole.store.series import Series, counter_series, memory_series
@@ -204,6 +204,10 @@ class Capture:
         slices = self._slices()
         slices.load((lane for lane in wanted if stored_level(pyramid, *lane, t0, t1, pixels) is None), t0, t1)
         return [lane_window(pyramid, slices.lane, track, depth, t0, t1, pixels) for track, depth in wanted]
+
+    def sums(self, lanes: Sequence[tuple[int, int]], kinds: Sequence[int], t0: int, t1: int) -> Sums:
+        """What slices take of [t0, t1): by lane (track, depth), and by name for each kind of lane (0, 1, …)."""
+        return self._slices().sums(lanes, kinds, *_clamped(t0, max(t1, t0 + 1)))
 
     def counter(self, track: int) -> Series | StoredSeries:
         """The values of a counter over time."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -42,6 +42,37 @@ class _Lane:
     """First row of the stretch within its row group."""
     count: list[int]
     row: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What slices take of a stretch of time."""
+
+    time: Ints
+    """By lane, ns."""
+    count: Ints
+    name_time: Ints
+    """By kind of lane and number of the name; the last is for those without."""
+    name_count: Ints
+
+    def columns(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """All of them."""
+        return self.time, self.count, self.name_time, self.name_count
+
+    def add(self, lane: int, kind: int, dur: Ints, name: NDArray[np.int32]) -> None:
+        """Adds slices of a lane."""
+        self.time[lane] += int(dur.sum())
+        self.count[lane] += len(dur)
+        size = self.name_time.shape[1]
+        if size > 4 * len(dur):
+            # number -1, for no name, is the last
+            np.add.at(self.name_time[kind], name, dur)
+            np.add.at(self.name_count[kind], name, 1)
+            return
+        code = np.where(name < 0, size - 1, name)
+        # float64 holds whole numbers up to 104 days of ns, more than a row group can sum to
+        self.name_time[kind] += np.bincount(code, weights=dur, minlength=size).astype(np.int64)
+        self.name_count[kind] += np.bincount(code, minlength=size)
 
 
 class RowGroups:
@@ -83,13 +114,61 @@ class RowGroups:
             parts = [self._stretch(lane, number) for number in range(low, high)]
             start, dur = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
             name = np.concatenate([part[2] for part in parts])
-        last = int(start.searchsorted(t1, "left"))
-        # ends are sorted like starts; the one slice that may reach into the window is the last that begins before it
-        skip = int(start.searchsorted(t0, "left"))
-        while skip > 0 and start[skip - 1] + dur[skip - 1] > t0:
-            skip -= 1
-        skip = min(skip, last)
+        skip, last = _within(start, dur, t0, t1)
         return start[skip:last], dur[skip:last], name[skip:last], lane.row[low] + skip
+
+    def sums(self, lanes: Sequence[tuple[int, int]], kinds: Sequence[int], t0: int, t1: int) -> Sums:
+        """What slices take of [t0, t1) and how many they are: by lane, and by name for each kind of lane (0, 1, …).
+
+        Nothing that is decoded for it is kept: it may be the whole trace.
+        """
+        result = self._no_sums(lanes, kinds)
+        whole: dict[int, list[tuple[int, int, int]]] = {}
+        for number, place in enumerate(lanes):
+            lane = self._lanes.get(place)
+            if lane is None:
+                continue
+            for i in range(bisect_left(lane.end, t0), bisect_left(lane.start, t1)):
+                if lane.start[i] >= t0 and lane.end[i] <= t1:
+                    whole.setdefault(lane.group[i], []).append((number, lane.place[i], lane.count[i]))
+                    continue
+                start, dur, name = self._stretch(lane, i)
+                a, b = _within(start, dur, t0, t1)
+                inside = np.minimum(start[a:b] + dur[a:b], t1) - np.maximum(start[a:b], t0)
+                result.add(number, kinds[number], inside, name[a:b])
+        groups = sorted(whole)
+        half = len(groups) // 2
+        other = self._pool.submit(self._sum, 1, groups[half:], whole, lanes, kinds)
+        for found in (self._sum(0, groups[:half], whole, lanes, kinds), other.result()):
+            for own, more in zip(result.columns(), found.columns(), strict=True):
+                own += more
+        return result
+
+    def _no_sums(self, lanes: Sequence[tuple[int, int]], kinds: Sequence[int]) -> Sums:
+        shapes = (len(lanes), len(lanes), (max(kinds, default=0) + 1, self._known + 1))
+        return Sums(*(np.zeros(shape, np.int64) for shape in (*shapes, shapes[2])))
+
+    def _sum(
+        self,
+        which: int,
+        groups: list[int],
+        whole: dict[int, list[tuple[int, int, int]]],
+        lanes: Sequence[tuple[int, int]],
+        kinds: Sequence[int],
+    ) -> Sums:
+        """Sums of the stretches of whole row groups."""
+        found = self._no_sums(lanes, kinds)
+        for at in range(0, len(groups), _TOGETHER):
+            some = groups[at : at + _TOGETHER]
+            dur = self._read(which, some, ["dur"]).column("dur").to_numpy()
+            row = 0
+            for group in some:
+                name = self._names(group)
+                for number, place, count in whole[group]:
+                    own = dur[row + place : row + place + count]
+                    found.add(number, kinds[number], own, name[place : place + count])
+                row += self._rows[group]
+        return found
 
     def load(self, lanes: Iterable[tuple[int, int]], t0: int, t1: int) -> None:
         """Decodes at once what windows of many lanes need."""
@@ -127,25 +206,42 @@ class RowGroups:
         found: dict[int, Group] = {}
         for at in range(0, len(groups), _TOGETHER):
             some = groups[at : at + _TOGETHER]
-            try:
-                with self._locks[which]:
-                    data = self._files[which].read_row_groups(some, columns=["start", "dur"], use_threads=False)
-            except (pa.ArrowException, OSError) as error:
-                raise CaptureError(f"slices.parquet is damaged and cannot be read ({error}).") from None
+            data = self._read(which, some, ["start", "dur"])
             start, dur = data.column("start").to_numpy(), data.column("dur").to_numpy()
             row = 0
             for group in some:
                 rows = slice(row, row + self._rows[group])
                 row = rows.stop
-                name = self._index.codes.group(group)
-                if len(name) != self._rows[group] or int(name.max(initial=-1)) >= self._known:
-                    raise CaptureError(f"{self._index.codes.path} belongs to another capture: remove its folder.")
+                name = self._names(group)
                 found[group] = start[rows], dur[rows], name
                 self._cache.put(group, found[group], 20 * len(name))
         return found
+
+    def _read(self, which: int, groups: list[int], columns: list[str]) -> pa.Table:
+        try:
+            with self._locks[which]:
+                return self._files[which].read_row_groups(groups, columns=columns, use_threads=False)
+        except (pa.ArrowException, OSError) as error:
+            raise CaptureError(f"slices.parquet is damaged and cannot be read ({error}).") from None
+
+    def _names(self, group: int) -> NDArray[np.int32]:
+        name = self._index.codes.group(group)
+        if len(name) != self._rows[group] or int(name.max(initial=-1)) >= self._known:
+            raise CaptureError(f"{self._index.codes.path} belongs to another capture: remove its folder.")
+        return name
 
     def close(self) -> None:
         """Lets go of the files."""
         self._pool.shutdown(wait=False)
         for file in self._files:
             file.close()
+
+
+def _within(start: Ints, dur: Ints, t0: int, t1: int) -> tuple[int, int]:
+    """First and past-the-last of the slices of a lane that overlap [t0, t1)."""
+    last = int(start.searchsorted(t1, "left"))
+    # ends are sorted like starts; the one slice that may reach into the window is the last that begins before it
+    skip = int(start.searchsorted(t0, "left"))
+    while skip > 0 and start[skip - 1] + dur[skip - 1] > t0:
+        skip -= 1
+    return min(skip, last), last

@@ -156,19 +156,21 @@ export class HeadPainter {
       const text = name[i]!.length > 24 ? `${name[i]!.slice(0, 23)}…` : name[i]!;
       if (text === "") continue;
       const wide = this.wide(text) + 10;
-      if (at + wide > width || !free(at - 4, at + wide + 4)) {
+      // at the right edge it stands on the other side of its line
+      const left = at + wide > width ? at - wide + 1 : at;
+      if (left < 0 || !free(left - 4, left + wide + 4)) {
         this.crowded.push(i);
         continue;
       }
-      taken.push([at - 4, at + wide + 4]);
+      taken.push([left - 4, left + wide + 4]);
       context.fillStyle = theme.bg4;
       context.beginPath();
-      context.roundRect(at, MINIMAP + 3, wide, 17, [0, 3, 3, 0]);
+      context.roundRect(left, MINIMAP + 3, wide, 17, left === at ? [0, 3, 3, 0] : [3, 0, 0, 3]);
       context.fill();
       context.fillStyle = theme.fg3;
       context.fillRect(at, MINIMAP + 3, 1, RULER - 3);
       context.fillStyle = theme.fg1;
-      context.fillText(text, at + 5, MINIMAP + 12);
+      context.fillText(text, left + 5, MINIMAP + 12);
     }
   }
 

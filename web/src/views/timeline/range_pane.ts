@@ -63,7 +63,7 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
     }),
     h("details.tl-counts", h("summary.faint", `Slices per track, ${count(slices)} in all`),
       ...wire.tracks.filter((track) => track.count > 0).slice(0, MOST).map((track) => h("div.crow", { "data-track": track.track }, h("span.ell.name", track.name), h("span.num", count(track.count))))),
-    !wire.exact && h("p.faint.small.below", "So many slices are summed up from the overview: totals per name are close, not exact. Select a shorter range for exact figures."),
+    !wire.exact && h("p.faint.small.below", "There are so many tracks that the 5,000 with most slices are summed up."),
   );
 }
 

@@ -43,7 +43,7 @@ class TimelineView implements View {
   private readonly detail = h("div.sec", { "aria-label": "Focused slice" });
   private readonly spoken = h("div.spoken", { role: "status", "aria-live": "polite" });
   private readonly rangeBar = h("div.bar");
-  private readonly gapsButton = h("button.btn.wide", { type: "button", "aria-pressed": "false" }, "Idle gaps");
+  private readonly gapsButton = h("button.btn", { type: "button", "aria-pressed": "false" }, "Idle gaps");
   private readonly flowsButton = h("button.btn.wide", { type: "button" });
   private readonly leaving = new AbortController();
   private source: TimelineSource | null = null;

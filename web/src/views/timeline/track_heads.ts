@@ -5,6 +5,9 @@ import { figure } from "../../draw/timeline_painter.ts";
 import type { RowBox, RowLayout } from "../../layout/timeline_rows.ts";
 import { tip } from "../common/tooltip.ts";
 
+/** Letters of a name beside which a note has room. */
+const ROOMY = 15;
+
 interface Head {
   element: HTMLElement;
   note: HTMLElement;
@@ -87,6 +90,8 @@ export class TrackHeads {
       ? h("button.tl-name.ell.name", { type: "button", "aria-expanded": String(!row.shut), onclick: () => this.onFold(row.id) }, row.title)
       : h("span.tl-name.ell.name", row.title);
     tip(name, () => (row.foldable ? `${row.title}\n${row.shut ? "Click shows all its lanes" : "Click shows its first lane only"}` : row.title));
+    // how deep a track is can be seen; a name that is cut cannot be read
+    if (/ deep$/.test(row.note)) note.classList.add(row.title.length > ROOMY ? "gone" : "wide");
     const element = h("div.hd", { role: "listitem" }, name, copies && h("span.sub.wide", "+ copy"), note, pin);
     element.style.height = `${row.h}px`;
     return { element, note, row, at: NaN };
