@@ -10,7 +10,7 @@ from peephole.errors import PeepholeError
 from peephole.query.find import find_context, find_steps
 
 if TYPE_CHECKING:
-    from peephole.query.rewrites import ContextInfo, GraphAt, MatchInfo, StepInfo
+    from peephole.query.rewrites import ContextInfo, GraphAt, MatchDone, MatchInfo, StepInfo
     from peephole.store.capture import Capture
 
 DEEPEST = 30
@@ -128,20 +128,21 @@ def _diff(lines: list[tuple[str, str]], printer: Printer) -> None:
 def _records(capture: Capture, context: ContextInfo, step: StepInfo, match: int | None, printer: Printer) -> None:
     """One object for the match that was asked for; else one for each, of whose nodes the first holds all, the others
     what is new or changed."""
-    from peephole.query.rewrites import graph_at
+    from peephole.query.rewrites import graph_at, walk_matches
 
-    for number in [match] if match is not None else range(step.matches + 1):
-        graph = graph_at(capture, step.id, number)
-        printer.record(graph_record(context.name, step.name, graph, whole=match is not None or number == 0))
-        if graph.match != number:
-            break
+    printer.record(graph_record(context.name, step.name, graph_at(capture, step.id, match or 0)))
+    if match is None:
+        for done in walk_matches(capture, step.id):
+            printer.record(_record(context.name, step.name, done, done.removed))
 
 
-def graph_record(context: str, step: str, graph: GraphAt, *, whole: bool = True) -> dict[str, Any]:
+def graph_record(context: str, step: str, graph: GraphAt) -> dict[str, Any]:
     """A graph as the JSON that scripts read."""
-    nodes = graph.nodes
-    wanted = {*graph.added, *graph.changed}
-    rule = graph.rule
+    return _record(context, step, graph, [node.id for node in graph.removed])
+
+
+def _record(context: str, step: str, graph: GraphAt | MatchDone, removed: list[int]) -> dict[str, Any]:
+    nodes, rule = graph.nodes, graph.rule
     return {
         "context": context,
         "step": step,
@@ -157,10 +158,9 @@ def graph_record(context: str, step: str, graph: GraphAt, *, whole: bool = True)
                 "tag": nodes.tag[i],
             }
             for i, id in enumerate(nodes.id)
-            if whole or id in wanted
         ],
         "added": graph.added,
-        "removed": [node.id for node in graph.removed],
+        "removed": removed,
         "changed": graph.changed,
         "rule": None
         if rule is None

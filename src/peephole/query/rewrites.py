@@ -15,7 +15,9 @@ from peephole.errors import PeepholeError
 from peephole.model.tables import NONE
 from peephole.query.rewrite.difference import DiffLine, changes, difference
 from peephole.query.rewrite.listing import listing
+from peephole.query.rewrite.shapes import Shapes
 from peephole.query.rewrite.trace import Trace, known_trace, trace_of
+from peephole.query.rewrite.walker import moves
 
 if TYPE_CHECKING:
     from peephole.query.rewrite.replay import Graph, Replay
@@ -289,6 +291,50 @@ def match_diffs(capture: Capture, step_id: int) -> Iterator[tuple[MatchInfo, lis
             replay = trace.replay(step_id)
             lines = difference(replay.pool, replay.before[info.ordinal - 1], replay.after[info.ordinal - 1])
         yield info, lines
+
+
+@dataclass(frozen=True, slots=True)
+class MatchDone:
+    """What one match did. Ids as in `GraphAt`; `nodes` holds only those that are new or changed."""
+
+    match: int
+    nodes: NodeColumns
+    added: list[int]
+    changed: list[int]
+    removed: list[int]
+    rule: Rule
+    diff: list[DiffLine]
+    error: str | None
+
+
+def walk_matches(capture: Capture, step_id: int) -> Iterator[MatchDone]:
+    """What each match of a step did, one at a time: costs what changed, and nothing is kept. Ends at an error."""
+    trace = trace_of(capture)
+    replay = trace.own_replay(step_id)
+    pool = replay.pool
+    known, shapes = pool.resets, Shapes(pool)
+    for moved in moves(replay):
+        if pool.resets != known:
+            known, shapes = pool.resets, Shapes(pool)
+        fresh = sorted({*moved.added, *moved.changed})
+        texts = [pool.texts(node) for node in fresh]
+        if moved.error is not None and len(texts) == 1:
+            texts = [(*texts[0][:2], moved.error, None)]
+        nodes = NodeColumns(
+            [pool.ids[node] for node in fresh],
+            [],
+            [text[0] for text in texts],
+            [text[1] for text in texts],
+            [text[2] for text in texts],
+            [[pool.ids[s] for s in pool.src[node]] for node in fresh],
+            shapes.of(fresh),
+            [text[3] for text in texts],
+        )
+        added, changed, removed = ([pool.ids[n] for n in part] for part in (moved.added, moved.changed, moved.removed))
+        at = moved.match
+        diff = difference(pool, replay.before[at - 1], replay.after[at - 1])
+        last = trace.text("error", trace.step_row(step_id)) if at == replay.matches else None
+        yield MatchDone(at, nodes, added, changed, removed, rule_of(trace, step_id, at), diff, moved.error or last)
 
 
 def rule_lines(capture: Capture, file: str | None, line: int, around: int = 3) -> list[tuple[int, str]]:

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from peephole.query.rewrite.difference import changes
 from peephole.query.rewrite.dtypes import derive, promote
 from peephole.query.rewrite.nodes import NodeTable
 from peephole.query.rewrite.pool import Pool
 from peephole.query.rewrite.replay import ERROR_OP, Pass, Replay
 from peephole.query.rewrite.substitute import Endless, substitute
+from peephole.query.rewrite.walker import moves
 from peephole.store.frame import Frame, Lists, Texts
 
 OPS = ["A", "B", "CALL", "SINK", "FUNCTION"]
@@ -84,6 +86,11 @@ def test_leaps_and_steps_are_exact(case: tuple[list[tuple[int, list[int]]], Pass
         elif match <= replay.last:
             assert graph.root == expected[match]
             assert len(set(graph.identity.values())) == len(graph.nodes) == len(graph.identity)
+    walked = Replay(NodeTable(Nodes(nodes)), step, derive_dtypes=False)  # type: ignore[arg-type]
+    for moved in moves(walked):
+        found = changes(pool, replay.graph(moved.match - 1), replay.graph(moved.match))
+        for mine, other in ((moved.added, found.added), (moved.changed, found.changed), (moved.removed, found.removed)):
+            assert sorted(walked.pool.own[n] for n in mine) == sorted(pool.own[n] for n in other)
 
 
 def test_tinygrads_rules_for_dtypes() -> None:

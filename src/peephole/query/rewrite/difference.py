@@ -38,7 +38,7 @@ def changes(pool: Pool, old: Graph, new: Graph) -> Changes:
         ):
             changed.append(node)
     removed = [node for node in old.nodes if old.identity[node] not in after]
-    return Changes(added, changed, removed)
+    return Changes(sorted(added), sorted(changed), sorted(removed))
 
 
 def difference(pool: Pool, before: int, after: int, most: int = MOST_LINES) -> list[DiffLine]:

@@ -11,9 +11,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from peephole.query.rewrite.pool import Pool
 from peephole.query.rewrite.substitute import Outcome
+
+INSIDE: Final = 1 << 40
+"""Added to the number of a node inside a call's body whose box is what the same node became outside."""
 
 
 def identities(pool: Pool, outcome: Outcome, nodes: Sequence[int]) -> dict[int, int]:
@@ -35,13 +39,14 @@ def identities(pool: Pool, outcome: Outcome, nodes: Sequence[int]) -> dict[int, 
         if (best is None or node < best) and (node == new or own[node] // radix == own[new] // radix):
             found[new] = node
     for node in nodes:
-        if value.get(node) == node:
+        # below what no match has touched nothing was visited: it is what it was
+        if value.get(node, node) == node:
             best = found.get(node)
             if best is None or node < best:
                 found[node] = node
     taken = {found[node] for node in nodes if node in found}
-    # what was not visited stands inside the body of a call, as it always did
-    return {node: found[node] if node in found else node + len(own) * (node in taken) for node in nodes}
+    # the rest stands inside the body of a call, where it stays, and was replaced elsewhere
+    return {node: found[node] if node in found else node + INSIDE * (node in taken) for node in nodes}
 
 
 class Presence:
@@ -51,6 +56,9 @@ class Presence:
         self._pool = pool
         self._count: dict[int, int] = {}
         """How many edges (and the root's own) lead to each node."""
+
+    def __contains__(self, node: int) -> bool:
+        return node in self._count
 
     def move(self, old: int | None, new: int) -> tuple[list[int], list[int]]:
         """Makes `new` the root; gives the nodes that came, users first, and those that went."""

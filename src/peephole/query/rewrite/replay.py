@@ -96,8 +96,8 @@ class Replay:
         if match in self._kept:
             self._kept.move_to_end(match)
             return self._kept[match]
-        if match and match < self.matches and self.regular and not self._checked:
-            self._check()
+        if match and match < self.matches:
+            self.check()
         graph = self._leap(match) if self.regular else None
         if graph is None:
             graph = self._stepped(match)
@@ -155,9 +155,11 @@ class Replay:
         finally:
             self._checked = self._checked or match == self.matches
 
-    def _check(self) -> None:
-        """Leaves the short way when a replay of the whole step ends in an error."""
-        self._all_at_once(self.matches)
+    def check(self) -> bool:
+        """Whether replacements may be made all at once; no longer when a replay of the whole step ends in an error."""
+        if self.regular and not self._checked:
+            self._all_at_once(self.matches)
+        return self.regular
 
     def _stepped(self, match: int) -> Graph:
         if self._steps is None:

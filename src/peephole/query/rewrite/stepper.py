@@ -12,6 +12,8 @@ With `walk` a replacement is taken as it stands, and a rebuilt node is not looke
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from peephole.query.rewrite.pool import Pool
 from peephole.query.rewrite.substitute import Endless
 
@@ -58,6 +60,19 @@ class Stepper:
             self._check_bodies()
             self._commit(root, spoiled)
         return value
+
+    @property
+    def fresh(self) -> Mapping[int, Entry]:
+        """The entries that the last update made."""
+        return self._fresh
+
+    def value(self, node: int) -> int:
+        """What a node that the root needs has become."""
+        return self._entries[node][0]
+
+    def needs(self, node: int) -> tuple[int, ...]:
+        """What that was made from: its replacement; or its sources and, last, the node that was built over them."""
+        return self._entries[node][1]
 
     def restart(self, root: int) -> None:
         """Forgets all entries and goes on from another root."""

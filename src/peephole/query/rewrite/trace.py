@@ -180,32 +180,35 @@ class Trace:
         """The replay of a step, kept for the next question. Hold `lock`."""
         replay = self._replays.get(step)
         if replay is None:
-            row = self.step_row(step)
-            rows = self.match_rows(step)
-            table = self.table
-            root = int(table.rows([self.number("root", row)])[0])
-            if root < 0:
-                name = self.text("name", row)
-                raise PeepholeError(f"The pass {name or step} holds no graph in this capture.")
-            replay = Replay(
-                table,
-                Pass(
-                    root,
-                    table.rows(self.match_numbers("before", rows)).tolist(),
-                    table.rows(self.match_numbers("after", rows)).tolist(),
-                    bool(self.number("bottom_up", row)),
-                    bool(self.number("walk", row)),
-                    bool(self.number("enter_calls", row)),
-                ),
-                derive_dtypes=self.derive_dtypes,
-            )
-            self._replays[step] = replay
+            replay = self._replays[step] = self.own_replay(step)
             if len(self._replays) > KEPT:
                 self._replays.popitem(last=False)
         else:
             self._replays.move_to_end(step)
             replay.trim()
         return replay
+
+    def own_replay(self, step: int) -> Replay:
+        """A replay of a step for the caller alone."""
+        row = self.step_row(step)
+        rows = self.match_rows(step)
+        table = self.table
+        root = int(table.rows([self.number("root", row)])[0])
+        if root < 0:
+            name = self.text("name", row)
+            raise PeepholeError(f"The pass {name or step} holds no graph in this capture.")
+        return Replay(
+            table,
+            Pass(
+                root,
+                table.rows(self.match_numbers("before", rows)).tolist(),
+                table.rows(self.match_numbers("after", rows)).tolist(),
+                bool(self.number("bottom_up", row)),
+                bool(self.number("walk", row)),
+                bool(self.number("enter_calls", row)),
+            ),
+            derive_dtypes=self.derive_dtypes,
+        )
 
     @contextmanager
     def replaying(self, step: int, stop: Callable[[], bool] | None = None) -> Iterator[Replay]:
