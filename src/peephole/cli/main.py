@@ -38,6 +38,7 @@ COMMANDS: Final = (
     Command("idle", "the longest gaps of each device, with what ran before and after"),
     Command("rules", "which rewrite rules fired, how often and for how long"),
     Command("why", "why two kernels did not become one"),
+    Command("origin", "from a kernel to the lines of the program that it came from, and back"),
     Command("visualize", "draw a distributed program's tape as a picture"),
     Command("diff", "what changed between two captures"),
     Command("query", "SQL over the tables of a capture"),
@@ -97,7 +98,10 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     command = find(arguments[0])
     module = load(command)
-    args = parser_of(command, module).parse_args(arguments[1:])
+    parser = parser_of(command, module)
+    # a command with words of its own before the capture's name: options may stand between the two
+    parse = parser.parse_intermixed_args if getattr(module, "INTERMIXED", False) else parser.parse_args
+    args = parse(arguments[1:])
     code: int = module.run(args)
     return code
 

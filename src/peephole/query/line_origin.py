@@ -4,7 +4,6 @@ tensor operations of the program that it computes.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -141,10 +140,14 @@ def _source(capture: Capture, context: int) -> tuple[int, list[str]]:
     code = kinds.code("source")
     for row, (owner, kind) in enumerate(zip(frame["context"].tolist(), kinds.codes.tolist(), strict=True)):
         if owner == context and kind == code:
-            content = capture.read("artifacts", ["content"], slice(row, row + 1)).blobs("content")[0] or b""
-            # as editors count: only line feeds end a line
-            return row, re.sub(r"\n\Z", "", content.decode("utf-8", "replace")).split("\n")
+            return row, source_lines(capture, row)
     return NONE, []
+
+
+def source_lines(capture: Capture, artifact: int) -> list[str]:
+    """The lines of a source, as editors count them: only line feeds end a line."""
+    content = capture.read("artifacts", ["content"], slice(artifact, artifact + 1)).blobs("content")[0] or b""
+    return content.decode("utf-8", "replace").removesuffix("\n").split("\n")
 
 
 def _linear(ancestry: Ancestry) -> tuple[int, ...] | None:

@@ -76,7 +76,7 @@ def kernels_of(capture: Capture, line: str) -> list[Origin]:
     return [
         origin
         for origin in all_origins(capture)
-        if any(_is(operation.line, line) for operation in origin.operations) or _is(origin.realized_at, line)
+        if any(is_line(operation.line, line) for operation in origin.operations) or is_line(origin.realized_at, line)
     ]
 
 
@@ -137,5 +137,6 @@ def _source(trace: Trace, line: str | None) -> str | None:
     return trace.places.line(file, int(number)) if number.isdecimal() else None
 
 
-def _is(line: str | None, wanted: str) -> bool:
+def is_line(line: str | None, wanted: str) -> bool:
+    """Whether `file:line` is the one that is meant, which may be given without its folders."""
     return line is not None and (line == wanted or line.endswith("/" + wanted))

@@ -1,0 +1,172 @@
+"""`peephole origin`: from a kernel to the lines of the program that it came from, and back."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING, Any
+
+from peephole.cli.format import Column, Printer
+from peephole.cli.target import add_json, add_target, open_target
+from peephole.errors import PeepholeError
+
+if TYPE_CHECKING:
+    from peephole.query.origin import Operation, Origin
+    from peephole.store.capture import Capture
+
+HELP = """Says which lines and tensor operations of the program a kernel came from, for every place in a schedule at
+which it runs; given FILE:LINE, which kernels compute something of that line.
+
+With --lines the kernel's source is printed with the op that wrote each line, the pass and match in which that op
+appeared, its rule, and the tensor operations that the line computes."""
+
+INTERMIXED = True
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("what", metavar="KERNEL|FILE:LINE", help="a kernel's name, or a line as in prog.py:4")
+    add_target(parser)
+    parser.add_argument("--lines", action="store_true", help="the origin of each line of the kernel's source")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the answer."""
+    capture = open_target(args.capture)
+    printer = Printer(args.json)
+    line = re.fullmatch(r".+:\d+", args.what)
+    if args.lines:
+        if line:
+            raise PeepholeError("--lines is about a kernel's source: name the kernel instead of a line of the program.")
+        return _lines(capture, args.what, printer)
+    return _from_line(capture, args.what, printer) if line else _from_kernel(capture, args.what, printer)
+
+
+def _from_kernel(capture: Capture, name: str, printer: Printer) -> int:
+    from peephole.query.find import find_context
+    from peephole.query.origin import origins
+
+    context = find_context(capture, name)
+    found = origins(capture, context.id)
+    if not found:
+        raise PeepholeError(f"No schedule of this capture runs {context.name}, so where it came from is not known.")
+    _print(capture, found, printer)
+    return 0
+
+
+def _from_line(capture: Capture, line: str, printer: Printer) -> int:
+    from peephole.query.origin import all_origins, is_line, kernels_of
+
+    found = kernels_of(capture, line)
+    if not found:
+        known = sorted({made.line for one in all_origins(capture) for made in one.operations if made.line})
+        if not known:
+            known = sorted({one.realized_at for one in all_origins(capture) if one.realized_at})
+        file = line.rpartition(":")[0]
+        same = [place for place in known if place.rpartition(":")[0].endswith(file)] or known
+        places = ", ".join(_short(place) for place in same[:8]) + (", …" if len(same) > 8 else "")
+        hint = f"lines that kernels came from: {places}" if known else "it holds no kernel whose origin is known"
+        raise PeepholeError(f"No kernel of this capture came from {line}; {hint}.")
+    _print(capture, found, printer, only=lambda made: is_line(made.line, line))
+    return 0
+
+
+def _print(capture: Capture, found: list[Origin], printer: Printer, only: Any = None) -> None:
+    from peephole.query.schedule import schedule_contexts
+
+    names = dict(schedule_contexts(capture))
+    for one in found:
+        operations = [made for made in one.operations if only is None or only(made)]
+        if printer.json:
+            printer.record(
+                {
+                    "kernel": one.name,
+                    "schedule": names.get(one.schedule, ""),
+                    "index": one.index,
+                    "realized_at": one.realized_at,
+                    "realized_source": one.realized_source,
+                    "operations": [_operation(made) for made in operations],
+                }
+            )
+            continue
+        printer.line((one.name, "bold"), (f"  #{one.index} of {names.get(one.schedule, '')}", "dim"))
+        if one.realized_at:
+            printer.line(
+                ("  realized at  ", "dim"), _short(one.realized_at), ("  " + (one.realized_source or ""), "dim")
+            )
+        by_line: dict[tuple[str | None, str | None], list[str]] = {}
+        for made in operations:
+            by_line.setdefault((made.line, made.source), []).append(made.name)
+        rows = [
+            ("  " + (_short(line) if line else "line unknown"), ", ".join(names), source or "")
+            for (line, source), names in sorted(by_line.items(), key=lambda item: _order(item[0][0]))
+        ]
+        columns = [Column("", style="cyan"), Column("", style="bold"), Column("", style="dim", flexible=True)]
+        printer.table(columns, rows, header=False)
+
+
+def _lines(capture: Capture, name: str, printer: Printer) -> int:
+    from peephole.cli.show_rewrites import short
+    from peephole.query.find import find_context
+    from peephole.query.line_origin import line_origins, source_lines
+
+    context = find_context(capture, name)
+    found = line_origins(capture, context.id, operations=True)
+    if found.artifact < 0:
+        raise PeepholeError(f"{context.name} left no source in this capture.")
+    operations = found.operations or []
+    rows: list[tuple[str, ...]] = []
+    before = None
+    for origin, text in zip(found.lines, source_lines(capture, found.artifact), strict=True):
+        made = [operations[i] for i in origin.operations]
+        rule = origin.rule
+        if printer.json:
+            printer.record(
+                {
+                    "kernel": context.name,
+                    "line": origin.line,
+                    "text": text,
+                    "kind": origin.kind,
+                    "ops": origin.ops,
+                    "node": origin.node if origin.node >= 0 else None,
+                    "step": origin.step_name or None,
+                    "match": origin.match or None,
+                    "rule": None if rule is None else {"file": rule.file, "line": rule.line, "source": rule.source},
+                    "operations": [{"name": one.name, "line": one.line} for one in made],
+                }
+            )
+            continue
+        where = f"{short(rule.file)}:{rule.line}" if rule else ""
+        place = f"{origin.step_name} {origin.match}  {where}" if rule else "in the AST" if origin.node >= 0 else ""
+        lines = dict.fromkeys(f"{one.name} {_short(one.line)}" if one.line else one.name for one in made)
+        # the rule is printed where it changes
+        shown = "" if place == before and place else place
+        before = place or before
+        rows.append((str(origin.line), text, " ".join(origin.ops[:1]), shown, ", ".join(lines)))
+    if not printer.json:
+        columns = [
+            Column("line", right=True, style="dim"),
+            Column("source", flexible=True),
+            Column("op", style="bold"),
+            Column("pass, match, rule", style="yellow"),
+            Column("program", style="cyan"),
+        ]
+        printer.table(columns, rows)
+        if found.note:
+            printer.line((found.note, "yellow"))
+    return 0
+
+
+def _operation(made: Operation) -> dict[str, Any]:
+    return {"name": made.name, "line": made.line, "source": made.source, "nodes": made.nodes}
+
+
+def _order(line: str | None) -> tuple[bool, str, int]:
+    file, _, number = (line or "").rpartition(":")
+    return line is None, file, int(number) if number.isdecimal() else 0
+
+
+def _short(line: str) -> str:
+    """A line's place without the folders."""
+    return line.replace("\\", "/").rpartition("/")[2]
