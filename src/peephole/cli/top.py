@@ -90,8 +90,8 @@ def _workers(now: Now, printer: Printer) -> None:
     printer.table(
         [
             Column("worker", flexible=True), Column("last" if now.ended else "running", flexible=True),
-            Column("busy", right=True), Column(""),
-            Column("events", right=True), Column("in", right=True), Column("out", right=True),
+            Column(now.share, right=True), Column(""),
+            Column(now.counted, right=True), Column("in", right=True), Column("out", right=True),
             Column("failed", right=True),
         ],
         [

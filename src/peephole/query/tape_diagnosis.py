@@ -103,7 +103,7 @@ def _failures(tape: Tape) -> list[Diagnosis]:
         found.append(Diagnosis("errors", "error", words, int(tape.seq[errors[0]])))
     lost = np.flatnonzero(tape.is_event("DISCONNECT"))
     lost = lost[[tape.lanes[i].kind == "worker" for i in tape.lane[lost].tolist()]] if len(lost) else lost
-    busy = np.flatnonzero(~tape.is_event("DISCONNECT", "RELEASE"))
+    busy = np.flatnonzero(~tape.is_event("CONNECT", "DISCONNECT", "RELEASE"))
     # at the end of a run every worker leaves: only one that left before the work was done was lost
     lost = lost[lost < busy[-1]] if len(busy) else lost
     if len(lost):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from peephole.query.tape import Tape, natural
-from peephole.query.tape_now import Now, WorkerNow
+from peephole.query.tape_now import Now, WorkerNow, plural
 from peephole.query.tape_rows import Flags, Ints
 from peephole.query.tape_stats import SETUP, covered, earliest_start
 
@@ -109,7 +109,7 @@ class Following:
                     bound, worker.events, worker.bytes_in, worker.bytes_out, worker.failures,
                 )
             )  # fmt: skip
-        words = f"{self._events:,} events, {len(workers)} workers, {self._end / 1e9:,.3f} s, {state}"
+        words = f"{self._events:,} events, {plural(len(workers), 'worker')}, {self._end / 1e9:,.3f} s, {state}"
         order = sorted(
             (op for op in self._counts if self._counts[op]), key=lambda op: (-self._spent[op], -self._counts[op])
         )

@@ -41,6 +41,10 @@ class Now:
     busiest: tuple[tuple[str, int, int], ...]
     """Operations with their events and known ns, most first."""
     ended: bool
+    counted: str = "events"
+    """What `WorkerNow.events` counts."""
+    share: str = "busy"
+    """What `WorkerNow.busy` is a part of: time, or what the processor can do."""
 
 
 def now_of(tape: Tape, live: bool) -> Now:
@@ -58,7 +62,7 @@ def now_of(tape: Tape, live: bool) -> Now:
         )  # fmt: skip
     end = int((tape.time + tape.dur).max()) / 1e9 if len(tape) else 0.0
     state = "live" if live else "ended"
-    words = f"{len(tape):,} events, {len(workers)} workers, {end:,.3f} s, {state}"
+    words = f"{len(tape):,} events, {plural(len(workers), 'worker')}, {end:,.3f} s, {state}"
     # a GT tape grows without telling: only a sealed recording is known to have ended
     return Now(tape.name, words, tuple(workers), _operations(tape), ended=not live and tape.engine != "gt")
 
@@ -109,4 +113,10 @@ def now_of_dask(address: str, info: Mapping[str, Any], processing: Mapping[str, 
             )
         )
     waiting = sum(worker.events for worker in workers)
-    return Now(address, f"{len(workers)} workers, {waiting:,} tasks on them", tuple(workers), (), ended=False)
+    words = f"{plural(len(workers), 'worker')}, {plural(waiting, 'task')} on them"
+    return Now(address, words, tuple(workers), (), ended=False, counted="tasks", share="cpu")
+
+
+def plural(count: int, word: str) -> str:
+    """1 worker, 2 workers."""
+    return f"{count:,} {word}" + ("" if count == 1 else "s")

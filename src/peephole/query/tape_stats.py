@@ -294,7 +294,7 @@ def _transfers(tape: Tape) -> list[Pattern]:
         seq = int(tape.seq[event]) if event >= 0 else 0
         start, end = int(arrows.start[at].min()), int(arrows.end[at].max())
         moved = f"{len(at)} transfers, {int(np.maximum(arrows.bytes[at], 0).sum()):,} bytes"
-        if len(pairs) == n * (n - 1):
+        if len(pairs) == n * (n - 1) and n > 2:  # two that exchange something need not do it together
             found.append(Pattern("all-gather", seq, op, start, end - start, f"from each worker to each: {moved}"))
         elif len(targets) == 1 and len(sources) == n - 1:
             name = tape.lanes[next(iter(targets))].name

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +54,6 @@ if __name__ == "__main__":
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Tape]:
     """The tape of an example, recorded once."""
-    import os
-    import subprocess
-
     folder = tmp_path_factory.mktemp("dask")
     known: dict[str, Tape] = {}
 
@@ -190,3 +191,119 @@ def test_a_scheduler_that_nobody_records(tmp_path: Path, peephole: Any) -> None:
     t = tape(open_capture(out))
     assert len(events(t, "COMPUTE", "inc")) == 12
     assert {lane.name for lane in t.lanes if lane.kind == "worker"} == {"worker-0", "worker-1"}
+
+
+STRANGER = """
+import sys
+sys.modules["peephole"] = None  # this machine does not have it
+sys.argv = ["dask", *sys.argv[2:]]
+if __name__ == "__main__":
+    import importlib
+    importlib.import_module("distributed.cli.dask_{NAME}").main()
+"""
+
+ELSEWHERE = """
+import sys
+import numpy as np
+import peephole
+from distributed import Client
+
+def make(i): return np.ones(50_000) * i
+def add(a, b): return a + b
+def fails(x): raise ValueError("no luck with " + str(x))
+
+if __name__ == "__main__":
+    with Client(sys.argv[1]) as client:
+        peephole.signal("START_SUM")
+        left = client.submit(make, 1, workers=["alpha"])
+        right = client.submit(make, 2, workers=["beta"])
+        print(float(client.submit(add, left, right, workers=["beta"]).result().sum()))
+        bad = client.submit(fails, 7)
+        try:
+            bad.result()
+        except ValueError:
+            pass
+        peephole.signal("END_SUM")
+"""
+
+LEFT = """
+import sys
+from distributed import Client
+with Client(sys.argv[1]) as client:
+    on = [client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.plugins))]
+    on += client.run(lambda dask_worker: list(dask_worker.plugins)).values()
+    print([name for names in on for name in names if "peephole" in name])
+"""
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[str]:
+    """A scheduler and two workers that somebody else started, without Peephole; gives the address."""
+    programs = {name: tmp_path / f"{name}.py" for name in ("scheduler", "worker")}
+    for name, path in programs.items():
+        path.write_text(STRANGER.replace("{NAME}", name))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PEEPHOLE")}
+    file = tmp_path / "scheduler.json"
+
+    def start(name: str, *arguments: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, str(programs[name]), "-", *arguments, "--no-dashboard"]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    started = [start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))]
+    try:
+        end = time.monotonic() + 60
+        while not (file.exists() and file.read_text().strip().endswith("}")):
+            assert time.monotonic() < end and started[0].poll() is None
+            time.sleep(0.05)
+        address = json.loads(file.read_text())["address"]
+        for name in ("alpha", "beta"):
+            started.append(start("worker", address, "--name", name, "--nthreads", "1", "--no-nanny"))
+        from distributed import Client
+
+        with Client(address, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
+        yield address
+    finally:
+        for process in reversed(started):
+            process.terminate()
+        for process in started:
+            process.wait(20)
+
+
+def test_a_scheduler_that_somebody_else_started(elsewhere: str, tmp_path: Path) -> None:
+    script, out = tmp_path / "program.py", tmp_path / "out.peep"
+    script.write_text(ELSEWHERE)
+    done = subprocess.run(
+        [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(script), elsewhere],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "150000.0" in done.stdout
+    assert "peephole.sources" not in done.stderr  # Dask's words about what it loads
+    capture = open_capture(out)
+    assert not capture.manifest.problems
+    t = tape(capture)
+    assert [lane.name for lane in t.lanes] == ["Client", "Dispatcher", "alpha", "beta"]
+    ops = {event: {t.ops[i] for i in t.op[t.is_event(event)].tolist()} for event in t.events}
+    assert ops["RECV"] >= {"make", "add", "fails"}
+    assert ops["DISPATCH"] >= {"make", "add", "fails"}
+    assert ops["COMPUTE"] == {"make", "add"}
+    assert ops["ERROR"] == {"fails"}
+    moved = {(pair.source, pair.target): pair.bytes for pair in pair_stats(t)}
+    assert moved["alpha", "beta"] >= 400_000
+    # clocks: what a worker computed lies after its dispatch and within the program's signals
+    (signal,) = t.signals
+    assert signal.name == "SUM" and signal.end is not None
+    compute = np.flatnonzero(t.is_event("COMPUTE"))
+    assert (t.time[compute] >= signal.start).all() and (t.time[compute] + t.dur[compute] <= signal.end).all()
+    add = next(i for i in compute.tolist() if t.ops[int(t.op[i])] == "add")
+    sent = next(i for i in np.flatnonzero(t.is_event("DISPATCH")).tolist() if t.ops[int(t.op[i])] == "add")
+    assert t.time[sent] <= t.time[add]
+    # nothing is left behind
+    left = subprocess.run(
+        [sys.executable, "-c", LEFT, elsewhere], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert left.stdout.strip() == "[]"

@@ -350,7 +350,9 @@ function drawSelected(g: CanvasRenderingContext2D, x: (time: number) => number, 
   const [a, b] = [boxes.get(selected.source), boxes.get(selected.target)];
   if (a && b && a !== b && picture.flows) {
     const sign = b.y0 > a.y0 ? 1 : -1;
-    arrow(g, at.x, a === box ? at.y + sign * (at.r + 6) : a.y, at.x, b === box ? at.y - sign * (at.r + 6) : b.y, 2, theme.accent);
+    // a worker reports what it computed when it is done
+    const when = picture.tape.kinds[selected.event]!.name === "COMPUTE" ? x(selected.time + selected.dur) : at.x;
+    arrow(g, when, a === box ? at.y + sign * (at.r + 6) : a.y, when, b === box ? at.y - sign * (at.r + 6) : b.y, 2, theme.accent);
   }
   if (!found) mark(g, picture, theme, selected.event, selected.family, at.x, at.y, at.r);
   shape(g, picture.tape.kinds[selected.event]!.shape, at.x, at.y, at.r + 3.5);

@@ -5,7 +5,7 @@ with each of them. This module puts itself on those lists:
 
     scheduler   a plugin records submissions, dispatches, results, releases, failures, joining and leaving workers
     worker      a plugin tells the scheduler what it fetched from other workers, as an event of Dask's own
-    client      asks a scheduler that nobody records for its task stream, at the end
+    client      gives a scheduler that nobody records, and its workers, such plugins, and takes what they hear
 """
 
 from __future__ import annotations
@@ -24,14 +24,22 @@ MARK: Final = "_peephole"
 
 def attach(_recorder: Recorder) -> None:
     """Puts this module on the lists, once."""
+    import logging
+
     import dask.config
 
+    # Dask tells of each module that it loads: what the program prints stays what it was
+    logging.getLogger("distributed.preloading").addFilter(_is_not_ours)
     for role in ROLES:
         key = f"distributed.{role}.preload"
         listed = dask.config.get(key, default=None)
         listed = [listed] if isinstance(listed, str) else list(listed or [])
         if MODULE not in listed:
             dask.config.set({key: [*listed, MODULE]})
+
+
+def _is_not_ours(record: Any) -> bool:
+    return MODULE not in record.getMessage()
 
 
 async def dask_setup(server: Any) -> None:

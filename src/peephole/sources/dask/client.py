@@ -1,69 +1,136 @@
-"""A client of a scheduler that nobody records: the scheduler's own task stream, fetched at the end."""
+"""A client of a scheduler that nobody records: gives it and its workers plugins, and writes what they hear."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+from collections.abc import Callable, Iterator
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from peephole.sources.dask.lanes import Cluster
+from peephole.sources.dask import remote
+from peephole.sources.dask.rows import TapeRows
 
 if TYPE_CHECKING:
     from peephole.record.recorder import Recorder
 
+EVERY: Final = 0.5
+"""Seconds between two visits to the scheduler."""
+
 
 class ClientTape:
-    """Turns a running scheduler's task stream into rows; does nothing when the scheduler is recorded itself."""
+    """Records a running cluster through its plugin interface; does nothing when the scheduler is recorded itself."""
 
     def __init__(self, client: Any, recorder: Recorder) -> None:
         self._client = client
         self._recorder = recorder
-        self._start = time()
-        self._wanted = False
+        self._name = f"peephole-{client.id}"
+        self._rows: TapeRows | None = None
+        self._visits: asyncio.Task[None] | None = None
+        self._ahead = 0.0
+        """Seconds that the scheduler's clock is ahead of ours."""
 
     async def begin(self) -> None:
-        """Has the scheduler keep its task stream from now on."""
+        """Sends the plugins and goes to ask now and then."""
         local = getattr(getattr(self._client, "cluster", None), "scheduler", None)
         if local is not None and hasattr(local, "_peephole"):
             return
-        identity = await self._client.scheduler.identity()
-        if identity.get("address") and not _is_here(identity):
-            self._wanted = True
-            await self._client.scheduler.get_task_stream(start=self._start)
+        import distributed
+        from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
+
+        try:
+            if await self._ask(remote.is_recorded):
+                return
+            self._rows = TapeRows(self._recorder, distributed.__version__)
+            with _by_value():
+                ear = type("PeepholeSchedulerEar", (remote.SchedulerEar, SchedulerPlugin), {})
+                await self._client._register_scheduler_plugin(ear(self._name, self._client.id), self._name, True)
+                ear = type("PeepholeWorkerEar", (remote.WorkerEar, WorkerPlugin), {})
+                await self._client._register_worker_plugin(ear(self._name), self._name, True)
+            await self._measure()
+        except Exception as error:  # a cluster may refuse foreign code: the program runs on without a tape
+            self._recorder.problem(f"the Dask scheduler takes no plugins, so its tape is not recorded ({error})"[:300])
+            self._rows = None
+            return
+        self._visits = asyncio.create_task(self._visit())
+
+    async def _measure(self) -> None:
+        """How far the scheduler's clock is ahead: the quickest of some questions tells best."""
+        found = []
+        for _ in range(5):
+            before = time()
+            there, items, dropped = await self._ask(remote.take, self._name)
+            after = time()
+            found.append((after - before, there - (before + after) / 2))
+            self._write(items, dropped)
+        self._ahead = min(found)[1]
+
+    async def _visit(self) -> None:
+        while True:
+            await asyncio.sleep(EVERY)
+            with contextlib.suppress(OSError):
+                await self._take()
+
+    async def _take(self) -> None:
+        _, items, dropped = await self._ask(remote.take, self._name)
+        self._write(items, dropped)
+
+    async def _ask(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Calls a function of `remote` in the scheduler."""
+        with _by_value():
+            return await self._client._run_on_scheduler(function, *args)
 
     async def end(self) -> None:
-        """Fetches the stream and writes what every worker computed and fetched."""
-        if not self._wanted:
+        """Takes the rest and the plugins back."""
+        if self._rows is None:
             return
-        self._wanted = False
-        with contextlib.suppress(OSError):  # the scheduler may be gone; then there is nothing to fetch
-            import distributed
+        if self._visits is not None:
+            self._visits.cancel()
+        with contextlib.suppress(OSError, ValueError):  # the scheduler may be gone; then there is nothing to take
+            await self._client.scheduler.unregister_worker_plugin(name=self._name)
+            await self._take()
+            await self._client.scheduler.unregister_scheduler_plugin(name=self._name)
+        self._rows = None
 
-            stream = await self._client.scheduler.get_task_stream(start=self._start)
-            identity = await self._client.scheduler.identity()
-            cluster = Cluster(self._recorder, distributed.__version__)
-            for address, facts in identity.get("workers", {}).items():
-                cluster.worker(address, facts.get("name"), int(facts.get("nthreads") or 1))
-            for task in stream:
-                self._write(cluster, task)
+    def _write(self, items: list[list[Any]], dropped: int) -> None:
+        if self._rows is None or self._recorder.closed:
+            return
+        if dropped:
+            self._recorder.problem("events that a Dask scheduler had no room for", dropped)
+        rows, cluster = self._rows, self._rows.cluster
+        for kind, when, *facts in items:
+            now = cluster.clock(when - self._ahead)
+            if kind == "dispatched":
+                rows.dispatched(facts[0], now, facts[1])
+            elif kind == "done":
+                key, op, address, name, threads, size, thread, spans, wanted = facts
+                spans = [(start - self._ahead, stop - self._ahead) for start, stop in spans]
+                rows.done(key, now, op, cluster.worker(address, name, threads), size, thread, spans, wanted)
+            elif kind == "released":
+                rows.released(facts[0], now)
+            elif kind == "failed":
+                key, op, address, name, threads, words = facts
+                rows.failed(key, now, op, cluster.worker(address, name, threads), words)
+            elif kind == "graph":
+                rows.submitted(now, *facts)
+            elif kind == "worker":
+                address, name, threads, event, words = facts
+                lane = cluster.worker(address, name, threads)
+                if event:
+                    rows.worker_event(lane, now, event, words)
+            elif kind == "transfer":
+                target, source, entry = cluster.worker(*facts[:3]), cluster.worker(*facts[3:6]), facts[6]
+                entry = {**entry, "start": entry["start"] - self._ahead, "stop": entry["stop"] - self._ahead}
+                cluster.transfer(entry, source, target)
 
-    def _write(self, cluster: Cluster, task: dict[str, Any]) -> None:
-        lane = cluster.worker(str(task.get("worker")))
-        from dask.utils import key_split
 
-        op = str(key_split(task.get("key")))
-        for span in task.get("startstops") or ():
-            start, end = cluster.clock(span["start"]), cluster.clock(span["stop"])
-            if span["action"] == "compute":
-                args = {"event": "COMPUTE", "command": "task", "op": op, "size": task.get("nbytes") or 0,
-                        "details": str(task.get("key"))}  # fmt: skip
-                row = lane.thread_row(task.get("thread"))
-                self._recorder.slice(lane.track, start, max(0, end - start), op, row, args=args)
-            elif span["action"] == "transfer" and span.get("source"):
-                source = cluster.worker(str(span["source"]))
-                cluster.transfer({"start": span["start"], "stop": span["stop"], "total": 0, "op": op}, source, lane)
+@contextlib.contextmanager
+def _by_value() -> Iterator[None]:
+    """Has the plugins travel as they are, not as names of modules that the cluster may not have."""
+    import cloudpickle  # type: ignore[import-untyped]
 
-
-def _is_here(identity: dict[str, Any]) -> bool:
-    """Whether the scheduler lives in a recorded process and so records itself."""
-    return any("peephole" in str(name) for name in identity.get("plugins", ()))
+    cloudpickle.register_pickle_by_value(remote)
+    try:
+        yield
+    finally:
+        cloudpickle.unregister_pickle_by_value(remote)
