@@ -22,6 +22,7 @@ from peephole.store.capture import Capture
 _BUFFER_STEP = 1 << 20
 _FULL = (0, _BUFFER_STEP - 32)
 """tinygrad's trace buffers are whole MiB; the hardware stops writing at the last 32 bytes."""
+_STREAMS = {Arch.RDNA3: "gfx11", Arch.RDNA4: "gfx12", Arch.CDNA: "gfx9"}
 _CDNA_HEADER = 8
 """Bytes that tinygrad writes before a stream of CDNA, which has no header of its own."""
 
@@ -168,7 +169,8 @@ class Trace:
             self.notes.append("The capture holds no binary of this kernel, so its instructions are not known.")
             return None
         try:
-            return disassemble(self.binary, self.entry.arch)
+            # a device that did not say what it is: the stream does
+            return disassemble(self.binary, self.entry.arch or _STREAMS[self.packets.arch])
         except PeepholeError as error:
             self.notes.append(str(error))
             return None

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import struct
+from typing import Any, Final
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.clock import Offsets
 from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.text import fields_of, plain
 from peephole.sources.tinygrad.tracks import Out
+
+_MACHINES: Final = {
+    0x2F: "gfx906", 0x30: "gfx908", 0x3F: "gfx90a", 0x40: "gfx940", 0x41: "gfx1100", 0x43: "gfx1150", 0x44: "gfx1103",
+    0x46: "gfx1101", 0x47: "gfx1102", 0x48: "gfx1200", 0x4A: "gfx1151", 0x4B: "gfx941", 0x4C: "gfx942", 0x4E: "gfx1201",
+    0x4F: "gfx950",
+}  # fmt: skip
+"""What the flags of an AMD binary say that it was made for."""
+_AMD: Final = 224
+
+
+def _machine(library: Any) -> str:
+    """The architecture of a binary; empty when it is none of AMD's or unknown."""
+    if type(library) is not bytes or library[:5] != b"\x7fELF\x02" or len(library) < 64:
+        return ""
+    (machine,), (flags,) = struct.unpack_from("<H", library, 18), struct.unpack_from("<I", library, 48)
+    return _MACHINES.get(flags & 0xFF, "") if machine == _AMD else ""
 
 
 class Hardware:
@@ -22,6 +39,7 @@ class Hardware:
         self._programs: dict[tuple[str, int], Any] = {}
         self._traces: list[tuple[str, Any]] = []
         self._libraries: list[Any] = []
+        self._machines: dict[str, str] = {}
 
     def program(self, event: Any) -> None:
         """Takes a ProfileProgramEvent."""
@@ -29,6 +47,8 @@ class Hardware:
         if type(fields.get("tag")) is int:
             self._programs[str(fields.get("device")), fields["tag"]] = event
         self._libraries.append(event)
+        if machine := _machine(fields.get("lib")):
+            self._machines.setdefault(str(fields.get("device")), machine)
 
     def trace(self, kind: str, event: Any) -> None:
         """Takes a ProfileSQTTEvent or ProfilePMCEvent."""
@@ -56,12 +76,17 @@ class Hardware:
         self._traces.clear()
 
     def arch(self, device: str) -> str:
-        """`gfx1100`, from what the device said of itself; empty when it said nothing."""
+        """`gfx1100`, from what the device said of itself, else from its programs; empty when nothing tells."""
         props = self._offsets.props.get(device) or self._offsets.props.get(device.split(":", maxsplit=1)[0]) or {}
         version = props.get("gfx_target_version")
         if type(version) is not int:
-            return ""
+            return self._machines.get(device, "")
         return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
+
+    def _only_program(self, device: str) -> Any:
+        """The program of a trace that does not name one, when there is no other that it could be of."""
+        own = [event for event in self._libraries if str(fields_of(event).get("device")) == device]
+        return own[0] if len(own) == 1 else None
 
     def _context(self, event: Any) -> int:
         fields = fields_of(event)
@@ -78,13 +103,17 @@ class Hardware:
             self._out.problem("a hardware trace has no device or no content")
             return
         program = self._programs.get((device, kernel)) if type(kernel) is int else None
-        name = plain(str(fields_of(program).get("name"))) if program is not None else plain(str(kernel))
-        # a run is one exec_tag of a kernel; traces without it are told apart by nothing
+        if program is None and kernel is None:
+            program = self._only_program(device)
+        name = plain(str(fields_of(program).get("name") if program is not None else kernel or "a kernel"))
+        # a run is one exec_tag of a kernel; without it (0.11 and older) each engine's second trace is the second run
         seen = runs.setdefault((device, name), [])
-        tag = fields.get("exec_tag")
+        engine = fields.get("se")
+        count = runs.setdefault((device, name, kind, engine), [])
+        count.append(None)
+        tag = fields.get("exec_tag", len(count))
         if tag not in seen:
             seen.append(tag)
-        engine = fields.get("se")
         props: dict[str, Any] = {k: v for k, v in fields.items() if type(v) in (int, str, bool) and k != "device"}
         if isinstance(fields.get("sched"), (list, tuple)):
             props["sched"] = [
