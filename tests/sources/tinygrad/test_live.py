@@ -163,6 +163,19 @@ def test_rule():
     assert capture.count("matches") == 1
 
 
+def test_a_tinygrad_without_the_modules_that_we_know_runs_unrecorded(tmp_path: Path) -> None:
+    """Before 0.11 its parts were elsewhere: VIZ would have been switched on, and its server with it."""
+    (tmp_path / "tinygrad").mkdir()
+    (tmp_path / "tinygrad" / "__init__.py").write_text("import os\nprint(os.environ.get('VIZ'))\n")
+    (tmp_path / "program.py").write_text("import tinygrad\n")
+    command: list[str | Path] = [sys.executable, "-m", "peephole", "run", "-o", tmp_path / "x", tmp_path / "program.py"]
+    done = run(command, environment(tmp_path, "NULL"))
+    assert done.stdout == "None\n"
+    assert done.stderr.startswith("peephole: this tinygrad is older than 0.12, which is not recorded")
+    (problem,) = open_capture(tmp_path / "x.peep").manifest.problems
+    assert problem["reason"] == "tinygrad is older than 0.12 and was not recorded"
+
+
 def test_attaching_late(tmp_path: Path) -> None:
     script = tmp_path / "late.py"
     script.write_text(

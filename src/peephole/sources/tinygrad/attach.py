@@ -10,9 +10,11 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
+from peephole.record import active
 from peephole.sources.tinygrad import copies, kernels, lines
 from peephole.sources.tinygrad.follow import Followed, Follower
 
@@ -29,6 +31,9 @@ _done: set[str] = set()
 def prepare() -> None:
     """Sets the environment that tinygrad reads when it is imported; put back once it has been read."""
     if _before or "tinygrad.helpers" in sys.modules:
+        return
+    if _is_ancient():
+        _refuse(active.recorder)
         return
     only = os.environ.get("PEEPHOLE_ONLY", "")
     if only == "profile":
@@ -65,16 +70,31 @@ def attach(recorder: Recorder) -> None:
         copies.time_copies(_follower.ran)
 
 
+def _is_ancient() -> bool:
+    """Whether the tinygrad that will be imported lacks the modules that we attach to: its VIZ could not be tamed."""
+    for entry in sys.path:
+        package = Path(entry, "tinygrad")
+        if (package / "__init__.py").is_file():
+            return not (package / "uop" / "ops.py").is_file()
+    return False
+
+
+def _refuse(recorder: Recorder | None) -> None:
+    if "refused" in _done:
+        return
+    _done.add("refused")
+    print("peephole: this tinygrad is older than 0.12, which is not recorded; the program runs on.", file=sys.stderr)
+    if recorder is not None:
+        recorder.problem("tinygrad is older than 0.12 and was not recorded")
+
+
 def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
     global _follower  # noqa: PLW0603  one process, one tinygrad
     helpers = sys.modules["tinygrad.helpers"]
     _put_back(helpers)
     if not hasattr(ops, "RewriteTrace"):
         ops.TRACK_MATCH_STATS.value = helpers.PROFILE.value = 0
-        print(
-            "peephole: this tinygrad is older than 0.12, which is not recorded; the program runs on.", file=sys.stderr
-        )
-        recorder.problem("tinygrad is older than 0.12 and was not recorded")
+        _refuse(recorder)
         return
     only = os.environ.get("PEEPHOLE_ONLY", "")
     followed = Followed(helpers, device, ops, rewrites=only != "profile", profile=only != "rewrites")

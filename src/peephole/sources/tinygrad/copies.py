@@ -25,12 +25,15 @@ _ALLOCATORS: Final = (
     ("tinygrad.runtime.ops_null", "NullAllocator"),
 )
 _METHODS: Final = ("_copyin", "_copyout", "_transfer")
+_DEVICES: Final = frozenset(("CPU", "PYTHON", "NPY", "DISK", "NULL"))
+Span = tuple[int, int]
 
 
 class _Moved(threading.local):
-    """When bytes moved within the copy that this thread is at; None outside of any."""
+    """When bytes moved within the copy that this thread is at, None for a move that tinygrad timed itself."""
 
-    spans: list[tuple[int, int]] | None = None
+    spans: list[Span | None] | None = None
+    """None outside of any copy."""
 
 
 _moved: Final = _Moved()
@@ -59,9 +62,9 @@ def time_copies(ran: deque[Ran]) -> None:
 
 def _time_method(allocator: Any, name: str) -> None:
     move = getattr(allocator, name, None)
-    # one that takes its time itself is left alone: its range is in the profile
-    if move is None or {"cpu_profile", "hcq_profile"} & set(move.__code__.co_names):
+    if move is None:
         return
+    told = bool({"cpu_profile", "hcq_profile"} & set(move.__code__.co_names))
 
     @functools.wraps(move)
     def timed(*args: Any, **kwargs: Any) -> Any:
@@ -72,7 +75,7 @@ def _time_method(allocator: Any, name: str) -> None:
         try:
             return move(*args, **kwargs)
         finally:
-            spans.append((start, perf_counter_ns()))
+            spans.append(None if told else (start, perf_counter_ns()))
 
     setattr(allocator, name, timed)
 
@@ -111,12 +114,15 @@ def _time_runner(runner: Any, ran: deque[Ran]) -> None:
     runner.copy = timed
 
 
-def _note(spans: list[tuple[int, int]], to: Sequence[str], source: Sequence[str], ran: deque[Ran]) -> None:
-    if len(to) == 1:  # by way of the host: out of one device and into another
-        spans = [(spans[0][0], spans[-1][1])]
-    if len(spans) != len(to) or len(source) not in (1, len(to)):
+def _note(spans: list[Span | None], to: Sequence[str], source: Sequence[str], ran: deque[Ran]) -> None:
+    found = [span for span in spans if span is not None]
+    if len(found) != len(spans) or not _DEVICES.issuperset(name.split(":")[0] for name in (*to, *source)):
         return
-    for at, (start, end) in enumerate(spans):
+    if len(to) == 1:  # by way of the host: out of one device and into another
+        found = [(found[0][0], found[-1][1])]
+    if len(found) != len(to) or len(source) not in (1, len(to)):
+        return
+    for at, (start, end) in enumerate(found):
         ran.append((f"{to[at]}:COPY", f"{source[at % len(source)]} -> {to[at]}", None, start, end))
 
 

@@ -90,7 +90,8 @@ class Follower:
         self._timeline = Timeline(LiveOut(self._recorder), texts, contexts, self._recorder.free, closed)
         lists = self._lists()
         self._at = [len(events) if already else 0 for events in lists]
-        self._seen = list(self._at)
+        self._ends = self._at
+        self._seen = self._at[0]
         self._rewriting, self._profiling = self.followed.rewrites, self.followed.profile
 
     def start(self) -> None:
@@ -155,23 +156,29 @@ class Follower:
             try:
                 asked = tasks.get(timeout=_ROUND_S)
             except Empty:
-                self._take_rewrites(last=False)
-                self._take_events(last=False)
+                self._round()
                 continue
             if asked is None:
                 return
             asked[0]()
             asked[1].set()
 
+    def _round(self) -> None:
+        # what an event is linked to, its context, is taken after the event was seen with its final name
+        self._guard(self._look)
+        self._take_rewrites(last=False)
+        self._take_events()
+
     def _last_rewrites(self) -> None:
-        self._take_events(last=False)
+        self._round()
         self._take_rewrites(last=True)
         self._rewriting = False
 
     def _last_events(self) -> None:
-        # contexts first: a kernel's slice is linked to its context
+        if self._profiling:
+            self._ends = [len(events) for events in self._lists()]
         self._take_rewrites(last=False)
-        self._take_events(last=True)
+        self._take_events()
         if self._profiling:
             self._profiling = False
             self._guard(self._timeline.finish)
@@ -180,9 +187,9 @@ class Follower:
         if self._rewriting:
             self._guard(lambda: self._rewrites.take(last=last))
 
-    def _take_events(self, *, last: bool) -> None:
+    def _take_events(self) -> None:
         if self._profiling:
-            self._guard(lambda: self._read_events(last=last))
+            self._guard(self._read_events)
 
     def _describe(self) -> None:
         version = _version()
@@ -207,40 +214,39 @@ class Follower:
         device = self.followed.device
         return self.followed.helpers.cpu_events, device.Compiled.profile_events, device.Buffer.profile_events
 
-    def _read_events(self, *, last: bool) -> None:
+    def _look(self) -> None:
+        """Sees how far the lists can be read: the host's to what was there a round ago and has its name by now."""
         lists = self._lists()
         ends = [len(events) for events in lists]  # the host's first: what these rely on is then in the others
-        if not last:
-            ends[0], self._seen[0] = self._seen[0], ends[0]
+        ends[0], self._seen = self._seen, ends[0]
+        host = lists[0]
+        for index in range(self._at[0], ends[0]):
+            if _being_named(host[index]):
+                ends[0] = index
+                break
+        self._ends = ends
+
+    def _read_events(self) -> None:
         timeline = self._timeline
-        host, devices, buffers = lists
+        host, devices, buffers = self._lists()
+        ends, self._ends = self._ends, self._at
         for index in range(self._at[2], ends[2]):
             timeline.event(buffers[index])
-        self._at[2] = ends[2]
         ran = self.ran
         for _ in range(len(ran)):
             timeline.event(ProfileRangeEvent(ran.popleft()))
-        index = self._at[0]
-        keys = self.followed.ops.tracked_keys
-        while index < ends[0]:
-            event = host[index]
-            if not last and _being_named(event, keys):
-                break
-            timeline.event(event)
-            index += 1
-        self._at[0] = index
+        for index in range(self._at[0], ends[0]):
+            timeline.event(host[index])
         for index in range(self._at[1], ends[1]):
             timeline.event(devices[index])
-        self._at[1] = ends[1]
+        self._at = self._ends = [max(at, end) for at, end in zip(self._at, ends, strict=True)]
         timeline.age(perf_counter_ns())
 
 
-def _being_named(event: Any, keys: list[Any]) -> bool:
-    """Whether a range belongs to a group that has ended and is about to get its name."""
+def _being_named(event: Any) -> bool:
+    """Whether a range belongs to a group that has ended and is about to get its name; not all do."""
     name = getattr(event, "name", None)
     if type(name) is str or name is None or unnamed(name) is None:
-        return False
-    if not any(name is key for key in reversed(keys[-500:])):
         return False
     end = event.en
     return end is not None and perf_counter_ns() - ns(end) < _LONGEST_NAMING_NS

@@ -54,13 +54,15 @@ def _wrap(program: Any, device: str, ran: deque[Ran]) -> None:
     @functools.wraps(begin)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         begin(self, *args, **kwargs)
-        _remember(self, device, args)
+        _remember(self, args)
 
     @functools.wraps(call)
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
         known = self.__dict__.get("_peephole_name")
         if known is None:
             return call(self, *args, **kwargs)
+        if known[0] is None:
+            known = (_last_exec(device), *known[1:])
         start = perf_counter_ns()
         try:
             return call(self, *args, **kwargs)
@@ -71,9 +73,9 @@ def _wrap(program: Any, device: str, ran: deque[Ran]) -> None:
     program.__call__ = __call__
 
 
-def _remember(self: Any, device: str, args: tuple[Any, ...]) -> None:
+def _remember(self: Any, args: tuple[Any, ...]) -> None:
     """Device, name and key of a program: (dev, TinyELF) in 0.14, (name, library) or (dev, name, library) before."""
-    key = None
+    key = device = None
     for arg in args:
         if hasattr(arg, "device") and type(arg.device) is str:
             device = arg.device
@@ -82,6 +84,14 @@ def _remember(self: Any, device: str, args: tuple[Any, ...]) -> None:
     name = next((arg if type(arg) is str else arg.name for arg in args if _has_name(arg)), None)
     if name is not None:
         self.__dict__["_peephole_name"] = (device, name, key)
+
+
+def _last_exec(otherwise: str) -> str:
+    """The device that the engine said last it would run something on; before 0.14 it says so just before the run."""
+    for event in reversed(sys.modules["tinygrad.helpers"].cpu_events[-3:]):
+        if event.name == "exec":
+            return str(event.device)
+    return otherwise
 
 
 def _has_name(arg: Any) -> bool:

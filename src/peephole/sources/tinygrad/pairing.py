@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from peephole.sources.tinygrad.text import plain
+from peephole.sources.tinygrad.text import fields_of, plain
 from peephole.sources.tinygrad.tracks import kind_of
 
 Key = tuple[str, ...]
@@ -60,7 +60,7 @@ def range_key(event: Any) -> Key | None:
     if type(event).__name__ == "ProfileGraphEvent":
         return event.ents[0].device.split(":")[0], f"batched {len(event.ents)}"
     kind = kind_of(event.device)
-    if kind == "copy":
+    if kind == "copy" or says_copy(event):
         name = event.name if type(event.name) is str else event.name.display_name
         source, _, to = str(name).partition(" -> ")
         if to in _ANY:  # PYTHON calls itself that whichever of its devices it is, the queue's name is right
@@ -69,6 +69,11 @@ def range_key(event: Any) -> Key | None:
             return "copy", base_of(event.device), ""
         return "copy", to, single_spaced(source[:_SHOWN])
     return (event.device, function_name(event.name)) if kind == "device" and type(event.name) is str else None
+
+
+def says_copy(event: Any) -> bool:
+    """Whether a range of an older release says itself that it is a copy; later its lane does."""
+    return fields_of(event).get("is_copy") is True
 
 
 def base_of(device: str) -> str:
@@ -104,8 +109,14 @@ class Waiting:
         queue = self._queues.get(key)
         return queue[0][0] if queue else None
 
+    def second(self, key: Key) -> Any:
+        """The one after it; None when there is none."""
+        waiting = (entry[0] for entry in self._queues.get(key, ()) if entry[2])
+        next(waiting, None)
+        return next(waiting, None)
+
     def take(self, key: Key) -> Any:
-        """The same, taken away."""
+        """The first one, taken away."""
         entry = self._queues[key][0]
         entry[2] = False
         for other in entry[1]:

@@ -31,6 +31,7 @@ from peephole.sources.tinygrad.pairing import (
     function_name,
     is_copy,
     range_key,
+    says_copy,
     single_spaced,
 )
 from peephole.sources.tinygrad.steps import Range
@@ -166,6 +167,11 @@ class Timeline:
         if key is None:
             self._write_range(event, None)
             return
+        if key[0] == "copy" and _host_clock(
+            event.device
+        ):  # done at once: one that was followed by another was not timed
+            while (later := self._execs.second(key)) is not None and ns(later.ts) <= self._start(event):
+                self._write_exec(self._execs.take(key))
         executed = self._execs.first(key)
         if executed is None:
             self._ranges.put(event, (key,))
@@ -193,7 +199,9 @@ class Timeline:
             return
         fields = fields_of(event)
         device, name = event.device, event.name
-        offset = self.offsets.of(device, fields.get("is_copy") is True)
+        offset = self.offsets.of(device, says_copy(event))
+        if says_copy(event) and kind_of(device) == "device":
+            device += ":COPY"
         start = ns(event.st)
         end = fields.get("en")
         dur = max(0, ns(end) - start) if end is not None else 0
@@ -344,7 +352,7 @@ class Timeline:
     def _write_graph(self, event: Any, executed: Any) -> None:
         entries = []
         for entry in event.ents:
-            offset = self.offsets.of(entry.device, fields_of(entry).get("is_copy") is True)
+            offset = self.offsets.of(entry.device, says_copy(entry))
             start, end = ns(event.sigs[entry.st_id]) + offset, ns(event.sigs[entry.en_id]) + offset
             entries.append((entry, start, max(0, end - start)))
         first = min(start for _, start, _ in entries)
