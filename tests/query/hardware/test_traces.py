@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from peephole.query.hardware.decode import decode
+from peephole.query.hardware.events import events
+from peephole.query.hardware.lanes import lane_view
 from peephole.query.hardware.packets import Arch
 from peephole.query.hardware.traces import Trace, entries
 from peephole.store.capture import open_capture
@@ -97,6 +100,27 @@ def test_a_damaged_trace_is_shown_up_to_there(capture: Path, peephole: Any) -> N
     assert "damaged at byte" in json.loads(shown[-1])["note"]
     assert "1 x packets were lost" in peephole("show", capture, "-s", "lossy SQTT SE:0 PKTS").stdout
     assert "The trace is empty." in peephole("show", capture, "-s", "empty SQTT SE:0 PKTS").stdout
+
+
+def test_waves_and_units_without_the_program(tmp_path: Path) -> None:
+    """No binary, or nothing that disassembles it: operations, executions and delays are there, instructions are not."""
+    _, program = mapping.kernel("loop")
+    path = tmp_path / "bare.peep"
+    write(path, gemm=mapping.walk_waves(program, 1).blob())
+    opened = open_capture(path)
+    known = Trace(opened, entries(opened)[0])
+    unknown = Trace(opened, replace(entries(opened)[0], kernel="nobody's", context=-1))
+    rows, bare = list(events(known)), list(events(unknown))
+    assert [(row.clock, row.unit, row.op, row.delay) for row in rows] == [
+        (row.clock, row.unit, row.op, row.delay) for row in bare
+    ]
+    assert {row.instruction for row in bare} == {""}
+    assert sum(row.delay is not None for row in bare) > 100
+    assert unknown.hotspots is None
+    assert unknown.words() == ["The capture holds no binary of this kernel, so its instructions are not known."]
+    lanes = {lane.label: len(lane.start) for lane in lane_view(unknown).lanes}
+    assert lanes == {lane.label: len(lane.start) for lane in lane_view(known).lanes}
+    assert lanes["VALU"] > 50
 
 
 @pytest.mark.parametrize("arch", ["gfx1100", "gfx1200", "gfx950"])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from peephole.query.hardware.mapping import QUEUE_NAMES
 from peephole.query.hardware.packets import op_name
+from peephole.query.hardware.program import NO_PROGRAM
 from peephole.query.hardware.traces import Trace
 
 _CYCLES = re.compile(r"_(\d+)$")
@@ -61,9 +62,8 @@ def _packets(trace: Trace) -> Iterator[HardwareEvent]:
 
 
 def _mapped(trace: Trace) -> Iterator[HardwareEvent]:
-    packets, mapped, program = trace.packets, trace.mapped, trace.program
+    packets, mapped, program = trace.packets, trace.mapped, trace.program or NO_PROGRAM
     assert mapped is not None
-    assert program is not None
     times, ops = packets.time.tolist(), packets.op.tolist()
     pcs = program.pc.tolist()
     packet_rows, instructions = mapped.packet.tolist(), mapped.instruction.tolist()

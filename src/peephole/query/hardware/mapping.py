@@ -112,7 +112,10 @@ def _bits(raw: NDArray[np.uint64], field: Field) -> NDArray[np.int64]:
 
 
 def map_instructions(packets: Packets, program: Program, base: int = 0) -> Mapped:
-    """Follows the waves of the SIMD that was traced; `base` is where the binary lay in the GPU's memory."""
+    """Follows the waves of the SIMD that was traced; `base` is where the binary lay in the GPU's memory.
+
+    With NO_PROGRAM there are waves, units and links all the same, but no instructions.
+    """
     from peephole.query.hardware.walk import LOST, QUEUES, walk
 
     roles = _roles()
@@ -146,5 +149,7 @@ def map_instructions(packets: Packets, program: Program, base: int = 0) -> Mappe
     packet, waves, instruction, link = (
         np.concatenate([part[k] for part in parts]) if parts else np.empty(0, np.int64) for k in range(4)
     )
+    if not len(program):  # nothing is known of any instruction, which is no problem of the trace
+        instruction[:], problems[1] = -1, 0
     found = {PROBLEMS[i]: int(count) for i, count in enumerate(problems) if count}
     return Mapped(packet, waves, instruction, link, found)

@@ -49,6 +49,11 @@ class Program:
         return np.where(self.pc[at] == pcs, at, -1) if len(self.pc) else np.full(len(pcs), -1, np.int64)
 
 
+_NONE, _NO = np.empty(0, np.int64), np.empty(0, np.bool_)
+NO_PROGRAM = Program(_NONE, _NONE, (), (), _NONE, _NO, _NO, _NO, ())
+"""A program that is not known."""
+
+
 def family(arch: str) -> str:
     """tinygrad's name of an architecture's instruction set."""
     return "rdna3" if arch.startswith("gfx11") else "rdna4" if arch.startswith("gfx12") else "cdna"

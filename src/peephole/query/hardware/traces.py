@@ -14,7 +14,7 @@ from peephole.query.hardware.hotspots import Hotspots, hotspots
 from peephole.query.hardware.losses import Losses, losses
 from peephole.query.hardware.mapping import Mapped, map_instructions, traced_unit
 from peephole.query.hardware.packets import Arch
-from peephole.query.hardware.program import Program, disassemble
+from peephole.query.hardware.program import NO_PROGRAM, Program, disassemble
 from peephole.query.hardware.waves import Waves, waves
 from peephole.query.names import plain
 from peephole.store.capture import Capture
@@ -177,17 +177,16 @@ class Trace:
 
     @cached_property
     def mapped(self) -> Mapped | None:
-        """Packets as instructions; None with a note when that is not possible."""
+        """What the waves and units did, with their instructions where the program is known; None with a note when the
+        trace does not tell."""
         if self.packets.arch is Arch.CDNA:
             self.notes.append("CDNA traces hold no program counter to follow: packets are shown without instructions.")
             return None
         if self.entry.props.get("itrace") is False:
             self.notes.append("This engine was traced without instruction detail: waves start and end, no more.")
             return None
-        if self.program is None:
-            return None
         base = self.entry.props.get("base")
-        mapped = map_instructions(self.packets, self.program, base if isinstance(base, int) else 0)
+        mapped = map_instructions(self.packets, self.program or NO_PROGRAM, base if isinstance(base, int) else 0)
         self.notes += [f"{count:,} x {reason}." for reason, count in mapped.problems.items()]
         return mapped
 
