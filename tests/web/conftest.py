@@ -108,8 +108,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         match = {"step": [0], "ordinal": [0], "before": [1], "after": [0], "dur": [5]}
         writer.append("matches", {**match, "file": [f"javascript:{HOSTILE}"], "line": [1]})
         text = f"{HOSTILE}\n{long}".encode()
-        source = {"context": [0], "step": [-1], "kind": ["source"], "language": ["c"], "name": [HOSTILE]}
-        writer.append("artifacts", {**source, "content": [text]})
+        trace = b'Traceback (most recent call last):\n  File "clang.py", line 9, in compile\nCompileError: no such type'
+        kinds = {"context": [0, 1], "step": [-1, -1], "kind": ["source", "error"], "language": ["c", "text"]}
+        writer.append("artifacts", {**kinds, "name": [HOSTILE, "error"], "content": [text, trace]})
     return path
 
 

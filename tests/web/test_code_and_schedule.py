@@ -215,3 +215,12 @@ def test_every_kernel_of_a_schedule_is_drawn_and_both_chosen_ones_are_in_sight(v
     for kernel in (0, 3):
         assert area["x"] < boxes[kernel]["px"] < area["x"] + area["width"]
         assert area["y"] < boxes[kernel]["py"] < area["y"] + area["height"]
+
+
+def test_a_failed_compilation_shows_its_traceback(view: Shown) -> None:
+    view.open("#/hostile/code?context=1")
+    view.wait_shown("1/error")
+    page = view.page
+    assert page.locator(".code .tx").last.inner_text().rstrip() == "CompileError: no such type"
+    assert page.get_by_role("button", name="Error", exact=True).get_attribute("aria-pressed") == "true"
+    assert page.locator(".pane.l [aria-selected=true] .bad").inner_text() == "!"

@@ -342,3 +342,36 @@ def test_kernels_of_one_name_are_told_apart(rewrites: Shown) -> None:
     for name in twice:
         rows = [text.split("\n")[1:] for text in shown if text.split("\n")[1] == name]
         assert len({tuple(row) for row in rows}) == len(rows)
+
+
+def test_matches_of_a_step_that_was_reached_in_a_hurry_come_at_once(rewrites: Shown) -> None:
+    page = rewrites.page
+    step, _ = busiest(rewrites.served, 40)
+    other = next(
+        one for one in api(rewrites.served, "steps")["id"] if one not in (step, int(rewrites.shown.split("/")[0]))
+    )
+    # two steps within a quarter of a second: the page waits whether the user stays
+    page.evaluate(
+        """async ([other, step]) => {
+          location.hash = `/small/rewrites?step=${other}`;
+          await new Promise(next => addEventListener('hashchange', () => setTimeout(next), {once: true}));
+          location.hash = `/small/rewrites?step=${step}`;
+        }""",
+        [other, step],
+    )
+    rewrites.wait_shown(f"{step}/0")
+    took = page.evaluate(
+        """([step]) => new Promise(done => {
+          const view = document.querySelector('section.view'), begun = performance.now();
+          new MutationObserver(() => {
+            if (view.dataset.shown === `${step}/1`) done(performance.now() - begun);
+          }).observe(view, {attributeFilter: ['data-shown']});
+          window.waits = 0;
+          const later = window.setTimeout;
+          window.setTimeout = (act, ms, ...rest) => (ms === 120 && window.waits++, later(act, ms, ...rest));
+          document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}));
+        })""",
+        [step],
+    )
+    assert took > 0
+    assert page.evaluate("window.waits") == 0

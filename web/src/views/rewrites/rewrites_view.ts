@@ -254,18 +254,18 @@ class RewritesView implements View {
       this.busy = false;
       return;
     }
+    this.lastStep.hurried = false; // the user stays on this one: its other matches come at once
     const mode = this.graph?.step === facts.id && this.shown !== "" ? "step" : "fresh";
     this.graph = graph;
     this.shown = key;
     this.stage.title(...names, facts.name, match, graph);
     this.matches.showError(graph.error);
     this.showSelection();
-    try {
-      await this.stage.show(graph, mode, mode === "fresh" ? cameraOf(this.params) : null);
-    } finally {
-      if (!signal.aborted) this.busy = false;
-    }
+    const camera = mode === "fresh" ? cameraOf(this.params) : null;
+    const laying = { title: `Laying out ${clip(facts.name, 80)}`, note: `${count(graph.id.length)} nodes` };
+    await waitFor(this.stage.body, laying, (stop) => abortable(this.stage.show(graph, mode, camera), stop), signal);
     if (signal.aborted) return;
+    this.busy = false;
     this.page.middle.dataset["shown"] = key;
     this.drawStatus();
     this.graphs.ahead(facts.id, match + 1, facts.matches);
