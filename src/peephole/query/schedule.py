@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 RAW = "read after write"
 WAR = "write after read"
 _SLOT = re.compile(r"slot=(-?\d+)")
+_NAME = re.compile(r"\bname='([^']+)'")
 _DEVICE = re.compile(r"device='([^']*)'")
 
 
@@ -324,7 +325,9 @@ def _kernel(
     states = _Arguments(pool).of(call)
     devices = {_device(pool.texts(state)[2]) for state in states}
     copy = pool.op(body) == "COPY" or (len(devices) > 1 and pool.src[body] not in contexts)
-    context, name = contexts.get(pool.src[body], (-1, "copy" if copy else f"kernel {index}"))
+    called = _NAME.search(pool.texts(call)[2] or "")
+    other = "copy" if copy else called[1] if called else f"kernel {index}"
+    context, name = contexts.get(pool.src[body], (-1, other))
     members: dict[int, str] = {}
     if index in ends:
         for node in region(lineage, ends[index]):

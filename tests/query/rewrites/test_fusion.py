@@ -16,6 +16,13 @@ from peephole.store.capture import Capture, open_capture
 IMPORT = "from tinygrad import Tensor\n"
 EMPTY = IMPORT + "a, b, c, d = (Tensor.empty(16, 16) for _ in range(4))\n"
 
+CUSTOM = """
+from tinygrad.uop.ops import KernelInfo, UOp
+def add1(out, x):
+    i = UOp.range(256, 0)
+    return out.flatten()[i].store(x.flatten()[i] + 1).end(i).sink(arg=KernelInfo(name="add1"))
+"""
+
 # program, how many kernels, (first, second, kind, reason) of every boundary
 KNOWN = {
     "fused": (EMPTY + "(a * 2 + b).realize()", 1, []),
@@ -54,6 +61,26 @@ KNOWN = {
         EMPTY + "w = a.realize()\nw.assign(w.T + 1)\nw.realize()",
         2,
         [(0, 1, "assign hazard"), (0, 1, "write after read")],
+    ),
+    "an expanded value of 4 inputs": (
+        EMPTY + "((a + b + c + d) @ Tensor.empty(16, 16)).realize()",
+        2,
+        [(0, 1, "value expanded")],
+    ),
+    "a custom kernel": (
+        EMPTY + CUSTOM + "(c.custom_kernel(a * 2 + b, fxn=add1)[0] * 3).realize()",
+        3,
+        [(0, 1, "custom kernel"), (1, 2, "custom kernel")],
+    ),
+    "parts of two devices": (
+        EMPTY + "x = a.realize().shard(('NULL', 'NULL:1'), axis=0).realize()\n((x + 1).to('NULL') * 2).realize()",
+        4,
+        [(0, 1, "several devices"), (0, 3, "several devices"), (1, 2, "device copy"), (2, 3, "device copy")],
+    ),
+    "a sum over two devices": (
+        EMPTY + "x = a.realize().shard(('NULL', 'NULL:1'), axis=0).realize()\n(x.sum(0) + 1).realize()",
+        3,
+        [(0, 1, "several devices"), (1, 2, "several devices")],
     ),
     "assign": (
         EMPTY + "w = a.realize()\nold = w + 1\nw.assign(b)\nTensor.realize(old, w, w.sum(1))",

@@ -16,6 +16,7 @@ from peephole.query.rewrite.lineage import Lineage, Stage
 from peephole.query.rewrite.pool import MOVEMENT
 
 _SLOT = re.compile(r"slot=(-?\d+)")
+ALLREDUCE = "the parts of all devices are put together out of whole buffers"
 DEEP = 7
 """Levels of a replacement that are searched for what its rule put in."""
 
@@ -61,6 +62,12 @@ class Forcing:
             match = copies.first_match[buffer]
             node = copies.before[match - 1]
             return self._force("device copy", "a copy to another device is a job of its own", node, copies, match)
+        earliest = lineage.stage(passes.EARLIEST)
+        if earliest is not None and buffer in earliest.first_match:
+            match = earliest.first_match[buffer]
+            node = earliest.before[match - 1]
+            if self._pool.op(node) == "ALLREDUCE":
+                return self._force("several devices", ALLREDUCE, node, earliest, match)
         stores = lineage.stage(passes.STORES)
         found = self._stores.get(buffer)
         if stores is None or found is None:
@@ -126,6 +133,10 @@ class Forcing:
             if pool.op(node) == "STORE" and self._base(pool.src[node][0]) == buffer:
                 tensors = (node, *pool.src[node][1:2])
                 return Force("assign", "the program assigns to this tensor", node, None, 0, None, tensors)
+            calls = [s for s in pool.src[node][1:] if pool.op(s) == "CALL"] if pool.op(node) == "AFTER" else []
+            if calls and self._base(node) == buffer:
+                text = "what a custom kernel writes is a whole buffer"
+                return Force("custom kernel", text, calls[0], None, 0, None, (calls[0],))
         return Force("realized output", "it is a buffer of the program", param, None, 0)
 
     def _force(
@@ -238,6 +249,7 @@ class Forcing:
             "REDUCE": ("split reduction", "a long reduction is done in two stages, to run in parallel"),
             "STORE": ("assign hazard", "the assignment reads what it overwrites"),
             "COPY": ("device copy", "a copy moves a whole contiguous buffer"),
+            "ALLREDUCE": ("several devices", ALLREDUCE),
         }
         found: dict[int, tuple[str, str, Stage, int]] = {}
         for name in (passes.EARLIEST, passes.COPY):
