@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -130,9 +131,11 @@ class Overview:
     host: NDArray[np.float32]
 
 
-def overview(capture: Capture, t0: int, t1: int, pixels: int) -> Overview:
+def overview(
+    capture: Capture, t0: int, t1: int, pixels: int, tracks: Sequence[TimelineTrack] | None = None
+) -> Overview:
     """Mean over all devices (or workers), and the outermost ranges of the busiest host track, pixel by pixel."""
-    rows = [row for row in timeline_tracks(capture) if row.depths]
+    rows = [row for row in tracks or timeline_tracks(capture) if row.depths]
     device = [(row.id, row.depths[0]) for row in rows if row.kind in ("device", "worker")]
     others = [row for row in rows if row.group in (HOST, MESSAGES) and row.kind != "worker"]
     host = [(row.id, row.depths[0]) for row in others[:_OVERVIEW]]
@@ -266,9 +269,14 @@ _ARGS: Final = 300_000
 """Copies of a track up to which their bytes are read."""
 
 
-def range_figures(capture: Capture, t0: int, t1: int, most: int = 12) -> RangeFigures:
-    """Busy time and counts per track, and the names that took most, of the slices that overlap the range."""
-    every = [row for row in timeline_tracks(capture) if row.depths]
+def range_figures(
+    capture: Capture, t0: int, t1: int, most: int = 12, rows: Sequence[TimelineTrack] | None = None
+) -> RangeFigures:
+    """Busy time and counts per track, and the names that took most, of the slices that overlap the range.
+
+    `rows` are those of `timeline_tracks`, when the caller has them.
+    """
+    every = [row for row in rows or timeline_tracks(capture) if row.depths]
     # each lane has sums of its own: of a million tracks the busiest are summed up
     rows = sorted(every, key=lambda row: -row.slices)[:_TRACKS] if len(every) > _TRACKS else every
     names = capture.names()

@@ -66,12 +66,16 @@ def get_ready(shelf: Shelf, capture: Capture) -> None:
     """Makes what the timeline asks for first, while the browser still loads the page."""
     if capture.count("slices") and not capture.live:
         _origin(shelf, capture)
-        _kept(shelf, capture, "timeline tracks", query.timeline_tracks)
+        _tracks(shelf, capture)
         _kept(shelf, capture, "timeline colours", query.name_colours)
 
 
 def _origin(shelf: Shelf, capture: Capture) -> tuple[int, int]:
     return _kept(shelf, capture, "timeline span", query.timeline_span)
+
+
+def _tracks(shelf: Shelf, capture: Capture) -> list[query.TimelineTrack]:
+    return _kept(shelf, capture, "timeline tracks", query.timeline_tracks)
 
 
 def _generation(shelf: Shelf, capture: Capture) -> int:
@@ -97,7 +101,7 @@ async def whole(request: Request) -> Response:
 
     def answer(capture: Capture) -> dict[str, Any]:
         t0, t1 = _origin(shelf, capture)
-        rows = _kept(shelf, capture, "timeline tracks", query.timeline_tracks)
+        rows = _tracks(shelf, capture)
         names = ("id", "name", "kind", "group", "depths", "slices", "parent", "under", "unit")
         marks = _kept(shelf, capture, "timeline markers", query.markers)
         return {
@@ -216,7 +220,10 @@ async def overview(request: Request) -> Response:
 
     def answer(capture: Capture) -> Response:
         t0, t1 = _origin(shelf, capture)
-        found = _kept(shelf, capture, f"timeline overview {pixels}", lambda c: query.overview(c, t0, t1, pixels))
+        tracks = _tracks(shelf, capture)
+        found = _kept(
+            shelf, capture, f"timeline overview {pixels}", lambda c: query.overview(c, t0, t1, pixels, tracks)
+        )
         return raw_reply({"pixels": pixels, "generation": _generation(shelf, capture)}, [found.devices, found.host])
 
     return await quick(shelf, answer)
@@ -301,7 +308,7 @@ async def range_figures(request: Request) -> Response:
 
     def answer(capture: Capture) -> dict[str, Any]:
         span = _origin(shelf, capture)
-        found = query.range_figures(capture, *_times(request, span))
+        found = query.range_figures(capture, *_times(request, span), rows=_tracks(shelf, capture))
         return {
             "t0": found.t0 - span[0], "t1": found.t1 - span[0], "tracks": found.tracks, "top": found.top,
             "names": found.names, "kernels": found.kernels, "copies": found.copies, "copied": found.copied,

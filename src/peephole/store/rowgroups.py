@@ -7,8 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Final
+from typing import Any, Final, overload
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +27,7 @@ _TOGETHER: Final = 8
 """Row groups of one read: they share memory, so that few of them hold on to few others."""
 _ALONE: Final = 4
 """Row groups up to which a second thread is not worth its while."""
+_DEPTHS: Final = 1 << 16
 _NOTHING: Final = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32))
 
 
@@ -89,19 +89,35 @@ class RowGroups:
         counts = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
         bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self._rows = counts
+        self._first = bounds
         seg = index.segments
-        group = bounds.searchsorted(seg["first"], "right") - 1
-        columns = [seg["start"], seg["end"], group, seg["first"] - bounds[group], seg["count"], seg["first"]]
-        lists = [column.tolist() for column in columns]
-        track, depth = seg["track"].tolist(), seg["depth"].tolist()
-        self._lanes = {
-            (track[a], depth[a]): _Lane(*(column[a:b] for column in lists))
-            for a, b in pairwise(runs(seg["track"], seg["depth"]).tolist())
-        }
+        self._bounds = runs(seg["track"], seg["depth"])
+        first = self._bounds[:-1]
+        # a lane is found by its number: of a million of them few are ever looked at
+        self._keys = _key(seg["track"][first].astype(np.int64), seg["depth"][first].astype(np.int64))
+        self._lanes: dict[tuple[int, int], _Lane | None] = {}
+
+    def _lane(self, track: int, depth: int) -> _Lane | None:
+        """Where a lane's rows are; None when there is none."""
+        place = track, depth
+        if place not in self._lanes:
+            key = _key(track, depth)
+            at = int(self._keys.searchsorted(key))
+            found = at < len(self._keys) and self._keys[at] == key and 0 <= depth < _DEPTHS
+            self._lanes[place] = self._stretches(at) if found else None
+        return self._lanes[place]
+
+    def _stretches(self, lane: int) -> _Lane:
+        seg = self._index.segments
+        own = slice(int(self._bounds[lane]), int(self._bounds[lane + 1]))
+        first = seg["first"][own]
+        group = self._first.searchsorted(first, "right") - 1
+        columns = (seg["start"][own], seg["end"][own], group, first - self._first[group], seg["count"][own], first)
+        return _Lane(*(column.tolist() for column in columns))
 
     def lane(self, track: int, depth: int, t0: int, t1: int) -> tuple[Ints, Ints, NDArray[np.int32], int]:
         """Start, duration and name of the slices of a lane that overlap [t0, t1), and the first one's row."""
-        lane = self._lanes.get((track, depth))
+        lane = self._lane(track, depth)
         if lane is None:
             return *_NOTHING, 0
         low, high = bisect_left(lane.end, t0), bisect_left(lane.start, t1)
@@ -125,7 +141,7 @@ class RowGroups:
         result = self._no_sums(lanes, kinds)
         whole: dict[int, list[tuple[int, int, int]]] = {}
         for number, place in enumerate(lanes):
-            lane = self._lanes.get(place)
+            lane = self._lane(*place)
             if lane is None:
                 continue
             for i in range(bisect_left(lane.end, t0), bisect_left(lane.start, t1)):
@@ -174,7 +190,7 @@ class RowGroups:
         """Decodes at once what windows of many lanes need."""
         groups: set[int] = set()
         for place in lanes:
-            lane = self._lanes.get(place)
+            lane = self._lane(*place)
             if lane is not None:
                 groups.update(lane.group[bisect_left(lane.end, t0) : bisect_left(lane.start, t1)])
         self._load(groups)
@@ -235,6 +251,15 @@ class RowGroups:
         self._pool.shutdown(wait=False)
         for file in self._files:
             file.close()
+
+
+@overload
+def _key(track: int, depth: int) -> int: ...
+@overload
+def _key(track: Ints, depth: Ints) -> Ints: ...
+def _key(track: Any, depth: Any) -> Any:
+    """Number of a lane; in the order of tracks and depths."""
+    return track * _DEPTHS + depth
 
 
 def _within(start: Ints, dur: Ints, t0: int, t1: int) -> tuple[int, int]:
