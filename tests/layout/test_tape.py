@@ -182,6 +182,24 @@ def test_idle_before_the_work_is_folded(make: Make, tape_line: Line) -> None:
     assert folded.axis.folded == 2300 * MS
 
 
+def test_lines_do_not_go_through_names(make: Make, tape_line: Line) -> None:
+    """Two signals whose names would reach over each other's lines, then one that stands free."""
+    client = "CLIENT CLIENT 00cc"
+    lines = []
+    for seq, (at, name) in enumerate([(0.1, "a long name"), (0.11, "another one"), (0.9, "far away")], 1):
+        lines.append(tape_line(at, 2 * seq - 1, "RECV", client, "CompileStart", "9B", f"signal={name}"))
+        lines.append(tape_line(at + 0.002, 2 * seq, "RECV", client, "CompileEnd", "9B", f"signal={name}"))
+    text = "".join(lines) + tape_line(1.0, 9, "RECV", client, "GetData", "9B", "tensor_id=1")
+    picture = layout(make(text))
+    names = [label for label in picture.labels if label.role == "signal"]
+    assert len(names) == 3
+    for line in picture.lines:
+        for name in names:
+            inside = name.box.x0 < line.x < name.box.x1
+            assert not inside or line.y >= name.box.y1 - 1, (line, name)
+    assert names[0].y == names[2].y < names[1].y
+
+
 def test_waiting_is_not_idle() -> None:
     times = np.array([0, 900, 950, 1000]) * MS
     assert len(fold(times, None, True)) == 2

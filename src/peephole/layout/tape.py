@@ -23,6 +23,8 @@ PX: Final = 96.0
 """Units of the picture per inch."""
 MOST_PIXELS: Final = 20_000
 """A picture is never wider or higher than that, whatever a tape's clock says."""
+SIGNAL_ROW: Final = 17.0
+SIGNAL_ROWS: Final = 3
 RIGHT: Final = 24.0
 WIDEST: Final = 2900.0
 WIDEST_DENSE: Final = 1800.0
@@ -62,15 +64,15 @@ def layout(tape: Tape, options: Options = Options()) -> Picture:  # noqa: B008
         content = min(content, WIDEST_DENSE)
     total = min(max(left + content + RIGHT, 1440.0), limit)
     axis = tape_axis.layout(parts, left, total - RIGHT, has_lead)
-    signal_labels, rows, missing = _signal_names(tape, axis, total - RIGHT)
+    signal_labels, signal_rows, rows, missing = _signal_names(tape, axis, total - RIGHT)
     items, item_rows = legend(tape, drawn, colours, dense, left, total - RIGHT)
     top = 74.0
-    lanes, bottom = _lanes(tape, top + 17.0 * max(rows, 1) + 4, limit - legend_height(item_rows) - 120, dense)
+    lanes, bottom = _lanes(tape, top + SIGNAL_ROW * max(rows, 1) + 4, limit - legend_height(item_rows) - 120, dense)
     marks = _marks(tape, singles(tape, drawn) if dense else drawn, axis, lanes, colours)
     fill = density(tape, drawn, axis, lanes, colours) if dense else Rects()
     bars = Rects() if dense else _bars(tape, axis, lanes, colours)
     found_arrows, per = arrows(tape, axis, lanes, 64.0 if dense else 11.0)
-    lines, spans = _signal_lines(tape.signals, axis)
+    lines, spans = _signal_lines(tape.signals, axis, signal_rows, top, lanes[0].y0 - 3)
     labels = [replace(label, y=label.y + top) for label in signal_labels]
     space = Space(left - 4, total - 6, (label.box for label in labels))
     left_out = missing
@@ -78,7 +80,7 @@ def layout(tape: Tape, options: Options = Options()) -> Picture:  # noqa: B008
     labels += _fold_notes(tape, axis, top, space, has_lead, lanes)
     if not dense:
         labels += _event_labels(tape, marks, lanes, space)
-    labels += _size_labels(tape, marks, space, 8 if dense else 24)
+        labels += _size_labels(tape, marks, space, 24)
     left_out += space.left_out
     labelled, small = _ticks(axis)
     axis_y = bottom + 8
@@ -220,37 +222,46 @@ def _bars(tape: Tape, axis: Axis, lanes: list[LaneBox], colours: dict[str, str])
     return found
 
 
-def _signal_lines(signals: tuple[Signal, ...], axis: Axis) -> tuple[list[SignalLine], list[tuple[float, float]]]:
+def _signal_lines(
+    signals: tuple[Signal, ...], axis: Axis, rows: list[int], top: float, below: float
+) -> tuple[list[SignalLine], list[tuple[float, float]]]:
+    """The lines: a start rises to its name, an end only to where the names stand, so that none goes through a word."""
     lines, spans = [], []
-    for signal in signals:
+    for signal, row in zip(signals, rows, strict=True):
         x = axis.x_of(signal.start)
-        lines.append(SignalLine(x, signal.ending))
+        lines.append(SignalLine(x, signal.ending, below if row < 0 else top + SIGNAL_ROW * row))
         if signal.end is not None:
             end = axis.x_of(signal.end)
-            lines.append(SignalLine(end, True))
+            lines.append(SignalLine(end, True, below))
             spans.append((x, end))
     return lines, spans
 
 
-def _signal_names(tape: Tape, axis: Axis, right: float) -> tuple[list[Label], int, int]:
-    """The names above their lines, in as few rows as let none touch another, three at most."""
-    rows: list[float] = []
+def _signal_names(tape: Tape, axis: Axis, right: float) -> tuple[list[Label], list[int], int, int]:
+    """The names beside their lines, the row of each signal's (-1: no room), how many rows, how many are missing.
+
+    A name stands below those that reach over its line, for the line must not go through them.
+    """
+    ends = [-1e9] * SIGNAL_ROWS
     found, missing = [], 0
-    for signal in sorted(tape.signals, key=lambda signal: signal.start):
-        text = shorten(signal.name, 32)
-        x = axis.x_of(signal.start) + 4
+    rows = [-1] * len(tape.signals)
+    for i in sorted(range(len(tape.signals)), key=lambda i: tape.signals[i].start):
+        text = shorten(tape.signals[i].name, 32)
+        line = axis.x_of(tape.signals[i].start)
         w = width(text, 11, bold=True)
-        if x + w > right + 18:
-            x -= w + 8
-        row = next((i for i, end in enumerate(rows) if x > end), len(rows))
-        if row == 3:
+        turned = line + 4 + w > right + 18
+        x = line - w - 4 if turned else line + 4
+        row = next((k + 1 for k in reversed(range(SIGNAL_ROWS)) if ends[k] > min(x, line)), 0)
+        if row == SIGNAL_ROWS:
+            # rather a line through a word than a name that is missing
+            row = next((k for k in range(SIGNAL_ROWS) if ends[k] <= min(x, line)), SIGNAL_ROWS)
+        if row == SIGNAL_ROWS:
             missing += 1
             continue
-        if row == len(rows):
-            rows.append(0.0)
-        rows[row] = x + w + 6
-        found.append(Label(x, 17.0 * row + 8, text, 11, RED, bold=True, role="signal"))
-    return found, len(rows), missing
+        rows[i] = row
+        ends[row] = max(x + w, line) + 6
+        found.append(Label(x, SIGNAL_ROW * row + 8, text, 11, RED, bold=True, role="signal"))
+    return found, rows, max(rows, default=-1) + 1, missing
 
 
 def _lane_names(lanes: list[LaneBox], left: float) -> list[Label]:

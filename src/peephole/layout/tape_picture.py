@@ -85,6 +85,8 @@ class SignalLine:
 
     x: float
     ending: bool
+    y: float
+    """Where it begins; it ends at the axis."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,11 +118,11 @@ class _Drawing:
 
         picture = self.picture
         bottom = picture.axis_y
-        spans = [_corners(a, picture.top + 16, max(b, a + 0.5), bottom) for a, b in picture.spans]
+        spans = [_corners(a, picture.lanes[0].y0 - 3, max(b, a + 0.5), bottom) for a, b in picture.spans]
         self.axes.add_collection(PolyCollection(spans, facecolors=_RED, edgecolors="none", alpha=0.055, zorder=1.5))
         thin = 1.15 if len(picture.lines) <= 200 else 0.4
         for ending, style in ((False, "solid"), (True, (0, (4, 2)))):
-            lines = [((line.x, picture.top), (line.x, bottom)) for line in picture.lines if line.ending is ending]
+            lines = [((line.x, line.y), (line.x, bottom)) for line in picture.lines if line.ending is ending]
             if lines:
                 self.axes.add_collection(
                     LineCollection(lines, colors=_RED, linewidths=thin, linestyles=[style], zorder=3, gid="signal")
