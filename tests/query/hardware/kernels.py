@@ -72,6 +72,11 @@ def switch() -> list[Any]:
     ]  # fmt: skip
 
 
+def registers() -> list[Any]:
+    """A pair of registers, one of them alone, and a constant."""
+    return [ins.v_lshlrev_b64(v[3:4], 2, v[5:6]), ins.v_mov_b32_e32(v[0], v[4]), ins.s_endpgm()]
+
+
 def computed_jump() -> list[Any]:
     """Jumps to an address in a register; where to, only the trace knows."""
     return [

@@ -188,6 +188,12 @@ def test_elf() -> None:
         disassemble(kernels.elf(b"\xff" * 16), "gfx1100")
 
 
+def test_registers_have_one_name_alone_and_in_a_range() -> None:
+    _, program = kernel("registers")
+    assert [sorted(names) for names in program.registers[:2]] == [["v3", "v4", "v5", "v6"], ["v0", "v4"]]
+    assert sorted(kernel("loop")[1].registers[3]) == ["s0", "s1"]
+
+
 def test_waves_of_all_units_and_occupancy() -> None:
     stream = streams.Stream(Arch.RDNA4)
     stream.header()

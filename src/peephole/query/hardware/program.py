@@ -93,6 +93,7 @@ def _program(instructions: list[tuple[int, object]]) -> Program:
     pc = np.array([at for at, _ in instructions], np.int64)
     size = np.array([inst.size() for _, inst in instructions], np.int64)  # type: ignore[attr-defined]
     ops = tuple(_op(inst) for _, inst in instructions)
+    texts = tuple(_text(inst) for _, inst in instructions)
     target = np.full(len(pc), -1, np.int64)
     branches = np.array(["BRANCH" in op for op in ops], np.bool_)
     for i in np.flatnonzero(branches).tolist():
@@ -105,12 +106,12 @@ def _program(instructions: list[tuple[int, object]]) -> Program:
         pc,
         size,
         ops,
-        tuple(_text(inst) for _, inst in instructions),
+        texts,
         target,
         branches,
         np.array([op.startswith(INDIRECT) for op in ops], np.bool_),
         np.array([op in SKIPPED for op in ops], np.bool_),
-        tuple(_registers(inst) for _, inst in instructions),
+        tuple(_registers(text) for text in texts),
     )
 
 
@@ -126,12 +127,18 @@ def _text(inst: object) -> str:
     return _DUAL.sub(lambda found: f"{found[1].lower()}, {found[2].lower()}(", str(inst))
 
 
-def _registers(inst: object) -> tuple[str, ...]:
-    from tinygrad.renderer.amd.dsl import Reg
+_WIDEST = 64
+_OPERAND = re.compile(r"\b(v|s|a|ttmp)\[(\d+)(?::(\d+))?\]|\b(VCC|EXEC)(_LO|_HI)?\b|\bM0\b")
 
+
+def _registers(text: str) -> tuple[str, ...]:
+    """The registers that an instruction names, each by itself: `v[3:4]` is v3 and v4."""
     found: list[str] = []
-    for name, _ in getattr(inst, "_fields", ()):
-        value = getattr(inst, name, None)
-        if isinstance(value, Reg):
-            found += [value.fmt()] if value.sz == 1 else [f"r{value.offset + i}" for i in range(value.sz)]
+    for kind, first, last, pair, half in _OPERAND.findall(text):
+        if kind:
+            found += [f"{kind}{number}" for number in range(int(first), int(last or first) + 1)[:_WIDEST]]
+        elif pair:
+            found += [f"{pair.lower()}{part.lower()}" for part in ([half] if half else ("_LO", "_HI"))]
+        else:
+            found.append("m0")
     return tuple(dict.fromkeys(found))

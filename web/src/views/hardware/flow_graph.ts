@@ -10,6 +10,8 @@ const STYLES: Record<string, string> = { taken: "way taken", "not taken": "way s
 
 export class FlowGraph {
   private lit = "";
+  /** Whether the trace says of any instruction that it ran. */
+  private readonly mapped: boolean;
 
   constructor(
     private readonly host: HTMLElement,
@@ -17,6 +19,7 @@ export class FlowGraph {
     private readonly code: InstructionsWire,
     private readonly trace: TraceWire,
   ) {
+    this.mapped = code.hits.some((hits) => hits > 0);
     this.draw();
   }
 
@@ -36,7 +39,7 @@ export class FlowGraph {
         `section.blk.hot-${step}`,
         { "data-block": number, "aria-label": `Block ${number}` },
         h("div.h", h("b", `Block ${number}`), h("span.faint", `0x${code.pc[block.first]!.toString(16)}`), h("span.grow"),
-          h("span.num.dim", block.hits > 0 ? `×${count(block.hits)} · ${count(block.cycles)} cycles` : "not reached in the trace")),
+          h("span.num.dim", block.hits > 0 ? `×${count(block.hits)} · ${count(block.cycles)} cycles` : this.mapped ? "not reached in the trace" : "")),
         ...lines,
       );
     });
@@ -62,7 +65,7 @@ export class FlowGraph {
     const { code } = this;
     const uses = this.lit !== "" && code.registers[index]!.includes(this.lit);
     return h(
-      `button.ln${uses ? ".lit" : ""}${code.hits[index] === 0 ? ".skip" : ""}`,
+      `button.ln${uses ? ".lit" : ""}${this.mapped && code.hits[index] === 0 ? ".skip" : ""}`,
       { type: "button", onclick: () => this.light(code.registers[index]!) },
       h("span.faint", code.pc[index]!.toString(16)),
       h("span.name", code.text[index]!),

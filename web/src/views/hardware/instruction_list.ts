@@ -14,6 +14,8 @@ export class InstructionList {
   private data: InstructionsWire | null = null;
   private heat: Heat = "stall";
   private lit = "";
+  /** Whether the trace says of any instruction that it ran. */
+  private mapped = false;
   private readonly body = h("div.hw-ins");
   private readonly column = h("span.num");
   private readonly buttons = new Map<Heat, HTMLElement>();
@@ -37,6 +39,7 @@ export class InstructionList {
 
   set(data: InstructionsWire): void {
     this.data = data;
+    this.mapped = data.hits?.some((hits) => hits > 0) ?? false;
     this.list?.dispose();
     this.list = null;
     if (data.pc.length === 0) {
@@ -92,10 +95,10 @@ export class InstructionList {
     const mean = latency.count[index]! > 0 ? (latency.total[index]! / latency.count[index]!).toFixed(1).replace(/\.0$/, "") : "";
     const uses = this.lit !== "" && data.registers[index]!.includes(this.lit);
     const row = h(
-      `div.in${data.hits[index] === 0 ? ".skip" : ""}${uses ? ".lit" : ""}`,
+      `div.in${this.mapped && data.hits[index] === 0 ? ".skip" : ""}${uses ? ".lit" : ""}`,
       h("span", data.pc[index]!.toString(16)),
       h("span.ell.name", data.text[index]!),
-      h("span.num", data.hits[index] === 0 ? "–" : count(data.hits[index]!)),
+      h("span.num", data.hits[index]! > 0 ? count(data.hits[index]!) : this.mapped ? "–" : ""),
       h("span.num.dim", mean),
       h("span.heat", bar, h("span.num", value > 0 ? count(value) : "")),
     );
