@@ -190,7 +190,7 @@ def test_lines_do_not_go_through_names(make: Make, tape_line: Line) -> None:
         lines.append(tape_line(at, 2 * seq - 1, "RECV", client, "CompileStart", "9B", f"signal={name}"))
         lines.append(tape_line(at + 0.002, 2 * seq, "RECV", client, "CompileEnd", "9B", f"signal={name}"))
     text = "".join(lines) + tape_line(1.0, 9, "RECV", client, "GetData", "9B", "tensor_id=1")
-    picture = layout(make(text))
+    picture = layout(make(text), Options(fold=False))
     names = [label for label in picture.labels if label.role == "signal"]
     assert len(names) == 3
     for line in picture.lines:
