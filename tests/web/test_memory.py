@@ -220,6 +220,41 @@ def test_alive_at_a_moment_largest_first(page: Page, address: str, training: tup
     assert stage(page, "s.picture.cursor.total") == total
 
 
+def test_what_was_alive_can_be_filtered(page: Page, address: str, training: tuple[Path, Any]) -> None:
+    _, found = training
+    page.goto(f"{address}#/train/memory?device=CPU:1&time={150 * MS}")
+    shown(page, "CPU:1")
+    wanted = held(found, "CPU:1", ORIGIN + 150 * MS)
+    page.wait_for_selector(f'aside.l[data-alive="{150 * MS}"]')
+    page.keyboard.press("f")
+    page.keyboard.type(f"b{wanted[3]}")
+    page.wait_for_function("document.querySelectorAll('.mem-row').length === 1")
+    assert page.locator(".mem-at .chip").inner_text() == f"1 of {len(wanted)}"
+    page.reload()
+    page.wait_for_function("document.querySelectorAll('.mem-row').length === 1")
+    page.locator(".mem-row").click()
+    page.wait_for_selector(f'aside.r[data-buffer="{wanted[3]}"]')
+    page.keyboard.press("f")
+    page.keyboard.type("nothing is called so")
+    page.get_by_text("Nothing alive here matches").wait_for()
+
+
+def test_small_buffers_are_one_band_until_they_are_shown(page: Page, address: str) -> None:
+    page.goto(f"{address}#/many/memory?t0={5000 * MS}&t1={5100 * MS}")
+    shown(page, "GPU")
+    page.wait_for_selector(".mem-small")
+    small = stage(page, "s.picture.plan.small.length")
+    least = stage(page, "0.5 / ((s.size.height - 14 - 230) / s.picture.plan.height)")
+    assert small > 10 and stage(page, "s.picture.plan.small.every(i => s.picture.bands.bytes[i] < a)", 3 * least)
+    assert page.locator(".mem-small").inner_text().startswith(f"{small:,} buffers of up to")
+    page.get_by_text("show", exact=True).click()
+    page.wait_for_url("**small=1**")
+    page.get_by_text("draw as one").wait_for()
+    assert stage(page, "s.picture.plan.small.length") == 0
+    page.get_by_text("draw as one").click()
+    page.wait_for_function("document.querySelector('.mem-canvas').memoryStage.picture.plan.small.length > 10")
+
+
 def test_zoom_fold_pan_and_keys(page: Page, address: str, training: tuple[Path, Any]) -> None:
     _, found = training
     page.goto(f"{address}#/train/memory?device=CPU&t0={80 * MS}&t1={100 * MS}")
