@@ -26,13 +26,17 @@ from bench.tape import REAL, made_up  # noqa: E402
 from bench.web_timeline import serve, stop  # noqa: E402
 
 BUDGET = 1.5
+WATCH = """new MutationObserver(() => {
+  if (!window.shownAt && document.querySelector('section.view[data-shown]')) window.shownAt = performance.now();
+}).observe(document, {subtree: true, childList: true, attributes: true, attributeFilter: ['data-shown']})"""
+"""The page notes itself when it has drawn: asking it from outside would take half a second more."""
 
 
-def drawn(page: Any, address: str, view: str) -> str:
-    """Opens a view and waits until it is on the screen; what it says that it shows."""
+def drawn(page: Any, address: str, view: str) -> float:
+    """Opens a view and waits until it is on the screen; seconds from the request to the picture."""
     page.goto(f"{address}#//{view}")
     page.wait_for_selector("section.view[data-shown]", timeout=60_000)
-    return str(page.evaluate("document.querySelector('section.view').dataset.shown"))
+    return float(page.evaluate("window.shownAt")) / 1000
 
 
 def main() -> None:
@@ -57,19 +61,19 @@ def main() -> None:
                 for kind, target in (("imported", capture), ("raw", tape)):
                     os.environ["PEEPHOLE_DIR"] = str(folder / f"{view}-{i}")  # so that nothing is imported already
                     page = browser.new_page(viewport={"width": 1600, "height": 900})
+                    page.add_init_script(WATCH)
                     page.goto("about:blank")
                     began = time.perf_counter()
                     process, address = serve(target)
-                    asked = time.perf_counter()
-                    drawn(page, address, view)
-                    end = time.perf_counter()
-                    times[kind].append(end - began)
+                    started = time.perf_counter() - began
+                    taken = drawn(page, address, view)
+                    times[kind].append(started + taken)
                     if kind == "imported":
-                        times["page"].append(end - asked)
+                        times["page"].append(taken)
                     page.close()
                     stop(process)
-            for kind, taken in times.items():
-                ours = statistics.median(taken)
+            for kind, seconds in times.items():
+                ours = statistics.median(seconds)
                 about = {"load": round(os.getloadavg()[0], 1), "peer_is": "the budget"}
                 row = {"bench": f"tape in the page: {view}, {kind}", "ours": round(ours, 3), "peer": BUDGET}
                 print(json.dumps({**row, "ratio": round(BUDGET / ours, 2), "unit": "s", **about}), flush=True)
