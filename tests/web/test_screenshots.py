@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 OUTPUT = Path(__file__).resolve().parent.parent.parent / "test-output"
-PLACES = {"rewrites": "#/small/rewrites", "code": "#/small/code", "schedule": "#/small/schedule"}
+PLACES = {
+    "rewrites": "#/small/rewrites",
+    "code": "#/small/code?line=2",
+    "schedule": "#/small/schedule",
+    "search": "#/small/rewrites",
+    "keys": "#/small/rewrites",
+}
 SIZES = {"1600": (1600, 900), "1000": (1000, 700)}
 
 
@@ -31,5 +37,14 @@ def test_pictures(view: Shown, name: str) -> None:
                 page.keyboard.press("ArrowRight")
                 view.wait_other(shown)
                 page.wait_for_selector(".diff")
+            elif name == "code":
+                page.wait_for_selector(".stage[data-traced]")
+            elif name == "search":
+                page.keyboard.press("/")
+                page.keyboard.type("r_64")
+                page.wait_for_selector(".results .row")
+            elif name == "keys":
+                page.keyboard.press("?")
+                page.wait_for_selector(".keyhelp")
             data = page.screenshot(path=OUTPUT / f"{name}-{theme}-{size}.png")
             assert len(data) > 20_000
