@@ -308,7 +308,13 @@ async def range_figures(request: Request) -> Response:
 
     def answer(capture: Capture) -> dict[str, Any]:
         span = _origin(shelf, capture)
-        found = query.range_figures(capture, *_times(request, span), rows=_tracks(shelf, capture))
+        t0, t1 = _times(request, span)
+        rows = _tracks(shelf, capture)
+        if (t0, t1) == span:  # the figures that are shown first, and again whenever a range is cleared
+            make = lambda c: query.range_figures(c, t0, t1, rows=rows)  # noqa: E731
+            found = _kept(shelf, capture, "timeline figures", make)
+        else:
+            found = query.range_figures(capture, t0, t1, rows=rows)
         return {
             "t0": found.t0 - span[0], "t1": found.t1 - span[0], "tracks": found.tracks, "top": found.top,
             "names": found.names, "kernels": found.kernels, "copies": found.copies, "copied": found.copied,

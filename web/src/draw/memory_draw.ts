@@ -13,6 +13,8 @@ const GAP = 34;
 const FOOT = 14;
 const STRIP = 44;
 const LABEL_HEIGHT = 13;
+/** Room of the word "Total". */
+const TITLE = 38;
 /** Height of the band of small buffers, in the room below the floor. */
 const SMALL = 3;
 
@@ -343,7 +345,9 @@ function drawPeak(g: CanvasRenderingContext2D, width: number, frame: Frame, pict
   const first = g.measureText(head).width;
   font(g, theme);
   const second = tail === "" ? 0 : g.measureText(tail).width + 8;
-  const left = x + 9 + first + second < width - RIGHT ? x + 9 : x - 9 - first - second;
+  // the title stands at the left edge
+  const beside = y - 6 < TOP + 16 ? Math.max(x + 9, LEFT + TITLE) : x + 9;
+  const left = beside + first + second < width - RIGHT ? beside : x - 9 - first - second;
   font(g, theme, 11, 600);
   g.textAlign = "left";
   g.fillStyle = theme.fg1;

@@ -39,7 +39,7 @@ const LISTED = 20;
 class TimelineView implements View {
   private readonly stage: Stage;
   private readonly finder: Finder;
-  private readonly figures = h("div.sec");
+  private readonly figures = h("div.sec.tl-figures");
   private readonly detail = h("div.sec", { "aria-label": "Focused slice" });
   private readonly spoken = h("div.spoken", { role: "status", "aria-live": "polite" });
   private readonly rangeBar = h("div.bar");
