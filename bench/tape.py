@@ -3,8 +3,9 @@
 python bench/tape.py [TAPE] [--peer path/to/gt/scripts/visualize.py]
 
 The tape is ../shared/fixtures/gt/10_long_4w_6000iters.log where present, else one of the same size that is made up.
-GT cannot be installed from PyPI; with --peer its script runs in the same minute. Without it the peer's figure is the
-34.5 s and 501 MB that were noted on another day, and "noted" says so.
+GT cannot be installed from PyPI; with --peer its script (gt/scripts/visualize.py of github bwasti/gt2; needs numpy
+and matplotlib alone) runs in the same minute. Without it the peer's figure is the 34.5 s and 501 MB that were noted on
+another day, and "noted" says so.
 """
 
 from __future__ import annotations
