@@ -18,7 +18,7 @@ from peephole.query import slice as slice_query
 from peephole.query import timeline as query
 from peephole.query.idle import idle
 from peephole.query.links import Arrow, Links, SliceAt
-from peephole.server.arrays import raw_reply
+from peephole.server.arrays import RawReply, raw_reply
 from peephole.server.library import Shelf
 from peephole.server.replies import Refusal, columns, number, query_number, reply
 from peephole.server.routes_captures import shelf_of
@@ -156,20 +156,24 @@ async def window(request: Request) -> Response:
         span = _origin(shelf, capture)
         t0, t1 = _times(request, span)
         found = capture.windows(lanes, t0, t1, pixels)
-        head = {
+        head: dict[str, Any] = {
             "generation": _generation(shelf, capture),
             "n": [len(lane) for lane in found],
             "width": [lane.width for lane in found],
         }
-        start, end, busy, count, row, name = (
-            np.concatenate([getattr(lane, column) for lane in found] or [np.zeros(0, np.int64)])
-            for column in ("start", "end", "busy", "count", "row", "name")
-        )
-        share = busy / np.maximum(end - start, 1)
-        share[end == start] = 1  # something without length is there all the same
-        arrays = [(start - span[0]).astype(np.float64), (end - span[0]).astype(np.float64), share.astype(np.float32)]
-        arrays += [count.astype(np.uint32), row.astype(np.uint32), name.astype(np.int32)]
-        return raw_reply(head, arrays)
+        reply = RawReply(head, sum(head["n"]), ("<f8", "<f8", "<f4", "<u4", "<u4", "<i4"))
+        start, end, busy, count, row, name = reply.columns
+        at = 0
+        for lane in found:
+            own = slice(at, at + len(lane))
+            at = own.stop
+            start[own] = lane.start - span[0]
+            end[own] = lane.end - span[0]
+            # something without length is there all the same
+            length = lane.end - lane.start
+            busy[own] = np.where(length > 0, lane.busy / np.maximum(length, 1), 1) if lane.width else 1
+            count[own], row[own], name[own] = lane.count, lane.row, lane.name
+        return reply.response()
 
     return await quick(shelf, answer)
 
