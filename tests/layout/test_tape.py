@@ -194,9 +194,9 @@ def test_lines_do_not_go_through_names(make: Make, tape_line: Line) -> None:
     names = [label for label in picture.labels if label.role == "signal"]
     assert len(names) == 3
     for line in picture.lines:
-        for name in names:
-            inside = name.box.x0 < line.x < name.box.x1
-            assert not inside or line.y >= name.box.y1 - 1, (line, name)
+        for label in names:
+            inside = label.box.x0 < line.x < label.box.x1
+            assert not inside or line.y >= label.box.y1 - 1, (line, label)
     assert names[0].y == names[2].y < names[1].y
 
 

@@ -233,7 +233,8 @@ def test_slices_of_one_row_never_overlap(read: Read, tape_line: Line) -> None:
 def test_a_trace_of_a_part_of_a_run(read: Read, tape_line: Line) -> None:
     """GT's trace script listens in the middle of a run: its own header, numbers that begin anywhere."""
     rule = "=" * 100
-    head = f"{rule}\nGT2 Dispatcher Instruction Stream (Trace Capture)\nCaptured: 2026-01-02 03:04:05\nLimit: 5.0s\n{rule}\n"
+    title = "GT2 Dispatcher Instruction Stream (Trace Capture)"
+    head = f"{rule}\n{title}\nCaptured: 2026-01-02 03:04:05\nLimit: 5.0s\n{rule}\n"
     text = "".join(
         [
             tape_line(61.2, 7001, "WORKER_SEND", "WORKER worker_0", "WorkerGetData", "88B", "tensor=00bb_2"),
