@@ -7,13 +7,22 @@ not ended by the next round and then once more; so is a context, whose name come
 
 from __future__ import annotations
 
-import struct
+from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.contexts import Contexts, unnamed
-from peephole.sources.tinygrad.packing import MATCH, MATCH_LENGTH, MATCH_RECORD, NODE, Batch, node_length, node_record
+from peephole.sources.tinygrad.packing import (
+    AT_ONCE,
+    MATCH,
+    MATCH_LENGTH,
+    MATCH_RECORD,
+    NODE,
+    node_length,
+    node_record,
+    write_records,
+)
 from peephole.sources.tinygrad.programs import program_of
 from peephole.sources.tinygrad.steps import Range, error_of, metadata_text, place, step_row, step_times
 from peephole.sources.tinygrad.text import Texts, fields_of
@@ -68,17 +77,16 @@ class LiveRewrites:
         self._next_step = 0
         self._next_node = 0
         self._writer: Writer | None = None
-        self._ops_numbers: dict[int, int] = {}
+        self._op_numbers: dict[int, int] = {}
         self._numbers: dict[int, int] = {}
         self._metadata_numbers: dict[int, int] = {}
-        self._keep: list[Any] = []
         self._rules: dict[Any, tuple[int, int]] = {}
         self._parents: dict[int, int] = {}
         self._steps_of: dict[int, list[_Step]] = {}
         """The steps of each context until its own range says when they were."""
         self._times: dict[int, tuple[int, int]] = {}
         self._context_times: dict[int, tuple[int, int]] = {}
-        self._formats: dict[int, tuple[struct.Struct, int]] = {}
+        self._formats: dict[int, tuple[Callable[..., bytes], int, int]] = {}
 
     def take(self, *, last: bool) -> None:
         """One round; the last one takes everything."""
@@ -196,20 +204,21 @@ class LiveRewrites:
 
     def _take_matches(self, step: _Step, end: int) -> None:
         writer = self._own_writer()
-        batch = Batch(writer)
-        number, rules, add, pack = step.number, self._rules, batch.add, MATCH_RECORD.pack
+        number, rules, pack = step.number, self._rules, MATCH_RECORD.pack
         ordinal = step.taken
-        for match in step.tracked.matches[ordinal:end]:
-            location = match[2]
+        parts = []
+        for before, after, location, took in step.tracked.matches[ordinal:end]:
             rule = rules.get(location)
             if rule is None:
                 file, line = place(location)
                 rule = rules[location] = (0 if file is None else max(0, writer.intern(file)), line)
-            before, after, took = match[0], match[1], int(match[3] * 1e9)
-            low, high = after & 0xFFFFFFFF, after >> 32
-            add(pack(MATCH_LENGTH, number, ordinal, before, low, high, 0, MATCH, 0, rule[0], rule[1], took))
+            low, high, dur = after & 0xFFFFFFFF, after >> 32, int(took * 1e9)
+            parts.append(pack(MATCH_LENGTH, number, ordinal, before, low, high, 0, MATCH, 0, rule[0], rule[1], dur))
             ordinal += 1
-        batch.write()
+            if len(parts) == AT_ONCE:
+                write_records(writer, parts)
+                parts = []
+        write_records(writer, parts)
         step.taken = end
 
     def _take_nodes(self) -> None:
@@ -219,74 +228,59 @@ class LiveRewrites:
         if number == end:
             return
         writer = self._own_writer()
-        batch = Batch(writer)
-        add, numbers, text = batch.add, self._numbers, self._text_number
-        op_numbers, formats = self._ops_numbers, self._formats
-        texts = self._texts
-        while number < end:
-            node = fields.get(number)
-            if node is None:  # another thread is between numbering and entering it
-                break
-            op, dtype, src, arg, tag = node[:5]
-            op_text = op_numbers.get(id(op))
-            if op_text is None:
-                op_text = text(op, texts.op, op_numbers)
-            dtype_text = numbers.get(id(dtype))
-            if dtype_text is None:
-                dtype_text = text(dtype, texts.dtype, numbers)
-            arg_text: int | None = 0
-            if arg is not None:
-                arg_text = numbers.get(id(arg))
-                if arg_text is None:
-                    arg_text = text(arg, texts.arg, numbers)
-            tag_text: int | None = 0
-            if tag is not None:
-                tag_text = numbers.get(id(tag))
-                if tag_text is None:
-                    tag_text = text(tag, texts.arg, numbers)
-            meta_text = self._metadata(node[5]) if len(node) > 5 and node[5] is not None else 0
-            form = formats.get(len(src))
-            if form is None:
-                form = formats[len(src)] = (node_record(len(src)), node_length(len(src)))
-            add(
-                form[0].pack(
-                    form[1],
+        ops, numbers, metadata, formats = self._op_numbers, self._numbers, self._metadata_numbers, self._formats
+        parts: list[bytes] = []
+        node: tuple[Any, ...] | None
+        while number < end and (node := fields.get(number)) is not None:  # None: another thread is about to enter it
+            op, dtype, src, arg, tag, meta = node if len(node) == 6 else (*node[:5], None)
+            try:
+                pack, length, size = formats[len(src)]
+                record = pack(
+                    length,
                     number,
-                    op_text,
-                    dtype_text,
-                    arg_text,
-                    tag_text,
+                    ops[id(op)],
+                    numbers[id(dtype)],
+                    numbers[id(arg)],
+                    numbers[id(tag)],
                     0,
                     0,
                     NODE,
                     0,
-                    meta_text,
-                    len(src) * 8,
+                    metadata[id(meta)],
+                    size,
                     *src,
                 )
-            )
+            except KeyError:  # a text or a count of sources that was not there yet
+                self._learn(op, dtype, len(src), arg, tag, meta)
+                continue
+            parts.append(record)
             number += 1
-        batch.write()
+            if len(parts) == AT_ONCE:
+                write_records(writer, parts)
+                parts = []
+        write_records(writer, parts)
         self._next_node = number
 
-    def _text_number(self, value: Any, text_of: Any, numbers: dict[int, int]) -> int:
-        """The number of an object's text, made once; what is in `uop_fields` stays alive, and so its id is its own."""
-        text = text_of(value)
-        number = numbers[id(value)] = 0 if text is None else max(0, self._own_writer().intern(text))
-        return number
+    def _learn(self, op: Any, dtype: Any, sources: int, arg: Any, tag: Any, meta: Any) -> None:
+        """Numbers the texts of a node; what is in `uop_fields` stays alive, so that an object's id is its own."""
+        texts = self._texts
+        self._number(op, texts.op, self._op_numbers)
+        self._number(dtype, texts.dtype, self._numbers)
+        self._number(arg, texts.arg, self._numbers)
+        self._number(tag, texts.arg, self._numbers)
+        self._number(meta, metadata_text, self._metadata_numbers)
+        self._formats[sources] = (node_record(sources).pack, node_length(sources), sources * 8)
 
-    def _metadata(self, value: Any) -> int:
-        number = self._metadata_numbers.get(id(value))
-        if number is None:
-            self._keep.append(value)
-            number = self._text_number(value, metadata_text, self._metadata_numbers)
-        return number
+    def _number(self, value: Any, text_of: Callable[[Any], str | None], numbers: dict[int, int]) -> None:
+        if id(value) not in numbers:
+            text = None if value is None else text_of(value)
+            numbers[id(value)] = 0 if text is None else max(0, self._own_writer().intern(text))
 
     def _own_writer(self) -> Writer:
         """This thread's writer; another thread's numbers its texts anew."""
         writer = self._recorder.slot().writer
         if writer is not self._writer:
             self._writer = writer
-            for numbers in (self._ops_numbers, self._numbers, self._metadata_numbers, self._rules):
+            for numbers in (self._op_numbers, self._numbers, self._metadata_numbers, self._rules):
                 numbers.clear()
         return writer

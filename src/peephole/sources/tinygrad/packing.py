@@ -8,6 +8,7 @@ Several records are copied in at once; the kind of the first one is written last
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from peephole.model.journal import SLOT, TABLE_KINDS, record_format
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 NODE: Final = TABLE_KINDS["nodes"]
 MATCH: Final = TABLE_KINDS["matches"]
-_MOST: Final = 32 * 1024
+AT_ONCE: Final = 400
+"""Records that are copied in at once: some 32 KiB."""
 
 assert record_format(TABLES["nodes"]).format == "<qIIIIII"
 assert record_format(TABLES["matches"]).format == "<qiqqIiq"
@@ -39,36 +41,16 @@ def node_length(sources: int) -> int:
     return 36 + 8 * sources
 
 
-class Batch:
-    """Records on their way into one writer."""
-
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
-        self._parts: list[bytes] = []
-        self._size = 0
-
-    def add(self, record: bytes) -> None:
-        """Takes a whole record, padded to its slots."""
-        self._parts.append(record)
-        self._size += len(record)
-        if self._size >= _MOST:
-            self.write()
-
-    def write(self) -> None:
-        """Puts what was taken into the journal."""
-        size = self._size
-        if not size:
-            return
-        block = b"".join(self._parts)
-        self._parts.clear()
-        self._size = 0
-        writer = self._writer
-        if writer.pos + size > writer.limit and not writer.roll(size):
-            return  # no room on the disk: counted there
-        pos = writer.pos
-        writer.pos = pos + size
-        kind = SLOT - 1
-        buffer = writer.buf
-        buffer[pos : pos + kind] = block[:kind]
-        buffer[pos + SLOT : pos + size] = block[SLOT:]
-        buffer[pos + kind] = block[kind]
+def write_records(writer: Writer, parts: Sequence[bytes]) -> None:
+    """Puts whole records, each padded to its slots, into the journal."""
+    block = b"".join(parts)
+    size = len(block)
+    if not size or (writer.pos + size > writer.limit and not writer.roll(size)):
+        return  # no room on the disk: counted there
+    pos = writer.pos
+    writer.pos = pos + size
+    kind = SLOT - 1
+    buffer = writer.buf
+    buffer[pos : pos + kind] = block[:kind]
+    buffer[pos + SLOT : pos + size] = block[SLOT:]
+    buffer[pos + kind] = block[kind]

@@ -35,12 +35,15 @@ class Program:
 
     source: str | None = None
     binary: bytes | None = None
+    linear: tuple[int, ...] = ()
+    """The nodes of the linear program."""
+    info: Mapping[str, Any] = field(default_factory=dict)
+    """The fields of tinygrad's ProgramInfo."""
     oplist: str | None = None
     error: str | None = None
     language: str = "c"
     estimates: Any = None
     """tinygrad's Estimates (ops, mem, lds), perhaps symbolic."""
-    takes: Takes | None = None
     arch: str = field(default="")
 
     def artifacts(self, context: int) -> Iterator[dict[str, Any]]:
@@ -71,8 +74,10 @@ def program_of(key: Any, steps: Sequence[Any], fields: Fields, texts: Texts, lis
         name = own.get("name")
         if name in ("View Program", "linearize/render", "render"):
             found = True
-            _from_node(program, _last_root(own), fields, texts, listed)
+            _from_node(program, _last_root(own), fields, texts)
             program.error = error_of(own.get("matches"), fields, texts) or program.error
+    if listed and program.linear:
+        program.oplist = op_list(program.linear, fields, texts)
     if type(spec).__name__.endswith("Renderer"):
         program.language = next((to for part, to in _LANGUAGES if part in type(spec).__name__), "c")
         target = fields_of(spec).get("target") or next(iter(getattr(spec, "args", ()) or ()), None)
@@ -99,11 +104,10 @@ def _last_root(step: Mapping[str, Any]) -> int:
     return root if type(root) is int else -1
 
 
-def _from_node(program: Program, root: int, fields: Fields, texts: Texts, listed: bool) -> None:
+def _from_node(program: Program, root: int, fields: Fields, texts: Texts) -> None:
     node = fields.get(root)
     if type(node) is not tuple or len(node) < 5 or type(node[2]) is not tuple or texts.op(node[0]) != "PROGRAM":
         return
-    dtypes: dict[int, str] = {}
     for number in node[2][:10]:
         part = fields.get(number) if type(number) is int else None
         if type(part) is not tuple or len(part) < 5:
@@ -113,13 +117,12 @@ def _from_node(program: Program, root: int, fields: Fields, texts: Texts, listed
             program.source = value
         elif op == "BINARY" and type(value) is bytes:
             program.binary = value
-        elif op == "LINEAR" and type(part[2]) is tuple and listed:
-            program.oplist = op_list(part[2], fields, texts)
-            dtypes = _parameters(part[2], fields, texts)
+        elif op == "LINEAR" and type(part[2]) is tuple:
+            program.linear = part[2]
         elif op == "SINK" and type(value).__name__ == "KernelInfo":
             program.estimates = fields_of(value).get("estimates") or program.estimates
-
-    program.takes = _takes(fields_of(node[3]), dtypes) if type(node[3]).__name__ == "ProgramInfo" else program.takes
+    if type(node[3]).__name__ == "ProgramInfo":
+        program.info = fields_of(node[3])
 
 
 def _parameters(numbers: Sequence[int], fields: Fields, texts: Texts) -> dict[int, str]:
@@ -134,11 +137,13 @@ def _parameters(numbers: Sequence[int], fields: Fields, texts: Texts) -> dict[in
     return found
 
 
-def _takes(info: Mapping[str, Any], dtypes: Mapping[int, str]) -> Takes | None:
-    parts = [info.get(name) for name in ("outs", "ins", "globals")]
+def takes_of(program: Program, fields: Fields, texts: Texts) -> Takes | None:
+    """Which buffers a kernel takes; None where tinygrad does not say."""
+    parts = [program.info.get(name) for name in ("outs", "ins", "globals")]
     if not all(type(part) is tuple and all(type(number) is int for number in part) for part in parts):
         return None
     outs, ins, slots = parts
+    dtypes = _parameters(program.linear, fields, texts)
     return frozenset(outs or ()), frozenset(ins or ()), tuple(dtypes.get(slot) for slot in slots or ())
 
 

@@ -16,7 +16,7 @@ from peephole.sources.tinygrad import release
 from peephole.sources.tinygrad.columns import Columns
 from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.pickles import Loaded
-from peephole.sources.tinygrad.programs import Program, program_of
+from peephole.sources.tinygrad.programs import Program, program_of, takes_of
 from peephole.sources.tinygrad.steps import Range, error_of, metadata_text, place, step_row, step_times
 from peephole.sources.tinygrad.text import Texts, fields_of
 
@@ -51,6 +51,7 @@ class Rewrites:
         self.contexts = Contexts()
         self._trace = trace
         self._sink = sink
+        self._texts = texts
         self._rows = Columns(sink)
         self._contexts: list[dict[str, Any]] = []
         self._steps: list[list[dict[str, Any]]] = []
@@ -94,8 +95,9 @@ class Rewrites:
     def _program(self, context: int, program: Program | None) -> None:
         if program is not None:
             self.contexts.estimates[context] = program.estimates
-            if program.takes is not None:
-                self.contexts.takes[context] = program.takes
+            takes = takes_of(program, self._trace.fields, self._texts)
+            if takes is not None:
+                self.contexts.takes[context] = takes
             for artifact in program.artifacts(context):
                 self._rows.row("artifacts", **artifact)
 
