@@ -13,7 +13,6 @@ from peephole.errors import CaptureError, PeepholeError
 from peephole.model.folder import SUFFIX, captures_folder, find_captures, safe_name
 from peephole.model.tables import FORMAT_VERSION
 from peephole.sources.base import Progress, Source, no_progress
-from peephole.store.writer import CaptureWriter
 
 
 def import_files(paths: Sequence[Path], out: Path | None = None, progress: Progress = no_progress) -> Path:
@@ -22,7 +21,7 @@ def import_files(paths: Sequence[Path], out: Path | None = None, progress: Progr
     Without `out` it is kept in a cache under the hash of the files, so that the second time is quick. With it the
     capture is written there, whole or not at all.
     """
-    source = _common_source(paths)
+    source = common_source(paths)
     if hasattr(source, "complete"):  # one of a pair was given, the other lies next to it
         paths = source.complete(paths)
     if out is not None:
@@ -61,6 +60,8 @@ def name_for(paths: Sequence[Path]) -> str:
 
 
 def _write(source: Source, paths: Sequence[Path], out: Path, progress: Progress) -> Path:
+    from peephole.store.writer import CaptureWriter  # pyarrow: not for a command that only asks what a file is
+
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with CaptureWriter(out) as writer:
@@ -71,7 +72,8 @@ def _write(source: Source, paths: Sequence[Path], out: Path, progress: Progress)
     return out
 
 
-def _common_source(paths: Sequence[Path]) -> Source:
+def common_source(paths: Sequence[Path]) -> Source:
+    """The source that all of these files are of, by their first bytes; an error when there is none."""
     if not paths:
         raise PeepholeError("No file to import was given.")
     found = [sources.find(path) for path in paths]

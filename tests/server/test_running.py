@@ -102,3 +102,30 @@ def test_run_elsewhere_prints_the_command_that_would_show_it(tmp_path: Path) -> 
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "done\n"
     assert "`peephole serve shown.peep`" in done.stderr
+
+
+def test_a_raw_file_is_read_while_the_page_loads(tmp_path: Path) -> None:
+    tape = tmp_path / "run.log"
+    client = "CLIENT CLIENT 00cc"
+    tape.write_text(f"  0.100s | #0001 | RECV         | {client:27} | GetData         |         9B | tensor_id=1\n")
+    process, lines = start(str(tape), "--port", "0", folder=tmp_path / "kept")
+    address = lines[-1].split()[3]
+    with urllib.request.urlopen(f"{address}api/v1/captures/run") as answer:
+        assert b'"gt"' in answer.read()
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=20) == ("", "")
+    assert process.returncode == 0
+
+
+def test_a_raw_file_that_breaks_off_ends_the_server(tmp_path: Path) -> None:
+    bad = tmp_path / "rewrites.pkl"
+    bad.write_bytes(
+        b"\x80\x04\x95\x20\x00\x00\x00\x00\x00\x00\x00\x8c\x02os\x94\x8c\x06system\x94\x93\x94\x8c\x04true\x94\x85\x94R\x94."
+    )
+    command = [sys.executable, "-m", "peephole", "serve", str(bad), "--no-open", "--port", "0"]
+    env = {**os.environ, "PEEPHOLE_DIR": str(tmp_path / "kept")}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=env)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "os.system" in done.stderr
+    assert not list((tmp_path / "kept").glob("imported/*"))

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from peephole.errors import PeepholeError
+
+if TYPE_CHECKING:
+    from peephole.server.arriving import Arriving
+
+READ_WHILE_LOADING = 64 << 20
+"""Raw files up to this size are read while the browser loads the page; the terminal shows how far larger ones are."""
 
 HELP = """\
 Opens captures in the browser: rewrites, code, timeline, memory and the rest.
@@ -40,22 +48,35 @@ def run(args: argparse.Namespace) -> int:
     return serve(paths, args.host, args.port, open_browser=not args.no_open)
 
 
-def find_all(given: list[str]) -> list[Path]:
-    """Paths of the captures that the user means, first; then those of the user's folder, for the page's menu."""
+def find_all(given: list[str]) -> list[Path | Arriving]:
+    """The captures that the user means, first; then those of the user's folder, for the page's menu."""
     from peephole.cli.target import find_target
     from peephole.model.folder import captures_folder, find_captures, is_capture
 
     raw = [name for name in given if Path(name).is_file() and not is_capture(Path(name))]
+    nearby = find_captures(captures_folder())
+    if raw and len(raw) == len(given) and sum(Path(name).stat().st_size for name in raw) <= READ_WHILE_LOADING:
+        return [_arriving(raw), *nearby[:100]]
     paths = [find_target(name) for name in given if name not in raw]
     if raw:
         paths.append(find_target(raw))
-    nearby = find_captures(captures_folder())
     if not given and nearby:
         paths = [find_target(None)]
     elif not given:
         paths = _newest_or_none()
     known = {path.resolve() for path in paths}
-    return paths + [path for path in nearby[:100] if path.resolve() not in known]
+    return [*paths, *(path for path in nearby[:100] if path.resolve() not in known)]
+
+
+def _arriving(raw: Sequence[str]) -> Arriving:
+    """What the files will be when they are read; a file of no known source is refused at once."""
+    from peephole.cli.target import find_target
+    from peephole.ingest import common_source, name_for
+    from peephole.server.arriving import Arriving
+
+    paths = [Path(name) for name in raw]
+    common_source(paths)
+    return Arriving(name_for(paths), lambda: find_target(paths))
 
 
 def _newest_or_none() -> list[Path]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from starlette.concurrency import run_in_threadpool
 
 from peephole.errors import PeepholeError
+from peephole.server.arriving import Arriving
 from peephole.server.replies import Refusal
 from peephole.store.capture import Capture, open_capture
 
@@ -24,12 +25,16 @@ class Shelf:
 
     handle: str
     path: Path
+    bring: Callable[[], Path] | None = None
     capture: Capture | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
     derived: dict[str, Any] = field(default_factory=dict)
 
     def open(self) -> Capture:
         """The capture, opened once. Call it with the lock held."""
+        if self.bring is not None:
+            self.path = self.bring()
+            self.bring = None
         if self.capture is None:
             self.capture = open_capture(self.path)
         elif self.capture.live and self.capture.refresh():
@@ -47,10 +52,13 @@ class Shelf:
 class Library:
     """The captures of one server, by handle."""
 
-    def __init__(self, paths: Iterable[Path] = (), opened: Iterable[Capture] = ()) -> None:
+    def __init__(self, paths: Iterable[Path | Arriving] = (), opened: Iterable[Capture] = ()) -> None:
         self._shelves: dict[str, Shelf] = {}
         for path in paths:
-            self.add(Path(path))
+            if isinstance(path, Arriving):
+                self.add(Path(path.name)).bring = path.bring
+            else:
+                self.add(Path(path))
         for capture in opened:
             self.add(Path(capture.path)).capture = capture
 

@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING
 from peephole.errors import PeepholeError
 
 if TYPE_CHECKING:
+    import uvicorn
+
+    from peephole.server.arriving import Arriving
     from peephole.server.library import Library
 
 PORT = 8800
@@ -70,7 +73,7 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(
-    paths: Sequence[Path],
+    paths: Sequence[Path | Arriving],
     host: str = "127.0.0.1",
     port: int = PORT,
     open_browser: bool = True,
@@ -112,7 +115,9 @@ def serve(
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
-    threading.Thread(target=_get_ready, args=(library,), daemon=True).start()
+    failed: list[PeepholeError] = []
+    # not a daemon: a capture that is being written when the user stops the server is written whole, or not at all
+    threading.Thread(target=_receive, args=(library, server, failed)).start()
     # uvicorn raises a signal again once it has stopped; here the stop was the point, so nothing more happens
     before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -121,7 +126,23 @@ def serve(
         for number, handler in before.items():
             signal.signal(number, handler)
         sock.close()
+    if failed:
+        raise failed[0]
     return 0
+
+
+def _receive(library: Library, server: uvicorn.Server, failed: list[PeepholeError]) -> None:
+    """Brings the captures that are still to come, while the browser loads the page; without one the server ends."""
+    for shelf in library.shelves():
+        try:
+            with shelf.lock:
+                if shelf.bring is not None:
+                    shelf.open()
+        except PeepholeError as error:
+            failed.append(error)
+            server.should_exit = True
+            return
+    threading.Thread(target=_get_ready, args=(library,), daemon=True).start()
 
 
 def _get_ready(library: Library) -> None:
