@@ -10,7 +10,6 @@ from typing import IO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from peephole.model.sink import Strings
@@ -88,7 +87,7 @@ class Extras:
             self._args = self._mapped(lengths)
         places = np.zeros(len(extra), np.int64)
         places[has] = at
-        return contexts, pc.take(self._args, pa.array(places, mask=extra == 0))
+        return contexts, self._args.take(pa.array(places, mask=extra == 0))
 
     def _mapped(self, lengths: Ints) -> pa.Array:
         """All args as one array over the file: its bytes are read when they are taken."""
