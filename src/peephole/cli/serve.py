@@ -12,7 +12,7 @@ from peephole.errors import PeepholeError
 if TYPE_CHECKING:
     from peephole.server.arriving import Arriving
 
-READ_WHILE_LOADING = 64 << 20
+READ_WHILE_LOADING = 1 << 30
 """Raw files up to this size are read while the browser loads the page; the terminal shows how far larger ones are."""
 
 HELP = """\
@@ -70,13 +70,13 @@ def find_all(given: list[str]) -> list[Path | Arriving]:
 
 def _arriving(raw: Sequence[str]) -> Arriving:
     """What the files will be when they are read; a file of no known source is refused at once."""
-    from peephole.cli.target import find_target
+    from peephole.cli.arrive import begin
     from peephole.ingest import common_source, name_for
     from peephole.server.arriving import Arriving
 
     paths = [Path(name) for name in raw]
     common_source(paths)
-    return Arriving(name_for(paths), lambda: find_target(paths))
+    return Arriving(name_for(paths), begin(paths))
 
 
 def _newest_or_none() -> list[Path]:

@@ -147,7 +147,6 @@ def _receive(library: Library, server: uvicorn.Server, failed: list[PeepholeErro
 
 def _get_ready(library: Library) -> None:
     """While the browser loads the page: what timeline and hardware trace need, when the first capture has them."""
-    from peephole.query.hardware.ready import get_ready
     from peephole.server import routes_timeline
 
     for shelf in library.shelves()[:1]:
@@ -156,7 +155,10 @@ def _get_ready(library: Library) -> None:
             with shelf.lock:
                 capture = shelf.open()
             routes_timeline.get_ready(shelf, capture)
-            get_ready(capture)
+            if capture.count("hardware"):
+                from peephole.query.hardware.ready import get_ready
+
+                get_ready(capture)
 
 
 def _open(address: str) -> None:
