@@ -184,6 +184,10 @@ def test_the_items_of_a_source(small: Path, capsys: pytest.CaptureFixture[str]) 
     ]
     assert records(capsys, path, "-s", "TINY", "--ls") == records(capsys, path, "-s", "TINY") == expected
     assert [row["id"] for row in records(capsys, path, "-s", "TINY", "-i", "E_4#2") if row["kind"] == "context"] == [2]
+    # and by number
+    assert [row["id"] for row in records(capsys, path, "-i", "2") if row["kind"] == "context"] == [2]
+    assert main(["show", str(path), "-i", "3"]) == 2
+    assert "There is no item '3'" in capsys.readouterr().err
     assert main(["show", str(path), "-s", "TINY", "-i", "E_5"]) == 2
     assert "There is no item 'E_5' in this capture; did you mean 'E_4'?" in capsys.readouterr().err
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from peephole.cli.format import Printer, count, duration
 from peephole.cli.views import Request
 from peephole.errors import PeepholeError
+from peephole.model.tables import NONE
 from peephole.query.compilation import Compilation, Step, artifacts, compilations, find_compilations, steps_of
 from peephole.query.items import compiled
 
@@ -74,10 +75,11 @@ def _kernels(capture: Capture, context: Compilation, printer: Printer) -> None:
 
 
 def _found(capture: Capture, name: str) -> list[Compilation]:
-    """The contexts of a name, or the one that `name#2` means."""
+    """The contexts of a name, or the one that `name#2` or a number means."""
     if found := find_compilations(capture, name):
         return found
-    return [item.context for item in compiled(capture) if item.name == name]
+    number = int(name) if name.isdecimal() else NONE
+    return [item.context for item in compiled(capture) if name == item.name or number == item.context.id]
 
 
 class Details:

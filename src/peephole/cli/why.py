@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 HELP = """Says why two kernels of a schedule are two: the buffers between them, the node that was put into memory and
 why, the pass, match and rule that show it, and the line of the program. A kernel is given by its name (`r_64_16`,
-`r_64_16#2` for the second of that name) or its place in the schedule (`#0`)."""
+`r_64_16#2` for the second of that name, as `show` counts) or its place in the schedule (`#0`)."""
 
 INTERMIXED = True
 

@@ -10,8 +10,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from peephole.errors import PeepholeError
+from peephole.query.items import compiled
 from peephole.query.names import plain
 from peephole.query.rewrite.forcing import Force, Forcing
+from peephole.query.rewrite.pool import Pool
 from peephole.query.rewrite.trace import Trace, trace_of
 from peephole.query.schedule import WAR, Buffer, Edge, Kernel, Schedule, Split, schedule_contexts, split
 
@@ -133,7 +135,11 @@ def boundary_of(capture: Capture, context: int, buffer: int) -> Boundary:
 
 
 def find_kernels(capture: Capture, name: str, schedule: str | None = None) -> list[tuple[int, int]]:
-    """Schedule and place of every kernel that a name stands for."""
+    """Schedule and place of every kernel that a name stands for.
+
+    `name#2` is the second of that name in the capture, as `show` and the page count them; where that is none of these
+    schedules', the second in each.
+    """
     contexts = schedule_contexts(capture)
     if schedule is not None:
         contexts = [c for c in contexts if plain(c[1]) == plain(schedule) or str(c[0]) == schedule]
@@ -141,6 +147,11 @@ def find_kernels(capture: Capture, name: str, schedule: str | None = None) -> li
             raise PeepholeError(f"There is no schedule {schedule!r} in this capture.")
     numbered = re.fullmatch(r"(.*)#(\d+)", name)
     result: list[tuple[int, int]] = []
+    if numbered and numbered[1]:
+        own = {item.context.id for item in compiled(capture) if item.name == plain(name)}
+        result = [(c, k.index) for c, _ in contexts for k in _kernels(capture, c) if k.context in own]
+        if result:
+            return result
     for context, _ in contexts:
         try:
             made = split(capture, context).schedule
@@ -211,15 +222,26 @@ def _forced(trace: Trace, found: Split, force: Force) -> Forced | None:
     pool = found.lineage.pool
     op, dtype, _, _ = pool.texts(force.node)
     shape = trace.shape_text(pool, force.node)
-    tensors = list(dict.fromkeys(tensor_text(trace, pool.ids[node], pool.op(node)) for node in force.tensors))
+    tensors = list(dict.fromkeys(_tensor(trace, pool, node) for node in force.tensors))
     return Forced(pool.ids[force.node], op, dtype.removeprefix("dtypes."), shape, tensors)
+
+
+def _tensor(trace: Trace, pool: Pool, node: int) -> str:
+    """The operation of a node; of a contiguous() or a copy, which tinygrad keeps no line for, of what it is given."""
+    below = node
+    while pool.op(below) in ("CONTIGUOUS", "COPY") and not _metadata(trace, pool.ids[below]) and pool.src[below]:
+        below = pool.src[below][0]
+    return _metadata(trace, pool.ids[below]) or pool.op(node)
+
+
+def _metadata(trace: Trace, node: int) -> str | None:
+    row = int(trace.table.rows([node])[0])
+    return trace.node_metadata[row] if row >= 0 else None
 
 
 def tensor_text(trace: Trace, node: int, op: str) -> str:
     """The tensor operation that a node of the user's graph came from, else its op."""
-    row = int(trace.table.rows([node])[0])
-    text = trace.node_metadata[row] if row >= 0 else None
-    return text or op
+    return _metadata(trace, node) or op
 
 
 def _evidence(trace: Trace, force: Force) -> Evidence | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from peephole.errors import PeepholeError
 from peephole.query import fusion, origin
+from peephole.query.items import compiled
 from peephole.query.schedule import Schedule, schedule, schedule_contexts
 from peephole.store.capture import Capture, open_capture
 
@@ -191,6 +193,28 @@ def test_lines_of_a_live_recording(tmp_path: Path, peephole: Callable[..., Any])
     assert [found.index for found in origin.kernels_of(capture, "live.py:4")] == [0]
     (boundary,) = fusion.why_kernels(capture, first.schedule, first.index, second.schedule, second.index).boundaries
     assert boundary.user_line == f"{program}:4"
+
+
+def test_the_line_of_a_contiguous_is_that_of_what_it_is_given(tmp_path: Path, peephole: Callable[..., Any]) -> None:
+    program = tmp_path / "kept.py"
+    program.write_text(IMPORT + "y = (Tensor.empty(64, 32) * 2).contiguous()\ny.reshape(32, 64).sum(0).realize()\n")
+    peephole("run", "-o", tmp_path / "kept.peep", program, env={"DEV": "NULL"})
+    (boundary,) = fusion.why(open_capture(tmp_path / "kept.peep"), "#0", "#1").boundaries
+    assert boundary.reason == "explicit contiguous" and boundary.user_line == f"{program}:2"
+    assert boundary.forced is not None and [text.partition("@")[0] for text in boundary.forced.tensors] == ["__mul__"]
+
+
+def test_a_number_counts_through_the_capture_as_show_does(record: Callable[..., Any]) -> None:
+    lines = ["x.sum(1).realize()", "x.sum(1).sum().realize()", "(x + 1).sum(1).contiguous().exp().realize()"]
+    capture = record(IMPORT + "x = Tensor.empty(64, 32)\n" + "\n".join(lines) + "\n").capture
+    names = {item.context.id: item.name for item in compiled(capture)}
+    for context, _ in schedule_contexts(capture):
+        made = schedule(capture, context)
+        for first, second in pairwise(made.kernels):
+            answer = fusion.why(capture, names[first.context], names[second.context])
+            assert (answer.first.context, answer.second.context) == (first.context, second.context)
+            assert answer.first_schedule.context == context
+    assert sum("#" in name for name in names.values()) >= 1
 
 
 def test_two_schedules(record: Callable[..., Any]) -> None:

@@ -219,6 +219,9 @@ def test_the_terminal(add: Any, peephole: Callable[..., Any]) -> None:
     assert list(facts) == ["context", "step", "match", "nodes", "added", "removed", "changed", "rule", "diff"]
     assert set(facts["nodes"][0]) == {"id", "op", "dtype", "arg", "src", "shape", "tag"}
     assert set(facts["rule"]) == {"file", "line", "source", "dur_ns"} and facts["match"] == 3
+    # a source's text is an argument of many lines: still one line of the diff
+    written = json.loads(peephole("show", path, "-i", "E_3", "linearize/render", "--match", "3", "--json").stdout)
+    assert any("SOURCE(" in line for line in written["diff"]) and not any("\n" in line for line in written["diff"])
     every = peephole("show", path, "-i", "E_3", "lower all index dtypes", "--json").stdout.splitlines()
     assert [json.loads(line)["match"] for line in every] == list(range(8))
     listed = [json.loads(line) for line in peephole("rules", path, "--json").stdout.splitlines()]

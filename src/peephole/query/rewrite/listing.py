@@ -74,7 +74,8 @@ class Listing:
             method = bool(names) and op not in _MADE
             rest = names[1:] if method else names
             if arg is not None:
-                rest.append(arg if len(arg) <= LONGEST_ARG else arg[:LONGEST_ARG] + "…")
+                short = arg if len(arg) <= LONGEST_ARG else arg[:LONGEST_ARG] + "…"
+                rest.append(" ".join(short.split()) if "\n" in short else short)  # a source's text: one line a node
             if op in _DTYPED and (arg is None or dtype not in arg):
                 rest.insert(0, dtype.removeprefix("dtypes."))
             text = f"{names[0]}.{op.lower()}({', '.join(rest)})" if method else f"{op}({', '.join(rest)})"
