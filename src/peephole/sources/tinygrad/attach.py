@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from peephole.record import active
 from peephole.sources.tinygrad import copies, kernels, lines
+from peephole.sources.tinygrad.buffers import credit_whole_buffers
 from peephole.sources.tinygrad.follow import Followed, Follower
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
     if followed.profile and not helpers.PROFILE.value:
         helpers.PROFILE.value = 1
         atexit.register(_finish_profile)
+    if followed.profile:
+        credit_whole_buffers(device.Buffer)
     _follower = Follower(recorder, followed, KNOWN)
     recorder.on_exit(_follower.close)
     recorder.on_fork(_follower.forked)

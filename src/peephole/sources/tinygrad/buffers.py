@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any, Final
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.clock import ns
 from peephole.sources.tinygrad.text import Texts
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
+
+if TYPE_CHECKING:
+    from peephole.sources.tinygrad.linears import Argument
 
 _LARGEST: Final = 1 << 60
 
@@ -28,6 +32,11 @@ class Buffers:
         self._lives: dict[int, list[list[int]]] = {}
         """tinygrad's number to [our number, when allocated, when freed or NONE], each time that it was allocated."""
         self._facts: list[tuple[int, str]] = []
+        self._allocs: list[tuple[int, int, str]] = []
+        """When, tinygrad's number and the device of each allocation; by our numbers."""
+        self._unallocated: set[int] = set()
+        self._keys: dict[tuple[int, int], int] = {}
+        """The node and lane of a buffer to tinygrad's number."""
 
     def alloc(self, device: str, key: int, arg: Any, time: Any) -> None:
         """Takes an alloc event."""
@@ -41,6 +50,7 @@ class Buffers:
         self._facts.append((size, name))
         at = ns(time)
         self._lives.setdefault(key, []).append([number, at, NONE])
+        self._allocs.append((at, key, device))
         row = {
             "id": number,
             "device": device,
@@ -69,12 +79,44 @@ class Buffers:
     def number(self, key: Any, begun: int, until: int) -> int:
         """The buffer that a kernel used which began then; NONE for one that was not allocated by `until`.
 
-        Outputs are allocated after it began. A view has no allocation, and its number is that of the next buffer.
+        Outputs are allocated after it began.
         """
         for number, alloc, freed in self._lives.get(key, ()) if type(key) is int else ():
             if alloc <= until and (freed == NONE or freed > begun):
                 return number
         return NONE
+
+    def used(self, key: Any, begun: int, until: int, *, told: bool) -> int:
+        """The same where nothing is known about the argument; `told` when what is used has been allocated by `until`.
+
+        A view has no allocation, and its number is that of the next buffer: a number that was used before there was
+        a buffer of it does not say which of the two is meant.
+        """
+        found = NONE if key in self._unallocated else self.number(key, begun, until)
+        if found == NONE and told and type(key) is int:
+            self._unallocated.add(key)
+        return found
+
+    def passed(self, key: Any, argument: Argument, device: str, begun: int, until: int) -> int:
+        """The buffer that a call was given whose arguments are known; of a view the one that it is a part of."""
+        place = argument.buffer
+        if not argument.is_view:
+            if place[0] != NONE and type(key) is int:
+                self._keys[place] = key
+            return self.number(key, begun, until)
+        if place[0] == NONE:
+            return NONE
+        if place not in self._keys:  # its first use allocates it
+            first = bisect_left(self._allocs, (begun,))
+            last = bisect_left(self._allocs, (until + 1,), first)
+            fresh = [
+                key
+                for number, (_, key, on) in enumerate(self._allocs[first:last], first)
+                if on == device and self._facts[number][0] == argument.bytes
+            ]
+            if len(fresh) == 1:
+                self._keys[place] = fresh[0]
+        return self.number(self._keys.get(place), begun, until)
 
     def size(self, number: int) -> int:
         """The bytes of a buffer by our number."""
@@ -96,6 +138,20 @@ class Buffers:
         name = f"{device} Memory"
         track = self._out.track(name, kind_of(name), order_of(name), "bytes")
         self._out.row("counters", track=track, time=time, value=float(held))
+
+
+def credit_whole_buffers(buffer: Any) -> None:
+    """Makes tinygrad say of a view which buffer it is a part of, where it would give it the next buffer's number."""
+    own = vars(buffer).get("trace_num")
+    if type(own) is not property or own.fget is None or "_peephole" in vars(buffer):
+        return
+    number = own.fget
+
+    def trace_num(self: Any) -> int:
+        return int(number(self.base))
+
+    buffer.trace_num = property(trace_num)
+    buffer._peephole = True
 
 
 def item_size(dtype: Any, release: str) -> int:

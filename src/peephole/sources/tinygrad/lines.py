@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from peephole.sources.tinygrad.timeline import is_own_file
+from peephole.sources.tinygrad.frames import is_own_file
 
 
 def add_lines(tensor: ModuleType) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from peephole.model.sink import Sink
 from peephole.sources.tinygrad.columns import Columns
 from peephole.sources.tinygrad.contexts import Contexts
+from peephole.sources.tinygrad.enums import REFERENCE
 from peephole.sources.tinygrad.rewrites import Rewrites
 from peephole.sources.tinygrad.text import Texts
 from peephole.sources.tinygrad.timeline import Timeline
@@ -19,6 +20,8 @@ def read_profile(events: list[Any], sink: Sink, texts: Texts, rewrites: Rewrites
         timeline = Timeline(out, texts, Contexts())
     else:
         timeline = Timeline(out, texts, rewrites.contexts, closed=rewrites.closed)
+        if texts.release == REFERENCE:
+            timeline.runs = rewrites.runs(events)
     # Offsets and allocations come last in the file, and the rest relies on them.
     for event in sorted(events, key=_turn):
         timeline.event(event)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from peephole.sources.tinygrad.steps import error_of
 from peephole.sources.tinygrad.text import Texts, fields_of
@@ -35,6 +35,8 @@ class Program:
 
     source: str | None = None
     binary: bytes | None = None
+    parts: tuple[int, ...] = ()
+    """The nodes that the program consists of."""
     linear: tuple[int, ...] = ()
     """The nodes of the linear program."""
     info: Mapping[str, Any] = field(default_factory=dict)
@@ -121,6 +123,7 @@ def _from_node(program: Program, root: int, fields: Fields, texts: Texts) -> Non
             program.linear = part[2]
         elif op == "SINK" and type(value).__name__ == "KernelInfo":
             program.estimates = fields_of(value).get("estimates") or program.estimates
+    program.parts = node[2] if are_numbers(node[2]) else ()
     if type(node[3]).__name__ == "ProgramInfo":
         program.info = fields_of(node[3])
 
@@ -140,11 +143,16 @@ def _parameters(numbers: Sequence[int], fields: Fields, texts: Texts) -> dict[in
 def takes_of(program: Program, fields: Fields, texts: Texts) -> Takes | None:
     """Which buffers a kernel takes; None where tinygrad does not say."""
     parts = [program.info.get(name) for name in ("outs", "ins", "globals")]
-    if not all(type(part) is tuple and all(type(number) is int for number in part) for part in parts):
+    if not all(are_numbers(part) for part in parts):
         return None
     outs, ins, slots = parts
     dtypes = _parameters(program.linear, fields, texts)
     return frozenset(outs or ()), frozenset(ins or ()), tuple(dtypes.get(slot) for slot in slots or ())
+
+
+def are_numbers(value: Any) -> TypeGuard[tuple[int, ...]]:
+    """Whether something is a tuple of whole numbers, which in a file from a stranger is not certain."""
+    return type(value) is tuple and all(type(number) is int for number in value)
 
 
 def op_list(numbers: Sequence[int], fields: Fields, texts: Texts) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, TypeGuard
 
@@ -15,6 +15,7 @@ from peephole.model.tables import NONE
 from peephole.sources.tinygrad import release
 from peephole.sources.tinygrad.columns import Columns
 from peephole.sources.tinygrad.contexts import Contexts
+from peephole.sources.tinygrad.linears import Ran, calls_of_runs
 from peephole.sources.tinygrad.pickles import Loaded
 from peephole.sources.tinygrad.programs import Program, program_of, takes_of
 from peephole.sources.tinygrad.steps import Range, error_of, metadata_text, place, step_row, step_times
@@ -55,6 +56,7 @@ class Rewrites:
         self._rows = Columns(sink)
         self._contexts: list[dict[str, Any]] = []
         self._steps: list[list[dict[str, Any]]] = []
+        self._kernels: dict[tuple[int, ...], int] = {}
         matches = Matches()
         number = 0
         for index, (key, group) in enumerate(zip(trace.keys, trace.rewrites, strict=True)):
@@ -74,6 +76,12 @@ class Rewrites:
             sink.problem("a match is not made of two nodes and a place", matches.broken)
         for columns in _nodes(trace.fields, sink, texts):
             sink.append("nodes", columns)
+
+    def runs(self, events: Sequence[Any]) -> dict[int, Ran]:
+        """What the exec points among a run's events ran, by their `id`."""
+        parents = [row["parent"] for row in self._contexts]
+        trace = self._trace
+        return calls_of_runs(events, trace.rewrites, parents, trace.fields, self._kernels, self._texts)
 
     def closed(self, context: int, start: int, dur: int, ranges: list[Range]) -> None:
         """Learns when a context and its steps were."""
@@ -95,6 +103,8 @@ class Rewrites:
     def _program(self, context: int, program: Program | None) -> None:
         if program is not None:
             self.contexts.estimates[context] = program.estimates
+            if program.parts:
+                self._kernels.setdefault(program.parts, context)
             takes = takes_of(program, self._trace.fields, self._texts)
             if takes is not None:
                 self.contexts.takes[context] = takes

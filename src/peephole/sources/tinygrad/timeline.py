@@ -11,16 +11,16 @@ of its own) or never (CPU and PYTHON, which report no times). The two are brough
 from __future__ import annotations
 
 import json
-import re
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.buffers import Buffers
 from peephole.sources.tinygrad.clock import Offsets, ns
 from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.enums import REFERENCE
+from peephole.sources.tinygrad.frames import user_line
 from peephole.sources.tinygrad.hardware import Hardware
 from peephole.sources.tinygrad.kernels import ProfileRangeEvent as OwnRange
 from peephole.sources.tinygrad.pairing import (
@@ -39,6 +39,9 @@ from peephole.sources.tinygrad.symbolic import evaluate
 from peephole.sources.tinygrad.text import Texts, fields_of, plain
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
 
+if TYPE_CHECKING:
+    from peephole.sources.tinygrad.linears import Ran
+
 _HOST: Final = frozenset(("TINY", "USER", "GC"))
 _HOST_CLOCK: Final = frozenset(("CPU", "PYTHON", "NULL", "NPY", "DISK", "TINYFS"))
 """Devices that run on the host and its clock; in 0.14 they run a kernel before its exec point is written."""
@@ -47,13 +50,6 @@ _MOST_INNER: Final = 200_000
 _LONGEST_WAIT: Final = 30_000_000_000
 _SKEW: Final = 100_000
 """How far, in ns, a device's aligned clock may be behind the host's."""
-_OWN_FILE: Final = re.compile(
-    r"[/\\\\]tinygrad[/\\\\](?:(?:uop|engine|codegen|schedule|nn|runtime|renderer|mixin|viz|llm|shape)[/\\\\].*"
-    r"|(?:tensor|device|dtype|helpers|gradient|callify|function|frontend|__init__)\.py)\Z"
-    r"|[/\\\\](?:contextlib|functools)\.py\Z"
-    r"|[/\\\\]peephole[/\\\\]sources[/\\\\]tinygrad[/\\\\]\w+\.py\Z"
-)
-"""A file of tinygrad's package or a wrapper of the standard library; a user's own tree may be called tinygrad."""
 _ESTIMATES: Final = (("flops", "ops"), ("bytes_per_s", "mem"), ("lds_bytes_per_s", "lds"))
 
 
@@ -73,6 +69,8 @@ class Timeline:
         closed: Closed | None = None,
     ) -> None:
         self.offsets = Offsets()
+        self.runs: dict[int, Ran] = {}
+        """Exec point, by its `id`, to what a file's rewrites say that it ran."""
         self._closed = closed
         self._inner: list[Range] = []
         self._out = out
@@ -328,6 +326,9 @@ class Timeline:
     def _ran(self, event: Any, name: str, until: int) -> int:
         """The context of the kernel that an exec point names; NONE where several have that name and could be meant."""
         found = self._contexts.all_by_key.get(name, [])
+        ran = self.runs.get(id(event))
+        if ran is not None and ran.context in found:
+            return ran.context
         if len(found) > 1:  # it had been compiled by then, and takes these buffers
             found = [context for context in found if context in self._compiled and self._fits(context, event, until)]
         return found[0] if len(found) == 1 else NONE
@@ -432,32 +433,20 @@ class Timeline:
                 str(k)[:100]: v for k, v in list(variables.items())[:100] if type(v) in (int, float, bool)
             }
         uses = []
+        told = self._texts.release == REFERENCE and _host_clock(executed.device)
+        ran = self.runs.get(id(executed))
+        known = ran.arguments if ran is not None and len(ran.arguments) == len(arg.get("bufs") or ()) else ()
         for position, key in enumerate(arg.get("bufs") or ()):
-            buffer = self._buffers.number(key, begun, until)
+            if known:
+                buffer = self._buffers.passed(key, known[position], executed.device, begun, until)
+            else:
+                buffer = self._buffers.used(key, begun, until, told=told)
             if buffer == NONE:
                 continue
             written, read = position in outputs, position in inputs
             mode = "readwrite" if written and read else "write" if written else "read"
             uses.append((buffer, mode, min(position, 0x7FFF)))
         return uses
-
-
-def user_line(stack: Any) -> str | None:
-    """`file:line` of the innermost frame that is not tinygrad's own."""
-    if not isinstance(stack, (tuple, list)):
-        return None
-    for frame in stack:
-        if isinstance(frame, (tuple, list)) and len(frame) >= 3 and type(frame[0]) is str and type(frame[1]) is int:
-            file = frame[0]
-            # generated code (a dataclass's __init__) is called <string>, like the program of `python -c`
-            if not is_own_file(file) and not (file.startswith("<") and frame[2] != "<module>"):
-                return f"{file}:{frame[1]}"
-    return None
-
-
-def is_own_file(file: str) -> bool:
-    """Whether a file is tinygrad's, or a wrapper of the standard library that it is called through."""
-    return _OWN_FILE.search(file) is not None
 
 
 def _said(text: str) -> dict[str, Any]:
