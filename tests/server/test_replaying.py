@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
+import socket
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import uvicorn
 from starlette.testclient import TestClient
 
 from peephole.errors import PeepholeError
@@ -15,6 +23,7 @@ from peephole.query import rewrites
 from peephole.server.app import create_app
 from peephole.server.library import Library
 from peephole.store.capture import open_capture
+from peephole.store.writer import CaptureWriter
 
 # a walk downwards can only be stepped through
 PROGRAM = """
@@ -82,3 +91,76 @@ def test_progress_and_lines_over_the_api(recorded: Path) -> None:
         graph = client.get(f"{at}/steps/{ruled['step']}/graph?match={ruled['match']}").json()
         assert graph["match"] == ruled["match"]
         assert client.get(f"{at}/contexts/99999/lines").status_code == 404
+
+
+LONG = 4000
+
+
+@pytest.fixture
+def long_pass(tmp_path: Path) -> Path:
+    """A walk over a chain, each match at a leaf further up: to reach the last takes many seconds."""
+    path = tmp_path / "long.peep"
+    leaves = 2 * LONG  # each one and what replaces it
+    sources: list[list[int]] = [[] for _ in range(leaves)] + [
+        [leaves + at - 1 if at else LONG, at] for at in range(LONG)
+    ]  # the first link reads a replacement, which nothing replaces
+    with CaptureWriter(path) as sink:
+        sink.append("contexts", {"id": [0], "name": ["chain"], "kind": ["other"]})
+        step = {"id": [0], "context": [0], "ordinal": [0], "name": ["walked"], "walk": [True]}
+        sink.append("steps", {**step, "root": [leaves + LONG - 1], "matches": [LONG]})
+        ops = ["PARAM"] * leaves + ["ADD"] * LONG
+        args = [str(at) for at in range(leaves)] + [None] * LONG
+        ids = list(range(len(ops)))
+        sink.append("nodes", {"id": ids, "op": ops, "dtype": ["int"] * len(ops), "arg": args, "src": sources})
+        at = list(range(LONG))
+        match = {"step": [0] * LONG, "ordinal": at, "before": at, "after": [LONG + one for one in at]}
+        sink.append("matches", match)
+    return path
+
+
+@pytest.fixture
+def port(long_pass: Path) -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        app = create_app(Library([long_pass]))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True)
+        thread.start()
+        yield sock.getsockname()[1]
+        server.should_exit = True
+        thread.join(10)
+
+
+def asked(port: int, path: str) -> http.client.HTTPConnection:
+    """A connection on which the request is on its way."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", f"/api/v1/captures/long/{path}")
+    return connection
+
+
+def told(port: int, path: str) -> Any:
+    connection = asked(port, path)
+    try:
+        return json.loads(connection.getresponse().read())
+    finally:
+        connection.close()
+
+
+def progress_when(port: int, wanted: Any) -> dict[str, Any]:
+    end = time.monotonic() + 60
+    while not wanted(found := told(port, "steps/0/progress")):
+        assert time.monotonic() < end, found
+    return dict(found)
+
+
+def test_over_http_progress_is_told_during_a_replay_which_ends_when_the_client_goes(port: int) -> None:
+    assert told(port, "steps/0/graph?match=0")["matches"] == LONG
+    waiting = asked(port, f"steps/0/graph?match={LONG}")
+    first = progress_when(port, lambda found: found["running"] and 0 < found["done"] < LONG)
+    assert first == {"step": 0, "name": "walked", "running": True, "done": first["done"], "total": LONG}
+    second = progress_when(port, lambda found: found["done"] > first["done"])
+    assert second["running"] and second["done"] < LONG, "the replay went on while it was asked about"
+    waiting.close()
+    stopped = progress_when(port, lambda found: not found["running"])
+    assert second["done"] <= stopped["done"] < LONG
+    # what was done is kept
+    assert told(port, f"steps/0/graph?match={stopped['done']}")["match"] == stopped["done"]

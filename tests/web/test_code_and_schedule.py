@@ -178,6 +178,24 @@ def test_a_line_shows_the_chain_it_came_from(view: Shown) -> None:
     view.wait_shown(f"{context}/source")
 
 
+def test_a_line_leads_to_its_row_of_the_op_list(view: Shown) -> None:
+    context = kernel_named(view.served, "r_64_16_512_4")
+    line = next(one for one in api(view.served, f"contexts/{context}/lines")["lines"] if one["ops"][:1] == ["LOAD"])
+    view.open(f"#/small/code?context={context}&line={line['line']}")
+    page = view.page
+    page.locator(".pane.r .chain", has_text=f"one of {line['alike']} in the op list").wait_for()
+    page.get_by_role("link", name="Show op").click()
+    view.wait_shown(f"{context}/oplist")
+    view.wait_param("line", str(line["row"]))
+    row = page.locator(".code .ln[aria-current]")
+    assert row.locator(".no0").get_attribute("data-n") == str(line["row"])
+    assert row.locator(".tx").inner_text().split()[1] == "LOAD"
+    shown = page.locator(".code .tx").all_inner_texts()
+    assert sum(text.split()[1] == "LOAD" for text in shown) == line["alike"] > 1
+    page.go_back()
+    view.wait_shown(f"{context}/source")
+
+
 def test_lines_are_walked_with_the_keyboard_and_ctrl_f_finds(view: Shown) -> None:
     context = kernel_named(view.served, "r_64_16_512_4")
     view.open(f"#/small/code?context={context}&line=3")

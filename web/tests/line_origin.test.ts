@@ -3,7 +3,7 @@ import { FROM_SCHEDULE, isKnown, lineMarks, sameRule } from "../src/data/line_or
 import type { LinesWire, LineWire } from "../src/wire/code.ts";
 
 function line(number: number, change: Partial<LineWire>): LineWire {
-  return { line: number, kind: "op", ops: ["ADD"], node: number, step: -1, stepName: "", match: 0, rule: null, handler: null, operations: [], ...change };
+  return { line: number, kind: "op", ops: ["ADD"], node: number, step: -1, stepName: "", match: 0, rule: null, handler: null, operations: [], row: -1, alike: 0, ...change };
 }
 
 const RULE = { file: "/x/site-packages/tinygrad/uop/symbolic.py", line: 88, source: "(UPat.var(…)" };

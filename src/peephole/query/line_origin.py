@@ -4,20 +4,25 @@ tensor operations of the program that it computes.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from peephole.errors import PeepholeError
 from peephole.model.tables import NONE
 from peephole.query.names import plain
 from peephole.query.origin import Operation, node_operations, origins
 from peephole.query.rewrite.ancestry import Ancestry
+from peephole.query.rewrite.pool import Pool
 from peephole.query.rewrite.rendered import Line, rendered
 from peephole.query.rewrite.trace import Trace, trace_of
 from peephole.query.rewrites import Rule, rule_of
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
+
+_OP_ROW: Final = re.compile(r" *(\d{1,9}) (\w+) *: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,10 @@ class LineOrigin:
     rule: Rule | None
     operations: list[int]
     """What it computes: places in `LineOrigins.operations`."""
+    row: int = NONE
+    """The line of the op list that has this node, counted from 1; -1 for none."""
+    alike: int = 0
+    """How many ops of that kind are in the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,7 @@ class _Lines:
     def __init__(self, capture: Capture, trace: Trace, context: int) -> None:
         self._trace = trace
         self._context = context
-        self.artifact, source = _source(capture, context)
+        self.artifact, source = _artifact(capture, context, "source")
         self._lines = [Line() for _ in source]
         self.note: str | None = "There is no source of this kernel in the capture." if self.artifact < 0 else None
         self._ancestry: Ancestry | None = None
@@ -88,6 +97,8 @@ class _Lines:
                 function = "".join(c if c.isalnum() or c == "_" else f"{ord(c):02X}" for c in name)
                 self._lines, self.note = rendered(ancestry.pool, linear, source, function)
                 self._gates = _gates(ancestry)
+                self._rows = _op_rows(capture, context, ancestry.pool, linear)
+                self._alike = Counter(ancestry.pool.op(node) for node in linear)
 
     def answer(self, capture: Capture, with_operations: bool) -> LineOrigins:
         """All lines, with the operations of the program if they are wanted."""
@@ -109,7 +120,10 @@ class _Lines:
         rule = rule_of(trace, birth.step, birth.match) if birth.match else None
         places = sorted({place for one in line.nodes for place in by_node.get(one, ())})
         ops = list(dict.fromkeys(pool.op(one) for one in line.nodes))
-        return LineOrigin(number, line.kind, ops, pool.ids[node], birth.step, name, birth.match, rule, places)
+        row, alike = self._rows.get(node, NONE), self._alike[pool.op(node)]
+        return LineOrigin(
+            number, line.kind, ops, pool.ids[node], birth.step, name, birth.match, rule, places, row, alike
+        )
 
     def _operations(self, capture: Capture) -> tuple[list[Operation], dict[int, list[int]]]:
         """The kernel's tensor operations, and which of them each node of its lines belongs to."""
@@ -133,11 +147,11 @@ class _Lines:
         return self._ancestry is not None and self._ancestry.pool.op(node) in ("RANGE", "SPECIAL")
 
 
-def _source(capture: Capture, context: int) -> tuple[int, list[str]]:
-    """The row and the lines of a context's source; -1 and none when it left none."""
+def _artifact(capture: Capture, context: int, wanted: str) -> tuple[int, list[str]]:
+    """The row and the lines of what a context left of that kind; -1 and none when it left none."""
     frame = capture.read("artifacts", ["context", "kind"])
     kinds = frame.texts("kind")
-    code = kinds.code("source")
+    code = kinds.code(wanted)
     for row, (owner, kind) in enumerate(zip(frame["context"].tolist(), kinds.codes.tolist(), strict=True)):
         if owner == context and kind == code:
             return row, source_lines(capture, row)
@@ -157,6 +171,20 @@ def _linear(ancestry: Ancestry) -> tuple[int, ...] | None:
         if pool.op(node) == "LINEAR":
             return pool.src[node]
     return None
+
+
+def _op_rows(capture: Capture, context: int, pool: Pool, linear: tuple[int, ...]) -> dict[int, int]:
+    """The line of the op list for each node that is there: lines begin with the place and the op; an argument may have
+    lines of its own."""
+    found: dict[int, int] = {}
+    last = -1
+    for number, text in enumerate(_artifact(capture, context, "oplist")[1], 1):
+        begin = _OP_ROW.match(text)
+        place = int(begin[1]) if begin else -1
+        if begin and last < place < len(linear) and pool.op(linear[place]) == begin[2]:
+            found[linear[place]] = number
+            last = place
+    return found
 
 
 def _gates(ancestry: Ancestry) -> dict[int, int]:

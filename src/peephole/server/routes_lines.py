@@ -56,6 +56,8 @@ def _line(line: LineOrigin, handlers: dict[tuple[str | None, int], str | None]) 
         "rule": None if rule is None else {"file": rule.file, "line": rule.line, "source": rule.source},
         "handler": None if rule is None else handlers[rule.file, rule.line],
         "operations": line.operations,
+        "row": line.row,
+        "alike": line.alike,
     }
 
 

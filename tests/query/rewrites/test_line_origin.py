@@ -10,6 +10,7 @@ import pytest
 
 from peephole.errors import PeepholeError
 from peephole.query import rewrites
+from peephole.query.compilation import artifacts
 from peephole.query.line_origin import LineOrigins, line_origins
 from peephole.store.capture import Capture
 
@@ -68,6 +69,26 @@ def test_lines_of_a_cpu_kernel(record: Any) -> None:
     assert head.ops == ["PARAM"] and head.node == -1 and head.rule is None
     assert [line.kind for line in lines.lines[-2:]] == ["brace", "brace"]
     assert all(line.kind == "none" and not line.ops for line in lines.lines[: head.line - 1]), "typedefs"
+
+
+def test_a_line_s_op_is_in_the_op_list(record: Any) -> None:
+    capture = record(PROGRAM, TRACEMETA="2").capture
+    frame = capture.read("nodes", ["id", "dtype"])
+    dtypes = dict(zip(frame["id"].tolist(), frame.texts("dtype"), strict=True))
+    checked = 0
+    for lines in kernels(capture).values():
+        [listed] = artifacts(capture, lines.context, "oplist")
+        rows = listed.content.decode().removesuffix("\n").split("\n")
+        seen = [line.row for line in lines.lines if line.node >= 0]
+        assert all(1 <= row <= len(rows) for row in seen)
+        assert len({line.node for line in lines.lines if line.node >= 0}) == len(set(seen)), "a row for each node"
+        for line in lines.lines:
+            if line.row > 0:
+                assert rows[line.row - 1].split()[1] == line.ops[0]
+                assert line.alike == sum(row.split()[1] == line.ops[0] for row in rows)
+                assert dtypes[line.node] in rows[line.row - 1]
+                checked += 1
+    assert checked > 20
 
 
 def test_a_line_s_match_is_the_one_that_made_its_op(record: Any) -> None:

@@ -80,4 +80,8 @@ export interface LineWire {
   handler: string | null;
   /** Places in the list of operations. */
   operations: number[];
+  /** Line of the op list that has the node, from 1; -1 for none. */
+  row: number;
+  /** Ops of that kind in the list. */
+  alike: number;
 }

@@ -51,7 +51,7 @@ export function lineSections(page: Page, chosen: ChosenLine): HTMLElement[] {
     h(
       "div.sec",
       h("div.chain", program, operation, schedule, ...passParts(page, chosen), linePart(page, chosen)),
-      h("div.buttons", ...actions(page, line)),
+      h("div.buttons", ...actions(page, chosen)),
     ),
     ...ruleSection(chosen),
   ];
@@ -116,7 +116,8 @@ function linePart(page: Page, { line, text }: ChosenLine): HTMLElement {
   const [first, ...inside] = line.ops;
   return h(
     "div", h("b", "This line"),
-    first !== undefined && h("div.dim", h("span.mono", first), type, inside.length > 0 && h("span.faint", " with ", h("span.mono", clip(inside.join(", "), 200)), " inside")),
+    first !== undefined && h("div.dim", h("span.mono", first), type, inside.length > 0 && h("span.faint", " with ", h("span.mono", clip(inside.join(", "), 200)), " inside"),
+      line.row > 0 && h("span.faint", line.alike === 1 ? ", the only one in the op list" : `, one of ${count(line.alike)} in the op list`)),
     lineSource(text),
   );
 }
@@ -125,9 +126,13 @@ function lineSource(text: string): HTMLElement {
   return h("div.src", ...codeNodes(clip(text.trim(), 300), "c"));
 }
 
-function actions(page: Page, line: LineWire): (HTMLElement | false)[] {
+function actions(page: Page, { line, context }: ChosenLine): (HTMLElement | false)[] {
   const match = matchAddress(page, line);
-  return [match !== null && h("a.btn.tomatch", { href: match }, line.match > 0 ? "Show match in Rewrites " : "Show pass in Rewrites ", h("kbd", "Enter"))];
+  const op = line.row > 0 && page.nav.address("code", { context: String(context.id), as: "oplist", line: String(line.row) });
+  return [
+    match !== null && h("a.btn.tomatch", { href: match }, line.match > 0 ? "Show match in Rewrites " : "Show pass in Rewrites ", h("kbd", "Enter")),
+    op !== false && h("a.btn.toop", { href: op }, "Show op"),
+  ];
 }
 
 function ruleSection({ wire, line, next }: ChosenLine): HTMLElement[] {
