@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hardwareRows, occupancyHeight, ranges, tickStep, type RowSource } from "../src/layout/hardware_rows.ts";
+import { busyShares, hardwareRows, occupancyHeight, ranges, tickStep, type RowSource } from "../src/layout/hardware_rows.ts";
 
 const LANES: RowSource[] = [
   { label: "Wave 0", group: "waves", events: 5, busy: 0 },
@@ -31,6 +31,15 @@ describe("rows of a hardware trace", () => {
     expect(occupancyHeight(6)).toBe(26);
     expect(occupancyHeight(32)).toBe(5);
     expect(occupancyHeight(12) * 12).toBeLessThanOrEqual(168);
+  });
+});
+
+describe("narrow events", () => {
+  it("keep the share of their pixels, none of it lost", () => {
+    const shares = busyShares([0.25, 2, 2.5, 9.5], [4, 1, 2, 8], 8, 10);
+    expect([...shares].map((share) => Number(share.toFixed(4)))).toEqual([0.375, 0.125, 0.25, 0.125, 0, 0, 0, 0, 0, 0.5]);
+    expect(busyShares([1], [20], 8, 2)[1]).toBe(1);
+    expect([...busyShares([-0.5, -3, 7], [8, 8, 8], 8, 2)]).toEqual([0.5, 0]);
   });
 });
 

@@ -119,12 +119,12 @@ async def trace_window(request: Request) -> Response:
     def question(capture: Capture) -> Response:
         _, view = _lanes(shelf, capture, row)
         counts: list[int] = []
-        columns: list[list[NDArray[Any]]] = [[] for _ in range(8)]
+        columns: list[list[NDArray[Any]]] = [[] for _ in range(9)]
         for lane in (view.lanes[i] for i in wanted if i < len(view.lanes)):
-            rows, merged = window(lane, t0, t1, pixels)
+            rows, merged, busy = window(lane, t0, t1, pixels)
             counts.append(len(rows))
             values = (lane.start[rows], lane.end[rows], lane.kind[rows], lane.op[rows], lane.instruction[rows],
-                      lane.link[rows], lane.event[rows], merged * 2 + lane.other[rows])  # fmt: skip
+                      lane.link[rows], lane.event[rows], merged * 2 + lane.other[rows], busy)  # fmt: skip
             for column, value in zip(columns, values, strict=True):
                 column.append(value)
         arrays = [

@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from peephole.query.hardware.decode import decode
 from peephole.query.hardware.events import events
-from peephole.query.hardware.lanes import lane_view
+from peephole.query.hardware.lanes import Lane, lane_view, window
 from peephole.query.hardware.packets import Arch
 from peephole.query.hardware.traces import Trace, entries
 from peephole.store.capture import open_capture
@@ -100,6 +101,22 @@ def test_a_damaged_trace_is_shown_up_to_there(capture: Path, peephole: Any) -> N
     assert "damaged at byte" in json.loads(shown[-1])["note"]
     assert "1 x packets were lost" in peephole("show", capture, "-s", "lossy SQTT SE:0 PKTS").stdout
     assert "The trace is empty." in peephole("show", capture, "-s", "empty SQTT SE:0 PKTS").stdout
+
+
+def test_a_window_keeps_the_cycles_of_what_it_merges() -> None:
+    rng = np.random.default_rng(0)
+    start = np.sort(rng.integers(0, 100_000, 5000))
+    end = start + rng.integers(1, 9, 5000)
+    none = np.full(5000, -1)
+    lane = Lane("VALU", "units", start, end, none, none, none, none, np.arange(5000), np.zeros(5000, bool))
+    for t0, t1, pixels in ((0, 100_010, 100), (20_000, 70_000, 313), (40_000, 40_400, 1000)):
+        rows, counts, busy = window(lane, t0, t1, pixels)
+        seen = (start < t1) & (end > t0)
+        assert (counts.sum(), busy.sum()) == (seen.sum(), (end - start)[seen].sum())
+        cell = ((start[rows] - t0) / ((t1 - t0) / pixels)).astype(int)
+        for i in range(0, len(rows), 7):
+            same = seen & (((start - t0) / ((t1 - t0) / pixels)).astype(int) == cell[i])
+            assert busy[i] == ((end - start)[same].sum() if len(rows) < seen.sum() else end[rows[i]] - start[rows[i]])
 
 
 def test_waves_and_units_without_the_program(tmp_path: Path) -> None:

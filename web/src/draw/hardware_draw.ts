@@ -1,5 +1,5 @@
 /** Draws a hardware trace: occupancy, ruler, waves, units, every wave, the shader clock. */
-import { HEAD, OCCUPANCY_HEAD, occupancyHeight, RULER, tickStep, type Row } from "../layout/hardware_rows.ts";
+import { busyShares, HEAD, NARROW, OCCUPANCY_HEAD, occupancyHeight, RULER, tickStep, type Row } from "../layout/hardware_rows.ts";
 import type { LaneEvents, OccupancyWire, TraceWire } from "../wire/hardware.ts";
 import type { Theme } from "./theme.ts";
 
@@ -108,7 +108,7 @@ function drawRow(g: CanvasRenderingContext2D, row: Row, y: number, x: (c: number
   g.clip();
   if (row.group === "clock") drawClock(g, y, row.height, x, picture, theme);
   else if (events && row.group === "waves") drawWave(g, y, row.height, x, events, theme);
-  else if (events && row.group === "units") drawUnit(g, y, row.height, x, events, theme);
+  else if (events && row.group === "units") drawUnit(g, y, row.height, x, events, width, theme);
   else if (events) drawAll(g, y, row.height, x, events, theme);
   g.restore();
   head(g, y, row.height, row.label, row.note, false, selected, theme);
@@ -142,12 +142,37 @@ function drawWave(g: CanvasRenderingContext2D, y: number, height: number, x: (c:
   }
 }
 
-function drawUnit(g: CanvasRenderingContext2D, y: number, height: number, x: (c: number) => number, events: LaneEvents, theme: Theme): void {
+/** What is narrow is merged per pixel: as high and as strong as the share of the pixel that is busy, so idle shows. */
+function drawUnit(g: CanvasRenderingContext2D, y: number, height: number, x: (c: number) => number, events: LaneEvents, width: number, theme: Theme): void {
+  const tall = height - 14;
+  const perPixel = 1 / (x(1) - x(0));
+  const begins: number[][] = [[], []];
+  const cycles: number[][] = [[], []];
+  let kind = 12;
   for (let i = 0; i < events.start.length; i++) {
     const from = x(events.start[i]!);
+    const wide = x(events.end[i]!) - from;
+    const pale = events.weight[i]! & 1;
+    if (wide < NARROW) {
+      begins[pale]!.push(from - HEAD);
+      cycles[pale]!.push(events.busy[i]!);
+      kind = CLASS_COLOURS[events.kind[i]!] ?? 12;
+      continue;
+    }
     g.fillStyle = theme.cat[CLASS_COLOURS[events.kind[i]!] ?? 12]!;
-    g.globalAlpha = events.weight[i]! & 1 ? 0.45 : 1;
-    g.fillRect(from, y + 7, Math.max(1.5, x(events.end[i]!) - from - 0.5), height - 14);
+    g.globalAlpha = pale ? 0.45 : 1;
+    g.fillRect(from, y + 7, wide - 0.5, tall);
+  }
+  g.fillStyle = theme.cat[kind]!;
+  const base = new Float64Array(Math.ceil(width - HEAD));
+  for (const pale of [0, 1]) {
+    busyShares(begins[pale]!, cycles[pale]!, perPixel, base.length).forEach((share, at) => {
+      if (share <= 0) return;
+      const own = Math.min(Math.max(3, share * tall), tall - base[at]!);
+      g.globalAlpha = (pale ? 0.45 : 1) * (0.55 + 0.45 * share);
+      g.fillRect(HEAD + at, y + 7 + tall - base[at]! - own, 1, own);
+      base[at] = base[at]! + own;
+    });
   }
   g.globalAlpha = 1;
 }

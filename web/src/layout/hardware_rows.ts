@@ -1,4 +1,5 @@
 /** Where the lanes of a hardware trace stand, and which cycles a ruler names. */
+import { count } from "../base/format.ts";
 
 export const HEAD = 152;
 export const OCCUPANCY_HEAD = 24;
@@ -20,6 +21,23 @@ export interface Row {
   note: string;
   y: number;
   height: number;
+}
+
+/** Slices narrower than this many pixels are merged per pixel. */
+export const NARROW = 2.5;
+
+/** The share of each pixel that narrow events keep busy, 0 to 1; `begin` and `cycles` are pixels and cycles of each. */
+export function busyShares(begins: ArrayLike<number>, cycles: ArrayLike<number>, perPixel: number, width: number): Float64Array {
+  const shares = new Float64Array(width);
+  for (let i = 0; i < begins.length; i++) {
+    const at = Math.floor(begins[i]!);
+    const later = begins[i]! - at;
+    const share = cycles[i]! / perPixel;
+    if (at >= 0 && at < width) shares[at]! += share * (1 - later);
+    if (at + 1 >= 0 && at + 1 < width) shares[at + 1]! += share * later;
+  }
+  for (let i = 0; i < width; i++) shares[i] = Math.min(1, shares[i]!);
+  return shares;
 }
 
 export interface RowSource {
@@ -64,7 +82,7 @@ export function hardwareRows(lanes: readonly RowSource[], folded: ReadonlySet<st
     if (folded.has(group)) continue;
     for (const { lane, index } of own) {
       const height = lane.label === "Other SIMDs" ? OTHERS : group === "waves" ? WAVE : group === "units" ? UNIT : ALL;
-      const text = group === "units" ? `${(lane.busy * 100).toFixed(lane.busy < 0.1 ? 1 : 0)}%` : String(lane.events);
+      const text = group === "units" ? `${(lane.busy * 100).toFixed(lane.busy < 0.1 ? 1 : 0)}%` : count(lane.events);
       rows.push({ lane: index, group, label: lane.label, note: text, y, height });
       y += height;
     }

@@ -100,9 +100,11 @@ export interface LaneEvents {
   event: Int32Array;
   /** Twice the number of events that one stands for, plus one for the work of another SIMD. */
   weight: Int32Array;
+  /** Cycles that the events it stands for took together. */
+  busy: Int32Array;
 }
 
-/** The lanes of a window out of the server's bytes: u32 length, JSON, two columns of f64, six of i32. */
+/** The lanes of a window out of the server's bytes: u32 length, JSON, two columns of f64, seven of i32. */
 export function readWindow(data: ArrayBuffer): LaneEvents[] {
   const size = new DataView(data).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, size))) as { counts: number[] };
@@ -113,7 +115,7 @@ export function readWindow(data: ArrayBuffer): LaneEvents[] {
     at += 8 * total;
     return column;
   });
-  const ints = [0, 1, 2, 3, 4, 5].map(() => {
+  const ints = [0, 1, 2, 3, 4, 5, 6].map(() => {
     const column = new Int32Array(data, at, total);
     at += 4 * total;
     return column;
@@ -124,7 +126,7 @@ export function readWindow(data: ArrayBuffer): LaneEvents[] {
     const lane: LaneEvents = {
       start: floats[0]!.subarray(from, to), end: floats[1]!.subarray(from, to), kind: ints[0]!.subarray(from, to),
       op: ints[1]!.subarray(from, to), instruction: ints[2]!.subarray(from, to), link: ints[3]!.subarray(from, to),
-      event: ints[4]!.subarray(from, to), weight: ints[5]!.subarray(from, to),
+      event: ints[4]!.subarray(from, to), weight: ints[5]!.subarray(from, to), busy: ints[6]!.subarray(from, to),
     };
     from = to;
     return lane;

@@ -185,15 +185,15 @@ def _all_waves(trace: Trace) -> list[Lane]:
     return found
 
 
-def window(lane: Lane, t0: int, t1: int, pixels: int) -> tuple[Ints, Ints]:
-    """Events of a lane that touch [t0, t1), and how many each stands for: at most about four a pixel."""
+def window(lane: Lane, t0: int, t1: int, pixels: int) -> tuple[Ints, Ints, Ints]:
+    """Events of a lane that touch [t0, t1), how many each stands for (at most about four a pixel), and their cycles."""
     # ends are nearly sorted like starts; the longest event bounds how far back one can reach
     longest = int((lane.end - lane.start).max()) if len(lane.start) else 0
     a = int(np.searchsorted(lane.start, t0 - longest, "left"))
     b = int(np.searchsorted(lane.start, t1, "left"))
     rows = np.arange(a, b)[lane.end[a:b] > t0]
     if len(rows) <= 4 * pixels:
-        return rows, np.ones(len(rows), np.int64)
+        return rows, np.ones(len(rows), np.int64), lane.end[rows] - lane.start[rows]
     width = max((t1 - t0) / pixels, 1.0)
     cell = ((lane.start[rows] - t0) / width).astype(np.int64)
     if lane.group == "all":  # waves of different slots lie above each other
@@ -202,5 +202,6 @@ def window(lane: Lane, t0: int, t1: int, pixels: int) -> tuple[Ints, Ints]:
     first = np.flatnonzero(np.diff(cell[order], prepend=-1))
     counts = np.diff(np.append(first, len(rows)))
     keep = rows[order[first]]
+    busy = np.add.reduceat((lane.end - lane.start)[rows][order], first)
     back = np.argsort(keep, kind="stable")
-    return keep[back], counts[back]
+    return keep[back], counts[back], busy[back]

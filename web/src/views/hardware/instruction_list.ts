@@ -9,6 +9,12 @@ import { VirtualList } from "../common/virtual_list.ts";
 export type Heat = "hits" | "latency" | "stall" | "idle";
 const TITLES: Record<Heat, string> = { hits: "Hits", latency: "Latency", stall: "Stall", idle: "Idle" };
 
+/** Room for the longest of some numbers at the list's letters, in pixels. */
+function widest(...columns: readonly (readonly number[])[]): string {
+  const most = columns.flat().reduce((best, other) => Math.max(best, other), 0);
+  return `${Math.ceil(count(most).length * 6.3)}px`;
+}
+
 export class InstructionList {
   private list: VirtualList | null = null;
   private data: InstructionsWire | null = null;
@@ -22,7 +28,7 @@ export class InstructionList {
   private readonly follows = h("span.faint.small.wide", "follow the focus");
   private readonly register = h("span.faint.small.ell");
 
-  constructor(host: HTMLElement, private readonly onSelect: (instruction: number) => void) {
+  constructor(private readonly host: HTMLElement, private readonly onSelect: (instruction: number) => void) {
     const group = h("span.seg", { role: "group", "aria-label": "What the heat shows" });
     for (const heat of Object.keys(TITLES) as Heat[]) {
       const button = h("button", { type: "button", onclick: () => this.show(heat) }, TITLES[heat]);
@@ -40,6 +46,9 @@ export class InstructionList {
   set(data: InstructionsWire): void {
     this.data = data;
     this.mapped = data.hits?.some((hits) => hits > 0) ?? false;
+    // a number is never cut: the columns are as wide as their longest one
+    this.host.style.setProperty("--hits", widest(data.hits));
+    this.host.style.setProperty("--sum", widest(data.hits, data.latency.total, data.stall.total, data.idle.total));
     this.list?.dispose();
     this.list = null;
     if (data.pc.length === 0) {
