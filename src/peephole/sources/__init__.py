@@ -18,7 +18,6 @@ LEAVE_FILES: Final = ("tinygrad",)
 """Those of them whose producer leaves files at a known place (`LeavesFiles`)."""
 
 HEAD: Final = 64 * 1024
-_GZIP: Final = b"\x1f\x8b"
 
 
 def load(name: str) -> Source:
@@ -41,21 +40,22 @@ def _is_there(name: str) -> bool:
 
 
 def head_of(path: Path) -> bytes:
-    """The first bytes of a file, gunzipped when it is gzipped; CaptureError when it cannot be read."""
+    """The first bytes of a file, gunzipped as far as it goes when it is gzipped; CaptureError when none can be read."""
     # not at the top: a source's attach module loads this package inside the user's program
-    import gzip
-    import zlib
+    from peephole.sources.gunzip import GZIP_MAGIC, Gunzip
 
     try:
         with path.open("rb") as file:
             head = file.read(HEAD)
-        if head.startswith(_GZIP):
-            with gzip.open(path, "rb") as unzipped:
-                return unzipped.read(HEAD)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise CaptureError(f"{path} starts as a gzip file but cannot be unpacked ({error}).") from error
+            if not head.startswith(GZIP_MAGIC):
+                return head
+            file.seek(0)
+            unzipped = Gunzip(file)
+            head = unzipped.read(HEAD)
     except OSError as error:
         raise CaptureError(f"Cannot read {path}: {error.strerror or error}.") from error
+    if unzipped.damage and not head:
+        raise CaptureError(f"{path} starts as a gzip file but cannot be unpacked: {unzipped.damage}.")
     return head
 
 

@@ -154,6 +154,17 @@ def test_cut_and_damaged_gzip(read: Read, tape_line: Line) -> None:
     assert any("gzip" in reason or "understood" in reason for reason in read(bytes(bad)).problems)
 
 
+def test_a_gzip_that_is_cut_early_is_found_by_what_is_left_of_it(tmp_path: Path, tape_line: Line) -> None:
+    data = gzip.compress("".join(run(tape_line, 60)).encode())
+    path = tmp_path / "cut.gz"
+    path.write_bytes(data[: len(data) // 2])
+    assert 100 < len(sources.head_of(path)) < sources.HEAD
+    assert sources.find(path).name == "gt"
+    path.write_bytes(data[:12])
+    with pytest.raises(CaptureError, match="cannot be unpacked: the gzip file ends too early"):
+        sources.find(path)
+
+
 class Nowhere:
     def problem(self, reason: str, count: int = 1, example: str = "") -> None: ...
     def append(self, table: str, columns: Any) -> None: ...
