@@ -206,6 +206,11 @@ def test_waiting_is_not_idle() -> None:
     assert len(fold(times, None, True, (np.array([0]), np.array([900 * MS])))) == 1
 
 
+def test_two_moments_close_together_are_not_folded() -> None:
+    assert fold(np.array([1232, 1232, 1234]) * MS, None, True) == [(1232 * MS, 1234 * MS)]
+    assert len(fold(np.array([1232, 8_001_232]) * MS, None, True)) == 2
+
+
 def test_a_wild_clock_does_not_widen_the_picture(make: Make, tape_line: Line) -> None:
     text = training(tape_line) + tape_line(8e6, 9999, "RECV", "CLIENT CLIENT 00cc", "GetData", "9B", "")
     for dpi in (150, 1200):

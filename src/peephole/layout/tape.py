@@ -281,7 +281,8 @@ def _lane_names(lanes: list[LaneBox], left: float) -> list[Label]:
 def _fold_notes(tape: Tape, axis: Axis, top: float, space: Space, has_lead: bool, lanes: list[LaneBox]) -> list[Label]:
     found = []
     for before, after in zip(axis.stretches, axis.stretches[1:], strict=False):
-        text = f"{(after.start - before.end) / 1e9:,.2f} s folded"
+        idle = after.start - before.end
+        text = (f"{idle / 1e9:,.2f} s" if idle >= 10_000_000 else _milliseconds(idle)) + " folded"
         middle = (before.x1 + after.x0) / 2
         choices = [
             Label(after.x0 - 2, top + 8, text, 10, FAINT, anchor="right", role="fold"),

@@ -23,6 +23,8 @@ MOST_FOLDS: Final = 6
 IDLE: Final = 0.6
 WILD: Final = 0.97
 """Shares of the drawn time from which on a gap is folded: an idle one, and one that something runs through."""
+CALM: Final = 1_000_000_000
+"""ns below which a gap stays where nothing but it would be folded: two moments with nothing around them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def fold(
             break
         gap, a, b = max(gaps)
         running = spans is not None and bool(((spans[0] <= a) & (spans[1] >= b)).any())
-        if gap < (WILD if running else IDLE) * total:
+        if gap < (WILD if running else IDLE) * total or (gap == total and gap < CALM):
             break
         where = next(i for i, (start, end) in enumerate(parts) if i >= main and start <= a and b <= end)
         parts[where : where + 1] = [(parts[where][0], a), (b, parts[where][1])]
