@@ -6,7 +6,7 @@ import mmap
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 import numpy as np
 import pyarrow as pa
@@ -39,13 +39,18 @@ def text_column(values: list[str | None]) -> pa.Array:
         return pa.array(safe, pa.large_string())
 
 
+_LARGE: Final = 64 << 20
+"""Bytes of args from which on they are let go of as soon as they were taken."""
+
+
 class Extras:
     """Context and args of the slices that have any; the args wait in a file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: IO[bytes] | None = None
-        self._parts: list[tuple[Ints, Ints]] = []
+        self._contexts: list[Ints | None] = []
+        self._lengths: list[NDArray[np.int32]] = []
         self._rows = 0
         self._bytes = 0
         self._view: mmap.mmap | None = None
@@ -54,7 +59,7 @@ class Extras:
     def append(self, context: Ints, args: pa.Array | None) -> Ints:
         """Keeps rows and gives the `extra` of each."""
         rows = len(context)
-        lengths = np.full(rows, -1, np.int64)
+        lengths = np.full(rows, -1, np.int32)
         if args is not None and args.null_count < rows:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(dir=self._folder, prefix="args.")  # noqa: SIM115 - until close
@@ -62,10 +67,11 @@ class Extras:
             bounds = np.frombuffer(offsets, np.int64)[args.offset : args.offset + rows + 1]
             if data is not None:
                 self._file.write(memoryview(data)[int(bounds[0]) : int(bounds[-1])])
-            lengths = np.diff(bounds)
+            lengths = np.diff(bounds).astype(np.int32)
             self._bytes += int(bounds[-1] - bounds[0])
             lengths[~args.is_valid().to_numpy(zero_copy_only=False)] = -1
-        self._parts.append((context, lengths))
+        self._contexts.append(context if (context >= 0).any() else None)
+        self._lengths.append(lengths)
         numbers = np.arange(self._rows + 1, self._rows + rows + 1)
         self._rows += rows
         return numbers
@@ -75,21 +81,35 @@ class Extras:
         contexts = np.full(len(extra), -1, np.int64)
         if self._rows == 0:
             return contexts, None
-        if len(self._parts) > 1:
-            self._parts = [tuple(np.concatenate(c) for c in zip(*self._parts, strict=True))]  # type: ignore[list-item]
-        all_contexts, lengths = self._parts[0]
+        all_contexts, lengths = self._joined()
         has = np.flatnonzero(extra)
         at = extra[has].astype(np.int64) - 1
-        contexts[has] = all_contexts[at]
+        if all_contexts is not None:
+            contexts[has] = all_contexts[at]
         if self._file is None or not (lengths[at] >= 0).any():
             return contexts, None
         if self._args is None:
             self._args = self._mapped(lengths)
         places = np.zeros(len(extra), np.int64)
         places[has] = at
-        return contexts, self._args.take(pa.array(places, mask=extra == 0))
+        taken = self._args.take(pa.array(places, mask=extra == 0))
+        if self._view is not None and self._bytes > _LARGE and hasattr(mmap, "MADV_DONTNEED"):
+            self._view.madvise(mmap.MADV_DONTNEED)  # what was taken is a copy: the pages need not count as ours
+        return contexts, taken
 
-    def _mapped(self, lengths: Ints) -> pa.Array:
+    def _joined(self) -> tuple[Ints | None, NDArray[np.int32]]:
+        """Contexts (None when no row has one) and lengths of all rows."""
+        if len(self._lengths) > 1:
+            sizes = [len(part) for part in self._lengths]
+            self._lengths = [np.concatenate(self._lengths)]
+            if any(part is not None for part in self._contexts):
+                whole = zip(self._contexts, sizes, strict=True)
+                self._contexts = [np.concatenate([np.full(n, -1, np.int64) if c is None else c for c, n in whole])]
+            else:
+                self._contexts = [None]
+        return self._contexts[0], self._lengths[0]
+
+    def _mapped(self, lengths: NDArray[np.int32]) -> pa.Array:
         """All args as one array over the file: its bytes are read when they are taken."""
         assert self._file is not None
         self._file.flush()
@@ -97,7 +117,7 @@ class Extras:
         if self._bytes:
             self._view = mmap.mmap(self._file.fileno(), self._bytes, access=mmap.ACCESS_READ)
             data = pa.py_buffer(self._view)
-        offsets = np.concatenate([[0], np.cumsum(np.maximum(lengths, 0))]).astype(np.int64)
+        offsets = np.concatenate([[0], np.cumsum(np.maximum(lengths, 0), dtype=np.int64)])
         valid = pa.array(lengths >= 0).buffers()[1]
         return pa.LargeStringArray.from_buffers(len(lengths), pa.py_buffer(offsets), data, valid)
 
