@@ -112,7 +112,7 @@ class Details:
         if self._debug >= 7:
             self._artifacts(context, "assembly")
             self._assembly(context)
-        if self._debug >= 3:
+        if self._debug >= 3 and not listing:  # the step that raised has said it
             self._artifacts(context, "error")
 
     def _step(self, step: Step) -> None:
@@ -124,7 +124,7 @@ class Details:
         self._printer.line(
             "    " + "  " * step.depth, name, (matches, "yellow"), ("  raised" if step.error else "", "red")
         )
-        if step.error and self._debug >= 3:
+        if step.error:
             self._printer.block(step.error, "red")
 
     def _graph(self, step: Step, match: int = 0) -> None:

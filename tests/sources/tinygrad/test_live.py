@@ -118,6 +118,30 @@ for n in (2, 50):
     assert work[2] == pytest.approx(16, rel=0.01)
 
 
+@pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
+def test_a_kernel_that_does_not_compile(tmp_path: Path) -> None:
+    """What went wrong, and the source that the compiler refused."""
+    program = """
+from tinygrad import Device, Tensor
+renderer = type(Device["CPU"].renderer)
+render = renderer.render
+renderer.render = lambda self, uops: render(self, uops) + "nonsense"
+try:
+    (Tensor([1.0, 2]).contiguous() + 1).realize()
+except Exception:
+    renderer.render = render
+"""
+    captures = (
+        under_viz(tmp_path / "viz", program, "CPU"),
+        under_peephole(tmp_path / "live", program, "CPU"),
+    )
+    for capture in captures:
+        found = capture.read("artifacts")
+        kinds = {found.texts("kind")[i]: (found.blobs("content")[i] or b"").decode() for i in range(len(found))}
+        assert "clang" in kinds["error"] and kinds["source"].endswith("nonsense") and "STORE" in kinds["oplist"]
+        assert sum(error is not None for error in capture.read("steps").texts("error")) == 1
+
+
 def test_nothing_heavy_runs_inside_the_program() -> None:
     code = (
         "import sys; import peephole.sources.tinygrad.attach\n"

@@ -76,8 +76,9 @@ def program_of(key: Any, steps: Sequence[Any], fields: Fields, texts: Texts, lis
         name = own.get("name")
         if name in ("View Program", "linearize/render", "render"):
             found = True
-            _from_node(program, _last_root(own), fields, texts)
-            program.error = error_of(own.get("matches"), fields, texts) or program.error
+            error = error_of(own.get("matches"), fields, texts)
+            program.error = error or program.error
+            _from_node(program, _last_root(own, raised=error is not None), fields, texts)
     if listed and program.linear:
         program.oplist = op_list(program.linear, fields, texts)
     if type(spec).__name__.endswith("Renderer"):
@@ -96,11 +97,14 @@ def _from_spec(program: Program, spec: Any) -> None:
     program.estimates = own.get("estimates")
 
 
-def _last_root(step: Mapping[str, Any]) -> int:
-    """The root after the last match that replaced the root itself: these passes do nothing else."""
+def _last_root(step: Mapping[str, Any], *, raised: bool) -> int:
+    """The root after the last match that replaced the root itself: these passes do nothing else.
+
+    Of one that raised, what the failing rule was given: of a compile error the source.
+    """
     root = step.get("sink")
     matches = step.get("matches")
-    for match in matches if type(matches) is list else ():
+    for match in (matches[:-1] if raised else matches) if type(matches) is list else ():
         if type(match) is tuple and len(match) > 1 and match[0] == root:
             root = match[1]
     return root if type(root) is int else -1

@@ -1,0 +1,64 @@
+"""The traceback of a rule that raised, of which tinygrad keeps no more than the message. Standard library only."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from types import ModuleType, TracebackType
+from typing import Any
+
+
+class Failures:
+    """Notes with which traceback a rewrite ended; asks nothing of those that end well."""
+
+    def __init__(self, ops: ModuleType) -> None:
+        self._ops = ops
+        self._found: dict[int, tuple[Any, str]] = {}
+        """By the id of tinygrad's record of the rewrite, which is held so that the id stays its own."""
+        profile = getattr(ops, "cpu_profile", None)
+        if profile is None:
+            return
+
+        def watched(*args: Any, **words: Any) -> _Watched:
+            return _Watched(profile(*args, **words), self)
+
+        ops.cpu_profile = watched  # type: ignore[attr-defined]
+
+    def traceback(self, rewrite: Any) -> str | None:
+        """The traceback that a rewrite ended with; None when it is not known."""
+        found = self._found.get(id(rewrite))
+        return None if found is None else found[1]
+
+    def note(self, error: BaseException, stack: list[str]) -> None:
+        """Keeps the traceback for the innermost rewrite, which is the first that an exception passes."""
+        active = getattr(self._ops, "active_rewrites", None)
+        if not active or id(active[-1]) in self._found:
+            return
+        text = "".join(
+            ["Traceback (most recent call last):\n", *stack, *traceback.format_tb(error.__traceback__)]
+            + traceback.format_exception_only(error)
+        )
+        self._found[id(active[-1])] = (active[-1], text)
+
+
+class _Watched:
+    """tinygrad's own context around a rewrite, and a look at what it ends with."""
+
+    __slots__ = ("_failures", "_inner")
+
+    def __init__(self, inner: Any, failures: Failures) -> None:
+        self._inner = inner
+        self._failures = failures
+
+    def __enter__(self) -> Any:
+        return self._inner.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        if error is not None:
+            # the exception's own traceback begins in the frame that calls this
+            above = sys._getframe(1).f_back
+            self._failures.note(error, traceback.format_stack(above) if above is not None else [])
+        left: bool | None = self._inner.__exit__(kind, error, trace)
+        return left
