@@ -18,10 +18,12 @@ class Failures:
         profile = getattr(ops, "cpu_profile", None)
         if profile is None:
             return
+        profile = getattr(profile, "watches", profile)  # a forked process begins anew
 
         def watched(*args: Any, **words: Any) -> _Watched:
             return _Watched(profile(*args, **words), self)
 
+        watched.watches = profile  # type: ignore[attr-defined]
         ops.cpu_profile = watched  # type: ignore[attr-defined]
 
     def traceback(self, rewrite: Any) -> str | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.contexts import Contexts, unnamed
+from peephole.sources.tinygrad.failures import Failures
 from peephole.sources.tinygrad.packing import (
     AT_ONCE,
     MATCH,
@@ -87,6 +88,7 @@ class LiveRewrites:
         self._times: dict[int, tuple[int, int]] = {}
         self._context_times: dict[int, tuple[int, int]] = {}
         self._formats: dict[int, tuple[Callable[..., bytes], int, int]] = {}
+        self._failures = Failures(ops)
 
     def take(self, *, last: bool) -> None:
         """One round; the last one takes everything."""
@@ -184,6 +186,9 @@ class LiveRewrites:
     def _end_context(self, context: _Context, key: Any, group: list[Any]) -> None:
         program = program_of(key, group, self._ops.uop_fields, self._texts)
         if program is not None:
+            if program.error is not None:
+                known = [text for rewrite in group if (text := self._failures.traceback(rewrite))]
+                program.error = known[0] if known else program.error
             for artifact in program.artifacts(context.index):
                 self._recorder.row("artifacts", **artifact)
 
@@ -191,6 +196,8 @@ class LiveRewrites:
         tracked = step.tracked
         if ended or not step.written:
             error = error_of(tracked.matches, self._ops.uop_fields, self._texts) if end else None
+            if error is not None:
+                error = self._failures.traceback(tracked) or error
             row = step_row(step.number, step.context, step.ordinal, fields_of(tracked), end, error)
             if time := self._times.pop(step.number, None):
                 row["start"], row["dur"] = time

@@ -1,0 +1,40 @@
+"""A rule that raises is recorded with its traceback, and the program runs as if nobody had looked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from peephole.store.capture import open_capture
+
+PROGRAM = """
+from tinygrad import Tensor
+from tinygrad.uop.ops import UOp, Ops, UPat, PatternMatcher, graph_rewrite
+
+def refuse(m):
+    raise ValueError("cannot do this")
+
+def compile_it():
+    x = UOp.variable("x", 0, 100)
+    graph_rewrite(x * 3, PatternMatcher([(UPat(Ops.MUL, name="m"), refuse)]), name="refusing")
+
+try:
+    compile_it()
+except ValueError as error:
+    print("raised:", error)
+"""
+
+
+def test_a_rule_that_raises_has_its_traceback(tmp_path: Path) -> None:
+    (tmp_path / "prog.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "peephole", "run", "-o", "prog.peep", "prog.py"]
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=60)
+    assert "raised: cannot do this" in done.stdout
+    frame = open_capture(tmp_path / "prog.peep").read("steps", ["name", "error"])
+    [error] = [error for name, error in zip(frame.texts("name"), frame.texts("error"), strict=True) if error]
+    lines = error.splitlines()
+    assert lines[0] == "Traceback (most recent call last):" and lines[-1] == "ValueError: cannot do this"
+    places = [line.strip() for line in lines if line.strip().startswith("File ") and "prog.py" in line]
+    assert [place.rpartition(" in ")[2] for place in places] == ["<module>", "compile_it", "refuse"]
+    assert "failures.py" not in error, "our own frames are not in it"
