@@ -111,6 +111,21 @@ def test_the_view(used: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean 'GPU Memory'?" in capsys.readouterr().err
 
 
+def test_a_buffer_is_called_by_its_number_in_its_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for ids, names in (([2 << 40 | 7, 2 << 40 | 8], ("b7", "b8")), ([2 << 40 | 7, 3 << 40 | 7], ("p2.b7", "p3.b7"))):
+        path = tmp_path / f"{names[1]}.peep"
+        with CaptureWriter(path) as writer:
+            rows = {"id": ids, "device": ["GPU", "GPU"], "alloc": [10, 12], "free": [40, -1], "bytes": [64, 1000]}
+            writer.append("buffers", rows)
+        assert main(["show", str(path), "-s", "GPU Memory"]) == 0
+        head, events = capsys.readouterr().out.split("\n\n")
+        assert f"  {names[1]}\n" in head
+        assert [line.split()[-1] for line in events.splitlines()] == [names[0], names[1], names[0]]
+        assert main(["show", str(path), "-s", "GPU Memory", "--json"]) == 0
+        held = json.loads(capsys.readouterr().out.splitlines()[0])["at_peak"]
+        assert [buffer["buffer"] for buffer in held] == ids[::-1]
+
+
 def test_idle_command(used: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["idle", str(used), "--json"]) == 0
     gap, busy = map(json.loads, capsys.readouterr().out.splitlines())

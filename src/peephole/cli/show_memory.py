@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Printer, count, pad, size
 from peephole.cli.views import Request
-from peephole.query.memory import Memory, Use, Users, alive, devices, memory, memory_events
+from peephole.query.memory import (
+    Memory,
+    Use,
+    Users,
+    alive,
+    devices,
+    handle,
+    memory,
+    memory_events,
+    of_several_processes,
+)
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
@@ -53,9 +63,10 @@ def _peak(capture: Capture, found: Memory, request: Request, printer: Printer) -
     held = alive(capture, found.device, found.peak_time)
     limit = _AT_PEAK if request.top is None else request.top if request.top >= 0 else len(held)
     known = Users(capture) if capture.count("uses") else None
+    several = of_several_processes(capture.read("buffers", ["id"])["id"])
     for buffer in held[:limit]:
         made = next((use for use in known.of(buffer.id) if "write" in use.mode), None) if known else None
-        text = f"  buffer {buffer.id}  {buffer.dtype}  {buffer.name}".rstrip()
+        text = f"  {handle(buffer.id, several)}  {buffer.dtype}  {buffer.name}".rstrip()
         printer.line(
             pad(size(buffer.bytes), 12, right=True), text, (f"  written by {made.name}" if made else "", "dim")
         )
@@ -68,6 +79,7 @@ def _peak(capture: Capture, found: Memory, request: Request, printer: Printer) -
 def _events(capture: Capture, found: Memory, request: Request, printer: Printer) -> None:
     origin = _origin(capture)
     known = Users(capture) if capture.count("uses") else None
+    several = of_several_processes(capture.read("buffers", ["id"])["id"])
     for event in memory_events(capture, found, request.interval):
         buffer = event.buffer
         uses = known.of(buffer.id) if known is not None and event.kind == "free" else []
@@ -84,7 +96,7 @@ def _events(capture: Capture, found: Memory, request: Request, printer: Printer)
             (pad(f"{(event.time - origin) / 1e6:.3f} ms", 13, right=True), "dim"),
             (f"  {event.kind:<5}", "green" if event.kind == "alloc" else "red"),
             f"  {pad(sign + size(buffer.bytes), 10, right=True)}  {pad(size(event.total), 10, right=True)}",
-            f"  {buffer.id:>6}  ",
+            f"  {handle(buffer.id, several):>6}  ",
             info if printer.width > 200 else info[: max(printer.width - 60, 10)],
         )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from peephole.model.journal import PROCESS_SHIFT
 from peephole.model.tables import NONE
 from peephole.query.names import plain
 from peephole.store.capture import Capture
@@ -68,6 +69,17 @@ class Memory:
     total: Ints
     row: Ints
     """Row of the table `buffers`."""
+
+
+def of_several_processes(ids: Ints) -> bool:
+    """Whether buffers were allocated by more than one process."""
+    return bool(len(ids)) and int(ids.min()) >> PROCESS_SHIFT != int(ids.max()) >> PROCESS_SHIFT
+
+
+def handle(buffer: int, several: bool) -> str:
+    """What a buffer is called where people read it: its number in its process, and that process where there are several."""
+    own = f"b{buffer & ((1 << PROCESS_SHIFT) - 1)}"
+    return f"p{buffer >> PROCESS_SHIFT}.{own}" if several else own
 
 
 def devices(capture: Capture) -> list[str]:

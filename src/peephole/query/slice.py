@@ -10,7 +10,7 @@ import numpy as np
 
 from peephole.model.tables import NONE
 from peephole.query.links import Arrow, Links
-from peephole.query.memory import read_buffers
+from peephole.query.memory import of_several_processes, read_buffers
 from peephole.query.names import plain
 from peephole.store.capture import Capture
 
@@ -70,6 +70,8 @@ class SliceLinks:
     runs: int
     """Slices of its name in the whole capture; 0 when there are too many to count."""
     buffers: tuple[UsedBuffer, ...]
+    several: bool
+    """Whether buffers of the capture belong to several processes."""
     flows: tuple[Arrow, ...]
 
 
@@ -113,7 +115,8 @@ def slice_links(capture: Capture, row: int, links: Links) -> SliceLinks:
     frame = capture.read("slices", ["track", "dur", "name", "correlation"], slice(row, row + 1))
     correlation = int(frame["correlation"][0])
     rank, of, runs = _place(capture, int(frame["track"][0]), int(frame["dur"][0]), frame.texts("name")[0])
-    return SliceLinks(rank, of, runs, _buffers(capture, links, correlation), tuple(links.flows_of(correlation)))
+    buffers, several = _buffers(capture, links, correlation)
+    return SliceLinks(rank, of, runs, buffers, several, tuple(links.flows_of(correlation)))
 
 
 def slice_at(capture: Capture, track: int, depth: int, time: int) -> int:
@@ -190,10 +193,10 @@ def _place(capture: Capture, track: int, dur: int, name: str | None) -> tuple[in
     return longer + 1, of, runs
 
 
-def _buffers(capture: Capture, links: Links, correlation: int) -> tuple[UsedBuffer, ...]:
+def _buffers(capture: Capture, links: Links, correlation: int) -> tuple[tuple[UsedBuffer, ...], bool]:
     uses = links.uses_of(correlation)
     if not uses:
-        return ()
+        return (), False
     ids = capture.read("buffers", ["id"])["id"]
     places = np.flatnonzero(np.isin(ids, [use[0] for use in uses]))
     known = {buffer.id: buffer for buffer in read_buffers(capture, places)}
@@ -202,4 +205,4 @@ def _buffers(capture: Capture, links: Links, correlation: int) -> tuple[UsedBuff
         for number, mode, position in uses
         if (buffer := known.get(number)) is not None
     ]
-    return tuple(sorted(found, key=lambda use: use.position))
+    return tuple(sorted(found, key=lambda use: use.position)), of_several_processes(ids)

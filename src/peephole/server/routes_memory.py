@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from peephole.model.tables import NONE
 from peephole.query.links import Links
-from peephole.query.memory import read_buffers
+from peephole.query.memory import of_several_processes, read_buffers
 from peephole.query.memory_bands import DeviceMemory, Touch, buffer_use, read_devices
 from peephole.query.timeline import timeline_span
 from peephole.server.arrays import raw_reply
@@ -80,7 +80,9 @@ async def list_devices(request: Request) -> Response:
             }
             for name, device in _devices(shelf, capture).items()
         ]  # fmt: skip
-        return {"duration": end - origin, "uses": capture.count("uses"), "devices": devices}
+        found = _devices(shelf, capture).values()
+        several = of_several_processes(np.concatenate([device.id for device in found] or [np.empty(0, np.int64)]))
+        return {"duration": end - origin, "uses": capture.count("uses"), "several": several, "devices": devices}
 
     return reply(await quick(shelf, answer, fresh=True))
 

@@ -266,7 +266,7 @@ async def slice_links(request: Request) -> Response:
             raise Refusal(404, f"This capture has {capture.count('slices')} slices; there is no row {row}.") from None
         flows = [_arrow(arrow, origin) for arrow in found.flows]
         return {"row": row, "rank": found.rank, "of": found.of, "runs": found.runs, "buffers": found.buffers,
-                "flows": flows}  # fmt: skip
+                "several": found.several, "flows": flows}  # fmt: skip
 
     return reply(await quick(shelf, answer))
 

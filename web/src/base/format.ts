@@ -12,6 +12,14 @@ export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
+const PROCESS = 2 ** 40;
+
+/** b7, or p2.b7 where buffers of several processes are there: a buffer's number in its process. */
+export function bufferHandle(id: number, several: boolean): string {
+  const own = `b${id % PROCESS}`;
+  return several ? `p${Math.floor(id / PROCESS)}.${own}` : own;
+}
+
 /** Nanoseconds in the unit that fits: 940 ns, 12.3 µs, 1.60 ms, 2.41 s; an empty text when unknown. */
 export function duration(ns: number): string {
   if (ns < 0) return "";

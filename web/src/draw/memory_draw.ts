@@ -1,5 +1,5 @@
 /** Draws memory over time: the ruler, the total with its peak, one band per buffer, what is folded. */
-import { bytes, counted } from "../base/format.ts";
+import { bufferHandle, bytes, counted } from "../base/format.ts";
 import { bufferColour, byteTicks, clock, FOLDED, type BandPlan } from "../layout/memory_bands.ts";
 import { ticks, type Span } from "../layout/timeline_scale.ts";
 import type { BandColumns, MemoryWindow } from "../wire/memory.ts";
@@ -40,6 +40,8 @@ export interface MemoryPicture {
   highest: { time: number; value: number };
   /** Whether the bands are shown, or the total alone. */
   buffers: boolean;
+  /** Whether the buffers belong to several processes. */
+  several: boolean;
   selected: number;
   /** The selected buffer is one of those that are folded. */
   selectedFolded: boolean;
@@ -225,7 +227,7 @@ function drawBands(g: CanvasRenderingContext2D, width: number, frame: Frame, pic
       g.fillRect(box.x, box.y, box.w - gapX, box.h - gapY);
       if (box.h < LABEL_HEIGHT || box.w < 3 * letter + 8) continue;
       const room = Math.floor((box.w - 8) / letter);
-      const name = `b${bands.id[i]!}`;
+      const name = bufferHandle(bands.id[i]!, picture.several);
       const full = `${name} ${bytes(bands.bytes[i]!)}`;
       const text = full.length <= room ? full : name.length <= room ? name : "";
       if (text !== "") labels.push({ text, x: box.x + 4, y: box.y + box.h / 2, colour });

@@ -13,6 +13,8 @@ export interface DeviceWire {
 export interface MemoryWire {
   duration: number;
   uses: number;
+  /** Whether the buffers belong to several processes. */
+  several: boolean;
   devices: DeviceWire[];
 }
 

@@ -98,6 +98,8 @@ export interface LinksWire {
   of: number;
   runs: number;
   buffers: UsedBufferWire[];
+  /** Whether buffers of the capture belong to several processes. */
+  several: boolean;
   flows: FlowWire[];
 }
 

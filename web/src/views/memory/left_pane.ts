@@ -1,6 +1,6 @@
 /** The left pane: the devices with their peaks, and what was alive at the chosen moment, largest first. */
 import { fill, h } from "../../base/dom.ts";
-import { bytes, clip, count, counted } from "../../base/format.ts";
+import { bufferHandle, bytes, clip, count, counted } from "../../base/format.ts";
 import { bufferColour, FOLDED, shortType } from "../../layout/memory_bands.ts";
 import type { AliveWire, DeviceWire } from "../../wire/memory.ts";
 import { filterBox, type FilterBox } from "../common/filter_box.ts";
@@ -28,6 +28,7 @@ export class LeftPane {
   /** Places in `alive` that the filter leaves. */
   private shown: number[] = [];
   private rows: DeviceWire[] = [];
+  private several = false;
   private alive: AliveWire | null = null;
   private wanted = "";
   private chosen = -1;
@@ -50,7 +51,8 @@ export class LeftPane {
     });
   }
 
-  setDevices(rows: DeviceWire[]): void {
+  setDevices(rows: DeviceWire[], several: boolean): void {
+    this.several = several;
     this.rows = rows;
     this.devicesHost.style.height = `${Math.min(rows.length * DEVICE_ROW, 10 * DEVICE_ROW)}px`;
     this.devices.setCount(rows.length);
@@ -92,7 +94,7 @@ export class LeftPane {
     const { alive } = this;
     if (!alive) return;
     const words = this.wanted.toLowerCase().split(/\s+/).filter((word) => word !== "");
-    const text = (at: number): string => `b${alive.id[at]!} ${alive.producers[alive.producer[at]!] ?? ""} ${shortType(alive.dtypes[alive.dtype[at]!] ?? "")}`.toLowerCase();
+    const text = (at: number): string => `${bufferHandle(alive.id[at]!, this.several)} ${alive.producers[alive.producer[at]!] ?? ""} ${shortType(alive.dtypes[alive.dtype[at]!] ?? "")}`.toLowerCase();
     this.shown = Array.from(alive.id.keys()).filter((at) => words.length === 0 || words.every((word) => text(at).includes(word)));
     fill(this.chip, words.length === 0 ? count(alive.count) : `${count(this.shown.length)} of ${count(alive.count)}`);
     this.list.setCount(this.shown.length);
@@ -127,8 +129,8 @@ export class LeftPane {
     const producer = alive.producers[alive.producer[index]!] ?? "";
     const colour = this.drawn.has(id) ? bufferColour(id) : FOLDED;
     const row = h("div.mem-row", { "data-buffer": id },
-      h(`i.sw.mem-cat-${colour}`), h("span.mono", `b${id}`), bothEnds("span.dim", producer || dtype), h("span.num", bytes(alive.bytes[index]!)));
-    return tip(row, () => [`b${id}`, producer, dtype, `${count(alive.bytes[index]!)} bytes`].filter((text) => text !== "").join("\n"));
+      h(`i.sw.mem-cat-${colour}`), h("span.mono", bufferHandle(id, this.several)), bothEnds("span.dim", producer || dtype), h("span.num", bytes(alive.bytes[index]!)));
+    return tip(row, () => [bufferHandle(id, this.several), producer, dtype, `${count(alive.bytes[index]!)} bytes`].filter((text) => text !== "").join("\n"));
   }
 }
 

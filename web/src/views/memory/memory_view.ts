@@ -1,6 +1,6 @@
 /** Memory: total and bands of a device over time, what was alive at a moment, one buffer. Everything is in the address. */
 import { fill, h } from "../../base/dom.ts";
-import { bytes, count, counted, duration } from "../../base/format.ts";
+import { bufferHandle, bytes, count, counted, duration } from "../../base/format.ts";
 import { isAbort } from "../../data/client.ts";
 import { clock } from "../../layout/memory_bands.ts";
 import { fitSpan, moment, type Span } from "../../layout/timeline_scale.ts";
@@ -117,7 +117,7 @@ class MemoryView implements View {
   grown(): void {
     void this.page.client.get<MemoryWire>("memory", this.leaving.signal).then((wire) => {
       this.wire = wire;
-      this.left.setDevices(wire.devices);
+      this.left.setDevices(wire.devices, wire.several);
       clearLayer(this.stage.element);
       // the buffers may be numbered anew, and their ends have moved: everything is asked for again
       this.asked = { alive: "", buffer: "", span: "", status: "" };
@@ -144,7 +144,7 @@ class MemoryView implements View {
     const wire = await waitFor(this.stage.element, { title: "Reading buffers" }, (signal) => this.page.client.get<MemoryWire>("memory", signal), this.leaving.signal);
     if (!wire || this.leaving.signal.aborted) return;
     this.wire = wire;
-    this.left.setDevices(wire.devices);
+    this.left.setDevices(wire.devices, wire.several);
     if (wire.devices.length === 0) showLayer(this.stage.element, emptyState("No buffers yet", "The capture has no allocation so far."));
     else this.arrive();
   }
@@ -162,7 +162,7 @@ class MemoryView implements View {
     if (this.device !== device) {
       if (this.device?.name !== device.name) this.stage.setData(null);
       this.device = device;
-      this.stage.setDevice(device, this.whole);
+      this.stage.setDevice(device, this.whole, this.wire!.several);
       this.source.use(device.name, this.whole, device.buffers > SLOW);
       this.left.selectDevice(device.name);
       this.deviceName.textContent = device.name || UNNAMED;
@@ -294,7 +294,7 @@ class MemoryView implements View {
       this.setBuffer(buffer);
       drawBuffer(this.detail, this.page, buffer, this.whole);
       this.page.right.dataset["buffer"] = key;
-      this.said.textContent = `Buffer ${id}, ${bytes(buffer.bytes)}, ${duration((buffer.free ?? this.whole) - buffer.alloc)}`;
+      this.said.textContent = `Buffer ${bufferHandle(id, this.wire?.several ?? false)}, ${bytes(buffer.bytes)}, ${duration((buffer.free ?? this.whole) - buffer.alloc)}`;
       if (buffer.device !== this.device?.name) this.page.nav.set({ device: buffer.device || UNNAMED }, "replace");
       this.reveal(buffer, opening);
     } catch (error) {
@@ -308,7 +308,7 @@ class MemoryView implements View {
     this.buffer = buffer;
     this.stage.choose(buffer);
     this.left.selectBuffer(buffer?.id ?? -1);
-    this.bufferId.textContent = buffer ? `b${buffer.id}` : "";
+    this.bufferId.textContent = buffer ? bufferHandle(buffer.id, this.wire?.several ?? false) : "";
     this.closeButton.hidden = buffer === null;
     if (!buffer) delete this.page.right.dataset["buffer"];
   }

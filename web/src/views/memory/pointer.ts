@@ -1,6 +1,6 @@
 /** Wheel, drag, click and hover on the drawing of memory. The time under the pointer stays under it. */
 import { h } from "../../base/dom.ts";
-import { bytes, counted, duration } from "../../base/format.ts";
+import { bufferHandle, bytes, counted, duration } from "../../base/format.ts";
 import { foldedOf, LEFT } from "../../draw/memory_draw.ts";
 import { clock, shortType } from "../../layout/memory_bands.ts";
 import { panSpan } from "../../layout/timeline_scale.ts";
@@ -109,7 +109,7 @@ function describe(stage: MemoryStage, under: Under): HTMLElement | null {
   const free = bands.free[i]!;
   const life = Number.isFinite(free) ? `${say(bands.alloc[i]!)} to ${say(free)}, ${duration(free - bands.alloc[i]!)}` : `from ${say(bands.alloc[i]!)}, never freed`;
   return h("div",
-    h("b.mono", `b${bands.id[i]!}`), ` ${bytes(bands.bytes[i]!)}`, dtype !== "" && h("span.faint", ` · ${dtype}`),
+    h("b.mono", bufferHandle(bands.id[i]!, picture.several)), ` ${bytes(bands.bytes[i]!)}`, dtype !== "" && h("span.faint", ` · ${dtype}`),
     name !== "" && h("div.mono.name", name),
     h("div.faint", life));
 }

@@ -36,7 +36,7 @@ export class MemoryStage {
   readonly canvas = h("canvas.mem-canvas", { tabindex: 0, role: "application", "aria-label": "Memory over time" }) as HTMLCanvasElement;
   readonly picture: MemoryPicture = {
     span: { t0: 0, t1: 1 }, data: null, bands: NO_BANDS, plan: planBands(NO_BANDS, 0, 1), byColour: [],
-    peak: 0, peakTime: 0, highest: { time: 0, value: 0 }, buffers: true, selected: -1, selectedFolded: false, cursor: null,
+    peak: 0, peakTime: 0, highest: { time: 0, value: 0 }, buffers: true, several: false, selected: -1, selectedFolded: false, cursor: null,
   };
   whole = 1;
   /** Whether bands that are too small to be seen each are drawn as one. */
@@ -83,7 +83,8 @@ export class MemoryStage {
     return this.picture.span;
   }
 
-  setDevice(device: DeviceWire, whole: number): void {
+  setDevice(device: DeviceWire, whole: number, several: boolean): void {
+    this.picture.several = several;
     this.picture.peak = device.peak;
     this.picture.peakTime = device.peakTime;
     this.whole = whole;

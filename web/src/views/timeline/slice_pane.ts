@@ -1,7 +1,7 @@
 /** The focused slice: what it is, how fast it was, what it used, where it came from. */
 import { nameNodes, plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
-import { bytes, clip, count, duration, isOwnFile } from "../../base/format.ts";
+import { bufferHandle, bytes, clip, count, duration, isOwnFile } from "../../base/format.ts";
 import { moment } from "../../layout/timeline_scale.ts";
 import type { LinksWire, SliceWire } from "../../wire/timeline.ts";
 import { locationLink } from "../common/location.ts";
@@ -72,7 +72,7 @@ function bufferTable(page: Page, links: LinksWire): HTMLElement {
     h("thead", h("tr", h("th", "Buffer"), h("th.bufdev", "Device"), h("th", "Mode"), h("th.num", "Size"))),
     h("tbody", ...links.buffers.slice(0, MOST).map((buffer) =>
       h("tr",
-        h("td.mono", h("span", `data${buffer.position} `), page.has("memory") ? h("a", { href: page.nav.address("memory", { buffer: String(buffer.id) }) }, `b${buffer.id}`) : h("span.faint", `b${buffer.id}`)),
+        h("td.mono", h("span", `data${buffer.position} `), page.has("memory") ? h("a", { href: page.nav.address("memory", { buffer: String(buffer.id) }) }, bufferHandle(buffer.id, links.several)) : h("span.faint", bufferHandle(buffer.id, links.several))),
         h("td.bufdev.dim.name", buffer.device), h("td", buffer.mode), h("td.num", bytes(buffer.bytes))))),
   );
 }
