@@ -22,6 +22,18 @@ describe("rows of a hardware trace", () => {
     expect(height).toBe(y);
   });
 
+  it("are lower where units and clock would just be out of sight, and as high as ever where that does not help", () => {
+    const full = hardwareRows(LANES, new Set(), "2.96 GHz", "");
+    const clockEnd = (room: number): number => {
+      const clock = hardwareRows(LANES, new Set(), "2.96 GHz", "", room).rows.find((row) => row.label === "Clock")!;
+      return clock.y + clock.height;
+    };
+    const whole = clockEnd(Infinity);
+    for (let room = whole - 28; room < whole; room++) expect(clockEnd(room)).toBeLessThanOrEqual(room);
+    expect(clockEnd(whole - 29)).toBe(whole);
+    expect(hardwareRows(LANES, new Set(), "2.96 GHz", "", whole).rows).toEqual(full.rows);
+  });
+
   it("fold to their head", () => {
     const { rows } = hardwareRows(LANES, new Set(["waves", "all"]), "", "");
     expect(rows.map((row) => row.label)).toEqual(["Waves", "Units", "VALU", "All waves"]);

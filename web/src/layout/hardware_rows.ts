@@ -9,6 +9,9 @@ export const RULER = 36;
 const GROUP = 22;
 const WAVE = 42;
 const UNIT = 52;
+/** The least height of both when they shrink so that units and clock are in sight. */
+const LEAST_WAVE = 30;
+const LEAST_UNIT = 36;
 const ALL = 30;
 const CLOCK = 30;
 const OTHERS = 26;
@@ -64,10 +67,12 @@ export function ranges(numbers: readonly number[]): string {
   return parts.join(", ");
 }
 
-/** Rows from the top of the scrolled part; folded groups keep their head. `traced` is the unit that the waves ran on. */
-export function hardwareRows(lanes: readonly RowSource[], folded: ReadonlySet<string>, clock: string, traced: string): { rows: Row[]; height: number } {
+/** Rows from the top of the scrolled part; folded groups keep their head. `traced` is the unit that the waves ran on. Where
+ * waves, units and clock just miss `room` pixels they are lower, down to what can be read. */
+export function hardwareRows(lanes: readonly RowSource[], folded: ReadonlySet<string>, clock: string, traced: string, room = Infinity): { rows: Row[]; height: number } {
   const titles: Record<string, [string, string]> = { waves: ["Waves", traced], units: ["Units", "execution"], all: ["All waves", "every SIMD"] };
   const rows: Row[] = [];
+  const [waveHeight, unitHeight] = heights(lanes, folded, clock, room);
   let y = 0;
   for (const group of ["waves", "units", "all"] as const) {
     if (group === "all" && clock !== "") {
@@ -81,13 +86,26 @@ export function hardwareRows(lanes: readonly RowSource[], folded: ReadonlySet<st
     y += GROUP;
     if (folded.has(group)) continue;
     for (const { lane, index } of own) {
-      const height = lane.label === "Other SIMDs" ? OTHERS : group === "waves" ? WAVE : group === "units" ? UNIT : ALL;
+      const height = lane.label === "Other SIMDs" ? OTHERS : group === "waves" ? waveHeight : group === "units" ? unitHeight : ALL;
       const text = group === "units" ? `${(lane.busy * 100).toFixed(lane.busy < 0.1 ? 1 : 0)}%` : count(lane.events);
       rows.push({ lane: index, group, label: lane.label, note: text, y, height });
       y += height;
     }
   }
   return { rows, height: y };
+}
+
+function heights(lanes: readonly RowSource[], folded: ReadonlySet<string>, clock: string, room: number): [number, number] {
+  const many = (group: string): number => (folded.has(group) ? 0 : lanes.filter((lane) => lane.group === group && lane.label !== "Other SIMDs").length);
+  const waves = many("waves");
+  const units = many("units");
+  const others = folded.has("waves") ? 0 : lanes.filter((lane) => lane.label === "Other SIMDs").length;
+  const left = room - 2 * GROUP - others * OTHERS - (clock === "" ? 0 : CLOCK);
+  const full = waves * WAVE + units * UNIT;
+  const least = waves * LEAST_WAVE + units * LEAST_UNIT;
+  if (left >= full || left < least || full === least) return [WAVE, UNIT];
+  const share = (left - least) / (full - least);
+  return [Math.floor(LEAST_WAVE + share * (WAVE - LEAST_WAVE)), Math.floor(LEAST_UNIT + share * (UNIT - LEAST_UNIT))];
 }
 
 /** A round step so that labels stand at least `room` pixels apart. */

@@ -59,6 +59,7 @@ class HardwareView implements View {
     this.canvas.addEventListener("pointerleave", () => this.tip.hide());
     this.stopTheme = onTheme(() => this.redraw());
     this.watcher = new ResizeObserver(() => {
+      this.layRows();
       this.clampScroll();
       void this.fetchWindow();
       this.redraw();
@@ -187,7 +188,7 @@ class HardwareView implements View {
     const { picture } = this;
     if (!picture) return;
     const { trace, cycle } = picture;
-    picture.rows = hardwareRows(trace.lanes, this.folded, cycle > 0 ? `${(1 / cycle).toFixed(2)} GHz` : "", trace.traced).rows;
+    picture.rows = hardwareRows(trace.lanes, this.folded, cycle > 0 ? `${(1 / cycle).toFixed(2)} GHz` : "", trace.traced, this.body.clientHeight - topHeight(picture)).rows;
   }
 
   private showCounters(): void {

@@ -412,7 +412,7 @@ class TimelineView implements View {
     }
     this.page.status(
       [
-        h("span", h("b", count(whole.slices)), " slices"), h("span", h("b", count(whole.trackCount)), " tracks"),
+        h("span", h("b", count(whole.slices)), whole.slices === 1 ? " slice" : " slices"), h("span", h("b", count(whole.trackCount)), whole.trackCount === 1 ? " track" : " tracks"),
         whole.markerCount > 0 ? h("span.wide", h("b", count(whole.markerCount)), " markers", this.crowdedNote()) : "",
         below > 0 ? h("span.wide", `${count(below)} tracks below the fold`) : "",
         hidden > 0 ? h("span", h("button.link", { type: "button", onclick: () => this.page.nav.set({ find: null }, "replace") }, `${count(hidden)} tracks hidden`)) : "",
