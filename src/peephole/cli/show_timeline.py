@@ -56,17 +56,23 @@ def _view_sources(capture: Capture) -> list[str]:
 
 
 def _list(capture: Capture, known: list[Track], printer: Printer) -> None:
-    rows = [(ALL, "", sum(track.slices for track in known))]
-    rows += [(track.name, track.kind, track.slices) for track in known if track.slices]
+    shown = [track for track in known if track.slices]
+    total = sum(track.slices for track in known)
     if printer.json:
-        for name, kind, slices in rows:
-            printer.record({"source": name, "kind": kind, "slices": slices})
+        printer.record({"source": ALL, "kind": "", "slices": total, "process": None})
+        for track in shown:
+            process = track.process if track.process >= 0 else None
+            printer.record({"source": track.name, "kind": track.kind, "slices": track.slices, "process": process})
         for name in _view_sources(capture):
             printer.record({"source": name})
         return
-    for name, kind, slices in rows:
-        kinds = f"  {kind}" if kind else ""
-        printer.line((name, "bold"), (f"{kinds}  {count(slices)} slice{'' if slices == 1 else 's'}", "dim"))
+    printer.line((ALL, "bold"), (f"  {count(total)} slice{'' if total == 1 else 's'}", "dim"))
+    several = len({track.process for track in shown}) > 1
+    for track in shown:
+        words = [track.kind, f"{count(track.slices)} slice{'' if track.slices == 1 else 's'}"]
+        if several and track.process >= 0:
+            words.append(f"process {track.process}")
+        printer.line((track.name, "bold"), ("".join(f"  {word}" for word in words if word), "dim"))
     for name in _view_sources(capture):
         printer.line((name, "bold"))
 
