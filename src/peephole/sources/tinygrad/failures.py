@@ -36,11 +36,8 @@ class Failures:
         active = getattr(self._ops, "active_rewrites", None)
         if not active or id(active[-1]) in self._found:
             return
-        text = "".join(
-            ["Traceback (most recent call last):\n", *stack, *traceback.format_tb(error.__traceback__)]
-            + traceback.format_exception_only(error)
-        )
-        self._found[id(active[-1])] = (active[-1], text)
+        parts = [*stack, *traceback.format_tb(error.__traceback__), *traceback.format_exception_only(error)]
+        self._found[id(active[-1])] = (active[-1], "Traceback (most recent call last):\n" + "".join(parts))
 
 
 class _Watched:
