@@ -77,7 +77,7 @@ def of_several_processes(ids: Ints) -> bool:
 
 
 def handle(buffer: int, several: bool) -> str:
-    """What a buffer is called where people read it: its number in its process; that process, where there are several."""
+    """What people read a buffer as: its number in its process, and that process where there are several."""
     own = f"b{buffer & ((1 << PROCESS_SHIFT) - 1)}"
     return f"p{buffer >> PROCESS_SHIFT}.{own}" if several else own
 
