@@ -240,5 +240,11 @@ def test_a_failed_compilation_shows_its_traceback(view: Shown) -> None:
     view.wait_shown("1/error")
     page = view.page
     assert page.locator(".code .tx").last.inner_text().rstrip() == "CompileError: no such type"
+    page.set_viewport_size({"width": 1000, "height": 160})  # too low for all of it
+    page.reload()
+    view.wait_shown("1/error")
+    seen, stage = page.locator(".code .ln").last.bounding_box(), page.locator(".stage").bounding_box()
+    assert seen is not None and stage is not None
+    assert stage["y"] <= seen["y"] and seen["y"] + seen["height"] <= stage["y"] + stage["height"] + 1
     assert page.get_by_role("button", name="Error", exact=True).get_attribute("aria-pressed") == "true"
     assert page.locator(".pane.l [aria-selected=true] .bad").inner_text() == "!"

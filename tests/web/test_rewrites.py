@@ -282,6 +282,31 @@ def test_find_in_graph(rewrites: Shown) -> None:
     rewrites.until("() => /none/.test(document.querySelector('.bar.low').innerText)")
 
 
+def test_in_a_small_window_what_was_found_leaves_the_bar_whole(rewrites: Shown) -> None:
+    page = rewrites.page
+    page.set_viewport_size({"width": 1000, "height": 700})
+    op = next(box["name"] for box in rewrites.boxes())
+    page.get_by_label("Find in graph").fill(op)
+    rewrites.until("() => /\\d+ found/.test(document.querySelector('.bar.low').innerText)")
+    told = page.locator(".bar.low .found").bounding_box()
+    assert told is not None and told["height"] < 30, "one line"
+    assert page.evaluate(
+        "() => { const b = document.querySelector('.bar.low'); return b.scrollWidth <= b.clientWidth; }"
+    )
+
+
+def test_numbers_of_a_rule_s_lines_stay_on_their_line(rewrites: Shown) -> None:
+    step, _ = busiest(rewrites.served, 40)
+    rewrites.page.evaluate("s => { location.hash = `/small/rewrites?step=${s}&match=1`; }", step)
+    rewrites.wait_shown(f"{step}/1")
+    rewrites.page.wait_for_selector(".rule .hit .ln")
+    # as a rule of line 1756 would have it
+    heights = rewrites.page.locator(".rule .ln").evaluate_all(
+        "all => all.map(e => { e.textContent = '17563'; return e.getBoundingClientRect().height; })"
+    )
+    assert heights and max(heights) < 20
+
+
 def test_an_address_typed_by_hand_is_followed(rewrites: Shown) -> None:
     step, _ = busiest(rewrites.served, 40)
     rewrites.page.evaluate("s => { location.hash = `/small/rewrites?step=${s}&match=2`; }", step)

@@ -164,6 +164,8 @@ class CodeView implements View {
     fill(this.body, this.block.element);
     this.drawHead(tab, traced ? "" : null);
     this.drawLine("centre");
+    // what a traceback ends with is what happened
+    if (tab.artifact?.kind === "error" && this.params["line"] === undefined) this.body.querySelector(".ln:last-child")?.scrollIntoView({ block: "end" });
     if (this.find.value !== "") this.search();
     this.page.middle.dataset["shown"] = `${context.id}/${tab.id}`;
     if (traced) await this.trace(context, tab, signal);

@@ -38,7 +38,7 @@ export class Stage {
   private readonly tools: HTMLElement[];
   private readonly zoom = h("span.num.dim.zoom");
   private readonly find = h("input.find", { type: "text", placeholder: "Find in graph", "aria-label": "Find in graph", spellcheck: "false" }) as HTMLInputElement;
-  private readonly found = h("span.faint.small");
+  private readonly found = h("span.found.faint.small", { role: "status" });
   private view: GraphView | null = null;
   private graph: GraphWire | null = null;
   private drawn: GraphWire | null = null;
