@@ -13,6 +13,7 @@ from tests.timeline_capture import KERNELS, MS, ORIGIN, STEPS, rows, write_timel
 
 from peephole.server.app import create_app
 from peephole.server.library import Library
+from peephole.store.writer import CaptureWriter
 
 BELOW = "/api/v1/captures/steps"
 
@@ -153,3 +154,24 @@ def test_an_empty_capture(tmp_path: Path) -> None:
     assert (whole["span"], whole["slices"], whole["tracks"]["id"]) == (0, 0, [])
     assert client.get("/api/v1/captures/none/timeline/overview?px=10").status_code == 200
     assert client.get("/api/v1/captures/none/timeline/range").json()["top"] == []
+
+
+def test_a_window_further_than_a_page_can_count(tmp_path: Path) -> None:
+    """A wild time stamp makes a capture longer than 2^53 ns; its tiles end beyond that."""
+    with CaptureWriter(tmp_path / "wild.peep") as writer:
+        writer.append("tracks", {"id": [1], "name": ["CPU"], "kind": ["device"], "parent": [-1]})
+        rows = {
+            "track": [1, 1],
+            "depth": [0, 0],
+            "start": [5, 9_223_372_036_854_000],
+            "dur": [2_000, 7],
+            "name": ["a", "b"],
+        }
+        writer.append("slices", rows)
+    wild = TestClient(create_app(Library([tmp_path / "wild.peep"])), base_url="http://127.0.0.1")
+    ask = "/api/v1/captures/wild/timeline/window?t0=0&px=2560&lanes=1:0&t1="
+    for end in (11_258_999_068_426_240, 2**62):
+        reply = wild.get(f"{ask}{end}")
+        assert reply.status_code == 200, reply.text
+    assert wild.get(f"{ask}1e30").status_code == 400
+    assert wild.get(f"{ask}{10**19}").status_code == 400

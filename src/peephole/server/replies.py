@@ -12,6 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 LARGEST: int = 2**53
+FURTHEST: int = 2**61
+"""ns from the origin of any moment that is asked for: added to one that is on the capture's clock it stays an i64."""
 """Above this a JavaScript number is no longer exact; ids and counts in a request must be smaller."""
 
 
@@ -64,6 +66,17 @@ def query_number(request: Request, name: str, default: int, smallest: int = 0) -
     """A whole number from the request's query, or the default."""
     text = request.query_params.get(name)
     return default if text is None else number(text, name, smallest)
+
+
+def query_moment(request: Request, name: str, default: int) -> int:
+    """A time in ns from the request's query, or the default; what is further than any capture goes is cut to that."""
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    body = text.removeprefix("-")
+    if not (body.isascii() and body.isdigit()) or len(body) > 19:
+        raise Refusal(400, f"{name} must be whole ns, not {text[:40]!r}.")
+    return max(-FURTHEST, min(FURTHEST, int(text)))
 
 
 def columns(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:

@@ -17,7 +17,7 @@ from peephole.query.memory_bands import DeviceMemory, Touch, buffer_use, read_de
 from peephole.query.timeline import timeline_span
 from peephole.server.arrays import raw_reply
 from peephole.server.library import Shelf
-from peephole.server.replies import Refusal, coded, path_number, query_number, reply
+from peephole.server.replies import Refusal, coded, path_number, query_moment, query_number, reply
 from peephole.server.routes_captures import shelf_of
 from peephole.server.routes_timeline import quick
 from peephole.store.capture import Capture
@@ -102,12 +102,12 @@ async def window(request: Request) -> Response:
 
     def answer(capture: Capture) -> Response:
         origin, end = _span(shelf, capture)
-        t0 = origin + query_number(request, "t0", 0, -(2**53))
-        t1 = max(t0 + 1, origin + query_number(request, "t1", end - origin, -(2**53)))
+        t0 = origin + query_moment(request, "t0", 0)
+        t1 = max(t0 + 1, origin + query_moment(request, "t1", end - origin))
         device = _device(request, shelf, capture)
         total = device.series.window(t0, t1, pixels)
-        seen = (origin + query_number(request, "v0", t0 - origin, -(2**53)),
-                origin + query_number(request, "v1", t1 - origin, -(2**53)))  # fmt: skip
+        seen = (origin + query_moment(request, "v0", t0 - origin),
+                origin + query_moment(request, "v1", t1 - origin))  # fmt: skip
         found = device.bands(t0, t1, most, seen, max(1, (t1 - t0) // pixels))
         # without a band nobody has to be placed: the total of very many buffers comes at once
         offset = _offsets(shelf, capture, device) if len(found.drawn) else device.alloc
@@ -144,7 +144,7 @@ async def alive(request: Request) -> Response:
 
     def answer(capture: Capture) -> dict[str, Any]:
         origin = _span(shelf, capture)[0]
-        moment = origin + query_number(request, "time", 0, -(2**53))
+        moment = origin + query_moment(request, "time", 0)
         device = _device(request, shelf, capture)
         places = device.at(moment)
         shown = read_buffers(capture, device.rows[places[:ALIVE]])

@@ -20,7 +20,7 @@ from peephole.query.idle import idle
 from peephole.query.links import Arrow, Links, SliceAt
 from peephole.server.arrays import RawReply, raw_reply
 from peephole.server.library import Shelf
-from peephole.server.replies import Refusal, columns, number, query_number, reply
+from peephole.server.replies import Refusal, columns, number, query_moment, query_number, reply
 from peephole.server.routes_captures import shelf_of
 from peephole.store.capture import Capture
 
@@ -84,8 +84,8 @@ def _generation(shelf: Shelf, capture: Capture) -> int:
 
 
 def _times(request: Request, origin: tuple[int, int]) -> tuple[int, int]:
-    t0 = query_number(request, "t0", 0, -(2**53))
-    t1 = query_number(request, "t1", origin[1] - origin[0], -(2**53))
+    t0 = query_moment(request, "t0", 0)
+    t1 = query_moment(request, "t1", origin[1] - origin[0])
     if t1 < t0:
         raise Refusal(400, "t1 must not be before t0.")
     return origin[0] + t0, origin[0] + max(t1, t0 + 1)
@@ -298,7 +298,7 @@ async def slice_at(request: Request) -> Response:
     """The slice at a time of a lane, or the nearest one."""
     shelf = shelf_of(request)
     track, depth = query_number(request, "track", 0), query_number(request, "depth", 0)
-    time = query_number(request, "time", 0, -(2**53))
+    time = query_moment(request, "time", 0)
 
     def answer(capture: Capture) -> dict[str, Any]:
         return {"row": slice_query.slice_at(capture, track, depth, _origin(shelf, capture)[0] + time)}
@@ -332,7 +332,7 @@ async def search(request: Request) -> Response:
     """How many slices have these words in their name, and the one after (or before) a time or at a place."""
     shelf, text = shelf_of(request), request.query_params.get("q", "")[:200]
     place = query_number(request, "place", -1, -1)
-    time = query_number(request, "time", 0, -(2**53))
+    time = query_moment(request, "time", 0)
 
     def answer(capture: Capture) -> dict[str, Any]:
         origin = _origin(shelf, capture)[0]

@@ -13,7 +13,7 @@ from peephole.query import timeline, top_table
 from peephole.query.names import plain
 from peephole.query.rates import rates
 from peephole.query.top import TopRow
-from peephole.server.replies import Refusal, number, query_number, reply
+from peephole.server.replies import FURTHEST, Refusal, number, query_moment, query_number, reply
 from peephole.server.routes_captures import shelf_of
 from peephole.server.routes_timeline import LANES, quick
 from peephole.store.capture import Capture
@@ -29,8 +29,8 @@ def _asked(request: Request, capture: Capture) -> tuple[str, tuple[int, int] | N
     origin = timeline.timeline_span(capture)[0]
     if "t0" not in request.query_params and "t1" not in request.query_params:
         return group, None, origin
-    low = query_number(request, "t0", 0, -(2**53))
-    high = query_number(request, "t1", 2**53, -(2**53))
+    low = query_moment(request, "t0", 0)
+    high = query_moment(request, "t1", FURTHEST)
     return group, (origin + low, origin + high), origin
 
 
