@@ -1,6 +1,6 @@
 /** The kernel's instructions with heat: hits, latency, stall. It follows the focus of the trace. */
 import { fill, h } from "../../base/dom.ts";
-import { count } from "../../base/format.ts";
+import { count, counted } from "../../base/format.ts";
 import type { InstructionsWire } from "../../wire/hardware.ts";
 import { emptyState } from "../common/states.ts";
 import { tip } from "../common/tooltip.ts";
@@ -46,15 +46,15 @@ export class InstructionList {
   set(data: InstructionsWire): void {
     this.data = data;
     this.mapped = data.hits?.some((hits) => hits > 0) ?? false;
-    // a number is never cut: the columns are as wide as their longest one
-    this.host.style.setProperty("--hits", widest(data.hits));
-    this.host.style.setProperty("--sum", widest(data.hits, data.latency.total, data.stall.total, data.idle.total));
     this.list?.dispose();
     this.list = null;
     if (data.pc.length === 0) {
       fill(this.body, emptyState("No instructions", data.notes.join(" ") || "This trace cannot be mapped to instructions."));
       return;
     }
+    // a number is never cut: the columns are as wide as their longest one
+    this.host.style.setProperty("--hits", widest(data.hits));
+    this.host.style.setProperty("--sum", widest(data.hits, data.latency.total, data.stall.total, data.idle.total));
     fill(this.body);
     this.list = new VirtualList(this.body, {
       rowHeight: 19, role: "listbox", label: "Instructions",
@@ -134,7 +134,7 @@ export class InstructionList {
     return h(
       "div",
       h("div.mono", data.text[index]!),
-      h("div.dim", `pc 0x${data.pc[index]!.toString(16)} · ${count(data.hits[index]!)} hits`),
+      h("div.dim", `pc 0x${data.pc[index]!.toString(16)}${this.mapped ? ` · ${counted(data.hits[index]!, "hit")}` : ""}`),
       ...(["latency", "stall", "idle"] as const).map((name) => h("div.dim", figure(name))),
       data.registers[index]!.length > 0 && h("div.faint", data.registers[index]!.join(" ")),
     );
