@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import shutil
 import signal
@@ -103,6 +104,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
         # Python ignores these two for itself, which a child would inherit
         usual = [signal.SIGPIPE, signal.SIGXFSZ]
         child = os.posix_spawnp(command[0], command, environment, setsigmask=before, setsigdef=usual)
+        importlib.import_module("peephole.store.seal")  # while the program starts, not when it has ended
         while True:
             ended, status = os.waitpid(child, os.WNOHANG)
             if ended:

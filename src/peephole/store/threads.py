@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peephole.model.journal import (
     FLAG_OPEN,
+    INLINE,
     KIND_ARGS,
     KIND_FACTS,
     KIND_FREE,
@@ -36,6 +38,11 @@ _TABLES: Final = {kind: TABLES[name] for name, kind in TABLE_KINDS.items()}
 _FORMATS: Final = {name: record_format(table) for name, table in TABLES.items()}
 _UNIFORM: Final = {kind: _FORMATS[table.name].size for kind, table in _TABLES.items() if not tail_columns(table)}
 """Kinds whose records are all of one size."""
+_WITH_IDS: Final = {
+    kind: table
+    for kind, table in _TABLES.items()
+    if [column.type for column in tail_columns(table)] == ["ids"] and _FORMATS[table.name].size + 4 >= INLINE
+}
 _MANY: Final = 64
 _FLUSH: Final = 1 << 16
 _MAX_TRACK: Final = 1 << 22
@@ -118,6 +125,7 @@ class ThreadReader:
         args_at: list[int] = []
         args: list[tuple[int, str | None]] = []
         others, alike = _uniform(found)
+        others, listed = _with_ids(found, others)
         for i in others:
             kind = found.record_kind[i]
             payload = found.payload(i)
@@ -145,6 +153,11 @@ class ThreadReader:
                 self._frees.append(data)
             else:
                 self._append_rows(_TABLES[kind], data, {})
+        for table, data, offsets, ids in listed:
+            if TABLE_KINDS[table.name] in self._rows:  # those came earlier
+                self._flush_rows(TABLE_KINDS[table.name])
+            tail = offsets, global_ids(ids, self.process.ordinal)
+            self._append_rows(table, data, {tail_columns(table)[0].name: tail})
         if len(found.slices):
             self._slices(found, args_at, args)
         elif args:
@@ -247,14 +260,15 @@ class ThreadReader:
         if good:
             self._append_rows(table, b"".join(good), tails)
 
-    def _append_rows(self, table: Table, data: bytes, tails: dict[str, list[bytes | None]]) -> None:
+    def _append_rows(self, table: Table, data: bytes, tails: Mapping[str, Any]) -> None:
         columns = fixed_columns(table)
         fixed = np.frombuffer(data, np.dtype([(c.name, _NUMPY[c.type]) for c in columns]))
         rows: dict[str, Any] = {}
         for column in columns:
             rows[column.name] = self._column(table, column.name, np.ascontiguousarray(fixed[column.name]))
         for column in tail_columns(table):
-            rows[column.name] = self._tail(column.type, tails[column.name])
+            tail = tails[column.name]
+            rows[column.name] = self._tail(column.type, tail) if isinstance(tail, list) else tail
         self.builder.append(table.name, rows)
 
     def _column(self, table: Table, name: str, data: Any) -> Any:
@@ -309,6 +323,37 @@ def _uniform(found: Split) -> tuple[Sequence[int], list[tuple[int, bytes]]]:
             left[own] = False
             alike.append((kind, gather(found, own, size)))
     return np.flatnonzero(left).tolist(), alike
+
+
+def _with_ids(
+    found: Split, others: Sequence[int]
+) -> tuple[Sequence[int], list[tuple[Table, bytes, NDArray[np.int64], NDArray[np.int64]]]]:
+    """Rows whose only column of no fixed size is a list of ids, where there are many, and the numbers of all others.
+
+    For each table the fixed columns of its rows, where the list of each begins, and the lists.
+    """
+    listed: list[tuple[Table, bytes, NDArray[np.int64], NDArray[np.int64]]] = []
+    if len(others) < _MANY:
+        return others, listed
+    left = np.array(others)
+    kinds = np.array(found.record_kind)
+    lengths = np.array(found.record_length)
+    for kind, table in _WITH_IDS.items():
+        size = _FORMATS[table.name].size
+        own = left[(kinds[left] == kind) & (lengths[left] >= size + 4)]
+        if len(own) < _MANY:
+            continue
+        heads = np.frombuffer(gather(found, own, size + 4), np.uint8).reshape(-1, size + 4)
+        taken = np.ascontiguousarray(heads[:, size:]).view("<u4")[:, 0].astype(np.int64)
+        good = (taken == lengths[own] - size - 4) & (taken % 8 == 0)  # no list at all, or damaged: one by one
+        own, heads, taken = own[good], heads[good], taken[good]
+        offsets = np.concatenate([[0], np.cumsum(taken)])
+        begin = np.array(found.record_at, np.int64)[own] * SLOT + SLOT + size + 4 - INLINE
+        places = np.repeat(begin - offsets[:-1], taken) + np.arange(offsets[-1])
+        ids = np.frombuffer(found.data, np.uint8)[places].view("<i8")
+        listed.append((table, heads[:, :size].tobytes(), offsets // 8, ids))
+        left = np.setdiff1d(left, own, assume_unique=True)
+    return left.tolist(), listed
 
 
 def _doubtful(found: Split) -> bool:
