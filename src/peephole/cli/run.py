@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import sys
+import threading
 from pathlib import Path
 
 from peephole.errors import PeepholeError
@@ -104,7 +105,8 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
         # Python ignores these two for itself, which a child would inherit
         usual = [signal.SIGPIPE, signal.SIGXFSZ]
         child = os.posix_spawnp(command[0], command, environment, setsigmask=before, setsigdef=usual)
-        importlib.import_module("peephole.store.seal")  # while the program starts, not when it has ended
+        # what seals the capture is loaded while the program runs, not when it has ended
+        threading.Thread(target=importlib.import_module, args=("peephole.store.seal",), daemon=True).start()
         while True:
             ended, status = os.waitpid(child, os.WNOHANG)
             if ended:
