@@ -97,6 +97,11 @@ def test_a_schedule_shows_its_kernels_and_why_two_are_two(view: Shown) -> None:
     kernels = api(view.served, f"contexts/{context}/schedule")["kernels"]
     rows = page.locator(".tree [aria-level='2']")
     view.until("n => document.querySelectorAll(\".tree [aria-level='2']\").length === n", len(kernels))
+    names = api(view.served, "contexts")["name"]
+    for at, kernel in enumerate(kernels):  # kernels of one name are told apart as in the other views
+        before = names[: kernel["context"]].count(kernel["name"])
+        expected = f"{kernel['name']}n{before + 1}" if before else kernel["name"]
+        assert rows.nth(at).inner_text().replace("\n", "").removesuffix(str(at + 1)) == expected
     rows.nth(0).click()
     view.wait_param("a", "0")
     page.wait_for_selector(".pane.r .title")

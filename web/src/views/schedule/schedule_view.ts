@@ -2,6 +2,7 @@
 import { nameNodes, plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { clip, count, counted } from "../../base/format.ts";
+import { serials } from "../../data/serials.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import { onTheme, theme } from "../../state/settings.ts";
 import type { ContextsWire } from "../../wire/capture.ts";
@@ -45,6 +46,8 @@ class ScheduleView implements View {
   private readonly details = h("div.scroll");
   private readonly stopTheme: () => void;
   private contexts: ContextsWire | null = null;
+  /** What tells contexts of one name apart, as in the other views. */
+  private serials: string[] = [];
   private schedule: ScheduleWire | null = null;
   private graph: GraphWire | null = null;
   private view: GraphView | null = null;
@@ -124,6 +127,7 @@ class ScheduleView implements View {
     const contexts = await waitFor(this.page.left, { title: "Reading schedules" }, () => this.page.client.once<ContextsWire>("contexts"), this.leaving.signal);
     if (!contexts || this.leaving.signal.aborted) return;
     this.contexts = contexts;
+    this.serials = serials(contexts.name);
     await this.arrive();
   }
 
@@ -232,11 +236,12 @@ class ScheduleView implements View {
     }
     const kernel = this.schedule!.kernels[row.kernel]!;
     const second = String(row.kernel) === this.params["b"];
+    const serial = this.serials[this.contexts!.id.indexOf(kernel.context)] ?? "";
     const element = h(
-      `div.row${second ? ".second" : ""}`, { "aria-level": 2 }, h("span.tw"), h("span.ell.mono.name", ...nameNodes(kernel.name)), second && h("span.chip", "second"), h("span.n", count(kernel.at + 1)),
+      `div.row${second ? ".second" : ""}`, { "aria-level": 2 }, h("span.tw"), h("span.ell.mono.name", ...nameNodes(kernel.name)), serial !== "" && h("span.faint", serial), second && h("span.chip", "second"), h("span.n", count(kernel.at + 1)),
     );
     element.style.setProperty("--d", "1");
-    return tip(element, () => `${plain(kernel.name)}\nkernel ${kernel.at + 1} of ${this.schedule!.kernels.length}, reads ${kernel.reads.length}, writes ${kernel.writes.length}`);
+    return tip(element, () => `${plain(kernel.name)} ${serial}`.trimEnd() + `\nkernel ${kernel.at + 1} of ${this.schedule!.kernels.length}, reads ${kernel.reads.length}, writes ${kernel.writes.length}`);
   }
 
   /** Brings the chosen kernels into the picture; where they are in sight nothing moves. */
