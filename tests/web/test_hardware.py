@@ -204,6 +204,6 @@ def test_occupancy_folds(page: Page, hardware: str) -> None:
     canvas = page.locator("canvas.hw-canvas")
     before = canvas.screenshot()
     canvas.click(position={"x": 40, "y": 10})
-    page.wait_for_function("() => document.querySelector('section.view').dataset.shown.startsWith('waves/')")
+    shown(page, "waves/")
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert canvas.screenshot() != before

@@ -228,10 +228,10 @@ def test_what_was_alive_can_be_filtered(page: Page, address: str, training: tupl
     page.wait_for_selector(f'aside.l[data-alive="{150 * MS}"]')
     page.keyboard.press("f")
     page.keyboard.type(f"b{wanted[3]}")
-    page.wait_for_function("document.querySelectorAll('.mem-row').length === 1")
-    assert page.locator(".mem-at .chip").inner_text() == f"1 of {len(wanted)}"
+    page.locator(".mem-at .chip", has_text=f"1 of {len(wanted)}").wait_for()
+    assert page.locator(".mem-row").count() == 1
     page.reload()
-    page.wait_for_function("document.querySelectorAll('.mem-row').length === 1")
+    page.locator(".mem-at .chip", has_text=f"1 of {len(wanted)}").wait_for()
     page.locator(".mem-row").click()
     page.wait_for_selector(f'aside.r[data-buffer="{wanted[3]}"]')
     page.keyboard.press("f")
@@ -252,7 +252,8 @@ def test_small_buffers_are_one_band_until_they_are_shown(page: Page, address: st
     page.get_by_text("draw as one").wait_for()
     assert stage(page, "s.picture.plan.small.length") == 0
     page.get_by_text("draw as one").click()
-    page.wait_for_function("document.querySelector('.mem-canvas').memoryStage.picture.plan.small.length > 10")
+    page.locator(".mem-small", has_text="buffers of up to").wait_for()
+    assert stage(page, "s.picture.plan.small.length") == small
 
 
 def test_zoom_fold_pan_and_keys(page: Page, address: str, training: tuple[Path, Any]) -> None:

@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { pieces, plain } from "../src/base/ansi.ts";
-import { bytes, count, duration, editorLink, location, micros, shortPath } from "../src/base/format.ts";
+import { bufferHandle, bytes, count, duration, editorLink, location, micros, shortPath } from "../src/base/format.ts";
 import { tokens, type Language } from "../src/base/highlight.ts";
 
 describe("figures", () => {
   it("takes the unit that fits", () => {
     expect([0, 940, 12_345, 1_604_000, 2_410_000_000].map(duration)).toEqual(["0 ns", "940 ns", "12.3 µs", "1.60 ms", "2.41 s"]);
     expect(duration(-1)).toBe("");
+    expect([99_999e9, 9_223_372e9].map(duration)).toEqual(["99999.00 s", "106.75 d"]);
+    expect([bufferHandle(7, false), bufferHandle(2 * 2 ** 40 + 6225, false), bufferHandle(2 * 2 ** 40 + 6225, true)]).toEqual(["b7", "b6225", "p2.b6225"]);
     expect(micros(1_604_000)).toBe("1,604 µs");
     expect([3, 196_600, 26_920_000].map(bytes)).toEqual(["3 B", "196.6 kB", "26.92 MB"]);
     expect(count(122_833)).toBe("122,833");

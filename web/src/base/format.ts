@@ -20,13 +20,14 @@ export function bufferHandle(id: number, several: boolean): string {
   return several ? `p${Math.floor(id / PROCESS)}.${own}` : own;
 }
 
-/** Nanoseconds in the unit that fits: 940 ns, 12.3 µs, 1.60 ms, 2.41 s; an empty text when unknown. */
+/** Nanoseconds in the unit that fits: 940 ns, 12.3 µs, 1.60 ms, 2.41 s, days from 100,000 s on; an empty text when unknown. */
 export function duration(ns: number): string {
   if (ns < 0) return "";
   if (ns < 1000) return `${Math.round(ns)} ns`;
   if (ns < 999_950) return `${(ns / 1e3).toFixed(ns < 1e4 ? 2 : 1)} µs`;
   if (ns < 999.95e6) return `${(ns / 1e6).toFixed(ns < 1e8 ? 2 : 1)} ms`;
-  return `${(ns / 1e9).toFixed(2)} s`;
+  if (ns < 1e14) return `${(ns / 1e9).toFixed(2)} s`;
+  return `${(ns / 86_400e9).toFixed(2)} d`; // no program runs for days: a wild time stamp
 }
 
 /** Nanoseconds as microseconds throughout, so that a column of them compares at a glance. */

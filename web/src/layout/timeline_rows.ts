@@ -1,4 +1,5 @@
 /** Rows of the timeline from top to bottom: groups, tracks with their lanes, counters, memory. */
+import { count } from "../base/format.ts";
 import { laneId, type LaneKey, type SeriesKey } from "../data/timeline.ts";
 import type { TracksWire } from "../wire/timeline.ts";
 
@@ -109,7 +110,7 @@ function stack(made: RowBox[], options: RowOptions, groupHeight: number, hidden:
     const shut = options.shut.has(id);
     const lanes = own.reduce((sum, row) => sum + tracksOf(row), 0);
     add({
-      kind: "group", id, title, note: String(lanes), group: title, track: -1, y: 0, h: groupHeight, lanes: [], series: null,
+      kind: "group", id, title, note: count(lanes), group: title, track: -1, y: 0, h: groupHeight, lanes: [], series: null,
       unit: "", pinned: false, shut, foldable: true, more: null,
     });
     if (!shut) own.forEach(add);

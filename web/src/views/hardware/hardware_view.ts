@@ -233,7 +233,7 @@ class HardwareView implements View {
     if (t1 > t0) [picture.t0, picture.t1] = [first + t0, first + t1];
     else this.fitPicture();
     const event = numberParam(this.params, "ev", -1);
-    if (event !== (this.focus?.event ?? -1)) void this.focusEvent(event);
+    if (event < 0 || event !== this.focus?.event) void this.focusEvent(event);
     void this.fetchWindow();
     this.redraw();
   }
@@ -452,7 +452,7 @@ class HardwareView implements View {
     const { client } = this.page;
     const base = `hardware/${this.row}/events`;
     const found = await waitFor(this.body, { title: "Looking up the event" }, () => client.once<EventWire>(`${base}/${event}`), this.leaving.signal);
-    if (!found || this.picture !== picture) return;
+    if (!found || this.picture !== picture || numberParam(this.params, "ev", -1) !== event) return;
     this.focus = found;
     picture.focus = found;
     picture.selected = found.lane;
