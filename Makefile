@@ -41,6 +41,7 @@ src/peephole/server/static/.built: $(WEB_INPUTS) packaging/web_build.py web/node
 
 $(VENV)/.installed: pyproject.toml packaging/hatch_build.py packaging/peephole-startup.pth | $(BIN)/python src/peephole/server/static/.built
 	$(BIN)/pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m compileall -q src  # as pip does for what is not editable: commands start in half the time
 	@touch $@
 
 .PHONY: web
