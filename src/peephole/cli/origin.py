@@ -149,8 +149,8 @@ def _lines(capture: Capture, name: str, printer: Printer) -> int:
             Column("line", right=True, style="dim"),
             Column("source", flexible=True),
             Column("op", style="bold"),
-            Column("pass, match, rule", style="yellow"),
-            Column("program", style="cyan"),
+            Column("pass, match, rule", style="yellow", flexible=True),
+            Column("program", style="cyan", flexible=True),
         ]
         printer.table(columns, rows)
         if found.note:

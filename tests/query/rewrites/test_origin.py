@@ -61,7 +61,8 @@ def test_from_a_line_to_kernels_and_back(recorded: Path, capsys: pytest.CaptureF
     assert {r["kernel"] for r in records(capsys, "prog.py:5", str(recorded))} == {r["kernel"] for r in found}
 
 
-def test_what_is_printed(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_printed(recorded: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     [alone] = records(capsys, "prog.py:7", str(recorded))
     assert main(["origin", str(alone["kernel"]), str(recorded)]) == 0
     text = capsys.readouterr().out
@@ -70,6 +71,11 @@ def test_what_is_printed(recorded: Path, capsys: pytest.CaptureFixture[str]) -> 
     lines = capsys.readouterr().out.splitlines()
     [store] = [line for line in lines if "*(data0_7" in line]
     assert " STORE " in store and "__add__ prog.py:7" in store
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["origin", str(alone["kernel"]), "--lines", str(recorded)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if "*(data0_7+Lidx0) = (exp2(" in line], "the source gives way last"
 
 
 def test_lines_as_json(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
