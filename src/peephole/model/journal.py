@@ -22,6 +22,8 @@ and never maps it. In the segment that was being written when the process died b
 What takes long is written when it begins, so that it is there when the process is killed, and again when it ends: of
 several rows of `contexts` or `steps` with one id the last one counts, and a slice with FLAG_OPEN (dur: so far) counts
 only when no later slice of that process has its track, depth and start; it then gets `"open": true` in its args.
+A slice with FLAG_PROVISIONAL, whose time is an estimate, counts only until a SETTLED record of its thread comes or the
+process ends in order.
 
 `journal/pNNNNN/process.json` says who wrote the folder: {"format", "ordinal", "pid", "parent" (pid), "argv",
 "executable", "python", "host", "boot" (id of the machine's boot or null: equal ones share a clock), "clock":
@@ -47,6 +49,8 @@ SLICE: Final = struct.Struct("<qqIIIHBB")
 """start, dur, name, correlation, track, depth, flags, kind."""
 FLAG_OPEN: Final = 1
 """In a slice's flags: it had not ended yet when this was written."""
+FLAG_PROVISIONAL: Final = 2
+"""In a slice's flags: its time is an estimate; a final one follows when the process ends in order."""
 PREFIX: Final = struct.Struct("<I")
 INLINE: Final = 26
 """Bytes of payload that fit into a record's first slot."""
@@ -66,6 +70,8 @@ KIND_FACTS: Final = 6
 """Payload: JSON object for the manifest."""
 KIND_PAD: Final = 7
 """Fills the rest of a segment that the next record did not fit into; skipped."""
+KIND_SETTLED: Final = 8
+"""No payload: the provisional slices of this thread so far are replaced by final ones."""
 
 FIRST_TABLE_KIND: Final = 16
 TABLE_KINDS: Final[dict[str, int]] = {name: FIRST_TABLE_KIND + i for i, name in enumerate(TABLES)}

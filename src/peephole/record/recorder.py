@@ -13,7 +13,7 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any, Final
 
-from peephole.model.journal import KIND_FACTS, KIND_FREE, KIND_PROBLEM
+from peephole.model.journal import FLAG_PROVISIONAL, KIND_FACTS, KIND_FREE, KIND_PROBLEM, KIND_SETTLED
 from peephole.model.tables import NONE
 from peephole.record import process, segment
 from peephole.record.rows import json_text, text_bytes
@@ -166,6 +166,20 @@ class Recorder:
                 correlation=correlation,
                 args=None if args is None else json_text(args),
             )
+
+    def provisional(self, track: int, start_ns: int, dur_ns: int, name: str, context: int, args: str | None) -> None:
+        """Writes a slice whose time is an estimate; it counts until `settle`, by the same thread, or an orderly end."""
+        if self.closed:
+            return
+        if self._inherited:
+            self._bring_track(track)
+        with contextlib.suppress(struct.error):  # out of range, as the final one will say
+            self.slot().writer.slice_with_args(track, start_ns, dur_ns, name, 0, 0, context, args, FLAG_PROVISIONAL)
+
+    def settle(self) -> None:
+        """Says that this thread's provisional slices are replaced by final ones."""
+        if not self.closed:
+            self.slot().writer.record(KIND_SETTLED, b"")
 
     def row(self, table: str, **columns: Any) -> None:
         """Writes a row of any table of model/tables.py; columns that are left out get their default."""

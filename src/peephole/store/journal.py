@@ -101,6 +101,13 @@ class JournalReader:
             return 0
         return info.wall - first.wall
 
+    def stale(self) -> bool:
+        """Whether slices were handed over whose final ones have come since: then all is to be read anew."""
+        return any(
+            reader.provisional and (reader.settled or self.processes[ordinal].clean)
+            for (ordinal, _), reader in self._threads.items()
+        )
+
     def describe(self) -> None:
         """Puts what is known about the processes into the manifest."""
         manifest = self.builder.manifest
@@ -109,6 +116,9 @@ class JournalReader:
         manifest.clean = first is not None and first.clean
         if first is not None:
             manifest.describe(first.summary(manifest))
+        for (ordinal, _), reader in self._threads.items():
+            for name, count in reader.provisional.items():
+                manifest.problem(f"kernels of {name} on an estimated clock", count, f"p{ordinal:05}")
 
 
 def _size(path: Path) -> int:

@@ -27,11 +27,14 @@ class LiveJournal:
         self.folder = folder
         self._work = Path(tempfile.mkdtemp(prefix="peephole-live-"))
         self._remove = weakref.finalize(self, shutil.rmtree, self._work, ignore_errors=True)
-        self._builder = Builder(self._work, first_manifest(folder))
-        self._reader = JournalReader(folder, self._builder)
+        self._begin()
         self._generation = 0
         self._resume = 0.0
         self._news = False
+
+    def _begin(self) -> None:
+        self._builder = Builder(self._work, first_manifest(self.folder))
+        self._reader = JournalReader(self.folder, self._builder)
 
     def alive(self) -> bool:
         """Whether any process of the capture still runs."""
@@ -49,6 +52,10 @@ class LiveJournal:
         """Reads what is new; True when there is something that no snapshot has."""
         began = time.monotonic()
         self._news = self._reader.advance() or self._news
+        if self._reader.stale():
+            self._builder.close()
+            self._begin()
+            self._news = self._reader.advance() or self._news
         self._resume = time.monotonic() + _SHARE * (time.monotonic() - began)
         return self._news
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -12,11 +13,13 @@ from numpy.typing import NDArray
 
 from peephole.model.journal import (
     FLAG_OPEN,
+    FLAG_PROVISIONAL,
     INLINE,
     KIND_ARGS,
     KIND_FACTS,
     KIND_FREE,
     KIND_PROBLEM,
+    KIND_SETTLED,
     KIND_STRING,
     NULL_LENGTH,
     SLOT,
@@ -69,6 +72,14 @@ class ThreadReader:
         self._dropped = 0
         self._done = False
         self._gap = False
+        self.provisional: Counter[str] = Counter()
+        """How many slices whose time is an estimate were handed over, by the name of their track."""
+        self.settled = False
+        """Some of these are replaced by now."""
+        self._held: list[tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None, list[str | None] | None]] = []
+        """Provisional slices that are handed over unless the rest of what there is replaces them."""
+        self._settled_at = -1
+        self._track_names: dict[int, str] = {}
 
     def _problem(self, reason: str, count: int = 1, example: str = "") -> None:
         self.builder.manifest.problem(reason, count, example)
@@ -126,6 +137,7 @@ class ThreadReader:
         args: list[tuple[int, str | None]] = []
         others, alike = _uniform(found)
         others, listed = _with_ids(found, others)
+        self._settled_at = -1
         for i in others:
             kind = found.record_kind[i]
             payload = found.payload(i)
@@ -145,6 +157,10 @@ class ThreadReader:
             elif kind == KIND_FREE:
                 if len(payload) >= 16:
                     self._frees.append(payload[:16])
+            elif kind == KIND_SETTLED:
+                self._settled_at = found.record_at[i]
+                self._held = []
+                self.settled = self.settled or bool(self.provisional)
             else:
                 self._other(kind, payload, where)
         # after the texts that they may name
@@ -211,12 +227,25 @@ class ThreadReader:
         good = track < _MAX_TRACK
         if not good.all():
             self._problem("slices on an impossible track", int((~good).sum()))
-            keep = np.flatnonzero(good)
-            records, track = pick(records, keep), track[keep]
-            context = None if context is None else context[keep]
-            texts = None if texts is None else [texts[i] for i in keep.tolist()]
+        provisional = good & (rows["flags"] == FLAG_PROVISIONAL)
+        if provisional.any():
+            if not self.process.clean:
+                slots = np.arange(len(rows)) if found.slice_at is None else found.slice_at
+                held = np.flatnonzero(provisional & (slots > self._settled_at))
+                self._held.append(_some(held, records, track, context, texts))
+            good &= ~provisional
+        if not good.all():
+            records, track, context, texts = _some(np.flatnonzero(good), records, track, context, texts)
         records["track"] = self.tracks.globals(self.process.ordinal, track)
         self.builder.records(records, context, texts)
+
+    def _flush_held(self) -> None:
+        held, self._held = self._held, []
+        for records, track, context, texts in held:
+            for number, count in zip(*np.unique(track, return_counts=True), strict=True):
+                self.provisional[self._track_names.get(int(number), "a device")] += int(count)
+            records["track"] = self.tracks.globals(self.process.ordinal, track)
+            self.builder.records(records, context, texts)
 
     def _names(self, numbers: Any) -> Any:
         """The Builder's numbers for this thread's."""
@@ -241,6 +270,7 @@ class ThreadReader:
             times = pairs[:, 1] + self.process.offset
             self.builder.frees(global_ids(pairs[:, 0], self.process.ordinal), times)
             self._frees = []
+        self._flush_held()
 
     def _flush_rows(self, kind: int) -> None:
         table = _TABLES[kind]
@@ -269,6 +299,10 @@ class ThreadReader:
         for column in tail_columns(table):
             tail = tails[column.name]
             rows[column.name] = self._tail(column.type, tail) if isinstance(tail, list) else tail
+        if table.name == "tracks":
+            names: Strings = rows["name"]
+            for number, code in zip(fixed["id"].tolist(), names.codes.tolist(), strict=True):
+                self._track_names[number] = names.values[code] if code >= 0 else ""
         self.builder.append(table.name, rows)
 
     def _column(self, table: Table, name: str, data: Any) -> Any:
@@ -307,6 +341,22 @@ class ThreadReader:
 
 
 _NUMPY: Final = {"bool": "u1", "i16": "<i2", "i32": "<i4", "i64": "<i8", "f64": "<f8", "str": "<u4"}
+
+
+def _some(
+    keep: NDArray[np.int64],
+    records: NDArray[Any],
+    track: NDArray[np.int64],
+    context: NDArray[np.int64] | None,
+    texts: list[str | None] | None,
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64] | None, list[str | None] | None]:
+    """Those rows of what belongs to slices."""
+    return (
+        pick(records, keep),
+        track[keep],
+        None if context is None else context[keep],
+        None if texts is None else [texts[i] for i in keep.tolist()],
+    )
 
 
 def _uniform(found: Split) -> tuple[Sequence[int], list[tuple[int, bytes]]]:
@@ -358,7 +408,7 @@ def _with_ids(
 
 def _doubtful(found: Split) -> bool:
     """Whether a damaged segment may have had texts that are none any more."""
-    known = {KIND_STRING, KIND_ARGS, KIND_FREE, KIND_PROBLEM, KIND_FACTS, *_TABLES}
+    known = {KIND_STRING, KIND_ARGS, KIND_FREE, KIND_PROBLEM, KIND_FACTS, KIND_SETTLED, *_TABLES}
     return found.end * SLOT < len(found.data) or any(kind not in known for kind in found.record_kind)
 
 

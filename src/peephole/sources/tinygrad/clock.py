@@ -5,10 +5,16 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any, Final
 
+from peephole.sources.tinygrad.pairing import base_of
 from peephole.sources.tinygrad.text import fields_of
 
 _LONGEST: Final = 40
 _LARGEST: Final = 1 << 62
+HOST: Final = frozenset(("TINY", "USER", "GC"))
+_HOST_CLOCK: Final = frozenset(("CPU", "PYTHON", "NULL", "NPY", "DISK", "TINYFS"))
+"""Devices that run on the host and its clock; in 0.14 they run a kernel before its exec point is written."""
+SKEW: Final = 100_000
+"""How far, in ns, a device's aligned clock may be behind the host's."""
 
 
 class Nanoseconds(int):
@@ -71,7 +77,22 @@ class Offsets:
 
     def knows(self, device: str) -> bool:
         """Whether the device, or the one that it is a queue of, has said its offset."""
-        return self._name(device) in self._compute
+        return device in self._compute or base_of(device) in self._compute
+
+    def assume(self, device: str, offset: int, copy: bool) -> None:
+        """Takes an estimate, of the device's own clock or of that of its copies."""
+        if copy:
+            self._copy[device] = offset
+            self._compute.setdefault(device, offset)
+        else:
+            self._compute[device] = offset
+
+    def adopt(self, estimates: Offsets) -> None:
+        """Takes estimates for the devices that have said nothing."""
+        for device in [device for device in estimates._compute if not self.knows(device)]:
+            self._compute[device] = estimates._compute[device]
+            if device in estimates._copy:
+                self._copy[device] = estimates._copy[device]
 
     def of(self, device: str, copy: bool = False) -> int:
         """The offset of a device or of one of its queues; 0 for those on the host's clock."""
@@ -84,3 +105,19 @@ class Offsets:
         while device not in self._compute and ":" in device:
             device = device.rpartition(":")[0]
         return device
+
+
+def device_of(event: Any) -> str:
+    """The device of a range, or the first one of a batch."""
+    device = event.ents[0].device if type(event).__name__ == "ProfileGraphEvent" else event.device
+    return str(device)
+
+
+def host_clock(device: str) -> bool:
+    """Whether a device has the host's clock."""
+    return device.split(":", maxsplit=1)[0].removesuffix(" Graph") in _HOST_CLOCK or device in HOST
+
+
+def slack(device: str) -> int:
+    """How far a device's aligned times may be off."""
+    return 0 if host_clock(device) else SKEW

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.clock import ns
 from peephole.sources.tinygrad.contexts import Contexts, unnamed
+from peephole.sources.tinygrad.estimates import Provisional
 from peephole.sources.tinygrad.kernels import ProfileRangeEvent, Ran
 from peephole.sources.tinygrad.live import LiveRewrites
 from peephole.sources.tinygrad.text import Texts
@@ -87,7 +88,9 @@ class Follower:
             self._recorder, followed.ops, contexts, texts, skip=bool(already), timed=followed.profile
         )
         closed = self._rewrites.closed if self.followed.rewrites else None
-        self._timeline = Timeline(LiveOut(self._recorder), texts, contexts, self._recorder.free, closed)
+        out = LiveOut(self._recorder)
+        provisional = Provisional(self._recorder, out)
+        self._timeline = Timeline(out, texts, contexts, self._recorder.free, closed, provisional)
         lists = self._lists()
         self._at = [len(events) if already else 0 for events in lists]
         self._ends = self._at

@@ -115,6 +115,10 @@ class Waiting:
         next(waiting, None)
         return next(waiting, None)
 
+    def all(self, key: Key) -> list[Any]:
+        """The events of a key, in their order."""
+        return [entry[0] for entry in self._queues.get(key, ()) if entry[2]]
+
     def take(self, key: Key) -> Any:
         """The first one, taken away."""
         entry = self._queues[key][0]

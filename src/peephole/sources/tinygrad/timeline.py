@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.buffers import Buffers
-from peephole.sources.tinygrad.clock import Offsets, ns
+from peephole.sources.tinygrad.clock import HOST, SKEW, Offsets, device_of, host_clock, ns, slack
 from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.enums import REFERENCE
+from peephole.sources.tinygrad.estimates import Estimates, Provisional
 from peephole.sources.tinygrad.frames import user_line
 from peephole.sources.tinygrad.hardware import Hardware
 from peephole.sources.tinygrad.kernels import ProfileRangeEvent as OwnRange
@@ -42,14 +43,9 @@ from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
 if TYPE_CHECKING:
     from peephole.sources.tinygrad.linears import Ran
 
-_HOST: Final = frozenset(("TINY", "USER", "GC"))
-_HOST_CLOCK: Final = frozenset(("CPU", "PYTHON", "NULL", "NPY", "DISK", "TINYFS"))
-"""Devices that run on the host and its clock; in 0.14 they run a kernel before its exec point is written."""
 _NEVER: Final = 1 << 62
 _MOST_INNER: Final = 200_000
 _LONGEST_WAIT: Final = 30_000_000_000
-_SKEW: Final = 100_000
-"""How far, in ns, a device's aligned clock may be behind the host's."""
 _ESTIMATES: Final = (("flops", "ops"), ("bytes_per_s", "mem"), ("lds_bytes_per_s", "lds"))
 
 
@@ -67,6 +63,7 @@ class Timeline:
         contexts: Contexts,
         free: Callable[[int, int], None] | None = None,
         closed: Closed | None = None,
+        provisional: Provisional | None = None,
     ) -> None:
         self.offsets = Offsets()
         self.runs: dict[int, Ran] = {}
@@ -84,12 +81,16 @@ class Timeline:
         self._compiled: set[int] = set()
         self._turns: dict[str | bytes, int] = {}
         self._unaligned: list[Any] = []
+        self._estimates = (
+            None if provisional is None else Estimates(provisional, Timeline(provisional, texts, contexts))
+        )
+        self._waiting: set[str] = set()
         self._unknown: dict[str, int] = {}
         self._takes: dict[str, Callable[[Any], None]] = {
             "ProfileRangeEvent": self._range,
             "ProfilePointEvent": self._point,
             "ProfileGraphEvent": self._align,
-            "ProfileDeviceEvent": self._device,
+            "ProfileDeviceEvent": self.offsets.learn,
             "ProfileProgramEvent": self._hardware.program,
             "ProfileSQTTEvent": lambda event: self._hardware.trace("sqtt", event),
             "ProfilePMCEvent": lambda event: self._hardware.trace("pmc", event),
@@ -109,11 +110,17 @@ class Timeline:
             self._count(f"{type(event).__name__} not understood: {str(error)[:60]}")
 
     def age(self, now: int) -> None:
-        """Writes ranges whose exec would have come long ago: the trials of a search, which are not counted."""
+        """Ends a round of a live run, by when its device events are in.
+
+        Writes ranges whose exec would have come long ago: the trials of a search, which are not counted.
+        """
+        self._release()
+        if self._estimates is not None:
+            self._estimates.write(now, self.offsets, self._execs)
         if self._texts.release != REFERENCE:
             return
         for key in self._ranges:
-            if _host_clock(_device_of(self._ranges.first(key))):
+            if host_clock(device_of(self._ranges.first(key))):
                 self._pass(key, now - _LONGEST_WAIT)
 
     def finish(self) -> None:
@@ -121,12 +128,18 @@ class Timeline:
         while self._untimed:
             self._write_exec(self._untimed.popleft())
         unaligned, self._unaligned = self._unaligned, []
+        self._waiting.clear()
+        if self._estimates is not None:
+            for device in self._estimates.adopt(self.offsets, unaligned, self._execs):
+                self._count(f"kernels of {device} on an estimated clock")
         for event in unaligned:
             self._take_aligned(event)
         for event in self._ranges.drain():
             self._write_range(event, None)
         for event in self._execs.drain():
             self._write_exec(event)
+        if self._estimates is not None:
+            self._estimates.settle()
         self._buffers.finish()
         self._hardware.finish()
         for reason, count in self._unknown.items():
@@ -148,24 +161,42 @@ class Timeline:
     # ranges
 
     def _range(self, event: Any) -> None:
-        if event.device in _HOST:
+        if event.device in HOST:
             self._write_range(event, None)
         else:
             self._align(event)
 
     def _align(self, event: Any) -> None:
-        device = _device_of(event)
-        if not _host_clock(device) and not self.offsets.knows(device):
+        device = device_of(event)
+        if not host_clock(device) and (device in self._waiting or not self.offsets.knows(device)):
             self._unaligned.append(event)
+            self._waiting.add(device)
+            if self._estimates is not None:
+                self._estimates.fresh.append(event)
         else:
             self._take_aligned(event)
+
+    def _release(self) -> None:
+        """Takes the ranges of the devices that have said their offset."""
+        known = {device for device in self._waiting if self.offsets.knows(device)}
+        if not known:
+            return
+        self._waiting -= known
+        unaligned, self._unaligned = self._unaligned, []
+        for event in unaligned:
+            if device_of(event) in known:
+                self._take_aligned(event)
+            else:
+                self._unaligned.append(event)
+        if self._estimates is not None and not self._unaligned:
+            self._estimates.settle()
 
     def _take_aligned(self, event: Any) -> None:
         key = range_key(event)
         if key is None:
             self._write_range(event, None)
             return
-        if key[0] == "copy" and _host_clock(
+        if key[0] == "copy" and host_clock(
             event.device
         ):  # done at once: one that was followed by another was not timed
             while (later := self._execs.second(key)) is not None and ns(later.ts) <= self._start(event):
@@ -173,7 +204,7 @@ class Timeline:
         executed = self._execs.first(key)
         if executed is None:
             self._ranges.put(event, (key,))
-        elif self._start(event) + _SKEW >= ns(executed.ts):
+        elif self._start(event) + SKEW >= ns(executed.ts):
             self._write_range(event, self._execs.take(key))
         else:  # it began before anything that was counted: an upload of a program, a trial
             self._write_range(event, None)
@@ -190,6 +221,10 @@ class Timeline:
         if type(event).__name__ == "ProfileGraphEvent":
             return min(ns(event.sigs[entry.st_id]) + self.offsets.of(entry.device) for entry in event.ents)
         return ns(event.st) + self.offsets.of(event.device)
+
+    def sketch(self, event: Any) -> None:
+        """Writes a range alone, nothing of what belongs to it."""
+        self._write_range(event, None)
 
     def _write_range(self, event: Any, executed: Any) -> None:
         if type(event).__name__ == "ProfileGraphEvent":
@@ -210,7 +245,7 @@ class Timeline:
             args["open"] = True
         elif device == "TINY" and self._closed is not None:
             self._within(name, title, context, start, dur)
-        self._slice(device, start + offset, dur, title, context, args, executed, until=start + offset + _slack(device))
+        self._slice(device, start + offset, dur, title, context, args, executed, until=start + offset + slack(device))
 
     def _within(self, name: Any, title: str, context: int, start: int, dur: int) -> None:
         """Keeps the ranges of steps until that of their context comes, which ends after all of them."""
@@ -305,13 +340,13 @@ class Timeline:
 
     def _exec(self, event: Any) -> None:
         keys = exec_keys(event)
-        begun = ns(event.ts) - _slack(event.device)
+        begun = ns(event.ts) - slack(event.device)
         for key in keys:
             self._pass(key, begun)
             if self._ranges.first(key) is not None:
                 self._write_range(self._ranges.take(key), event)
                 return
-        if _host_clock(event.device) and self._texts.release == REFERENCE:
+        if host_clock(event.device) and self._texts.release == REFERENCE:
             self._untimed.append(event)  # the next event says until when its buffers had been allocated
         else:
             self._execs.put(event, keys)
@@ -360,7 +395,7 @@ class Timeline:
         last = max(start + dur for _, start, dur in entries)
         device = f"{event.ents[0].device.split(':')[0]} Graph"
         self._slice(
-            device, first, last - first, f"batched {len(entries)}", NONE, {}, executed, until=first + _slack(device)
+            device, first, last - first, f"batched {len(entries)}", NONE, {}, executed, until=first + slack(device)
         )
         flows = event.deps if isinstance(event.deps, list) and len(event.deps) == len(entries) else []
         numbers = [self._out.new_correlation() if flows else 0 for _ in entries]
@@ -371,17 +406,6 @@ class Timeline:
             for other in before:
                 if type(other) is int and 0 <= other < len(numbers):
                     self._out.row("flows", **{"from": numbers[other], "to": numbers[at], "kind": "dependency"})
-
-    # devices
-
-    def _device(self, event: Any) -> None:
-        self.offsets.learn(event)
-        unaligned, self._unaligned = self._unaligned, []
-        for waiting in unaligned:
-            if self.offsets.knows(_device_of(waiting)):
-                self._take_aligned(waiting)
-            else:
-                self._unaligned.append(waiting)
 
     # rows
 
@@ -433,7 +457,7 @@ class Timeline:
                 str(k)[:100]: v for k, v in list(variables.items())[:100] if type(v) in (int, float, bool)
             }
         uses = []
-        told = self._texts.release == REFERENCE and _host_clock(executed.device)
+        told = self._texts.release == REFERENCE and host_clock(executed.device)
         ran = self.runs.get(id(executed))
         known = ran.arguments if ran is not None and len(ran.arguments) == len(arg.get("bufs") or ()) else ()
         for position, key in enumerate(arg.get("bufs") or ()):
@@ -467,17 +491,3 @@ def _link_keys(keys: Any) -> Iterable[str | bytes]:
 
 def _numbers(value: Any) -> frozenset[int]:
     return frozenset(n for n in value if type(n) is int) if isinstance(value, (tuple, list)) else frozenset()
-
-
-def _device_of(event: Any) -> str:
-    device = event.ents[0].device if type(event).__name__ == "ProfileGraphEvent" else event.device
-    return str(device)
-
-
-def _host_clock(device: str) -> bool:
-    return device.split(":", maxsplit=1)[0].removesuffix(" Graph") in _HOST_CLOCK or device in _HOST
-
-
-def _slack(device: str) -> int:
-    """How far a device's aligned times may be off."""
-    return 0 if _host_clock(device) else _SKEW
