@@ -66,7 +66,22 @@ def sublanes(start: Ints, dur: Ints) -> NDArray[np.int32]:
 
     Nested slices come out as their nesting, others beside each other.
     """
-    ends = start + dur
+    return _fitted(start, start + dur)
+
+
+def _fitted(start: Ints, end: Ints) -> NDArray[np.int32]:
     if len(start) >= _COMPILE_FROM:
-        return np.array(compiled(first_fit)(start, ends), np.int32)
-    return np.array(first_fit(start.tolist(), ends.tolist()), np.int32)
+        return np.array(compiled(first_fit)(start, end), np.int32)
+    return np.array(first_fit(start.tolist(), end.tolist()), np.int32)
+
+
+def more_sublanes(start: Ints, dur: Ints, ends: Ints) -> tuple[NDArray[np.int32], Ints]:
+    """The same for slices that follow others, which fill row i until ends[i]; their rows, and the ends by then."""
+    # what is there already stands for one slice a row, all of them before the first
+    before = np.full(len(ends), np.iinfo(np.int64).min)
+    until = np.concatenate([ends, start + dur])
+    begin = np.concatenate([before, start])
+    rows = _fitted(begin, until)
+    after = np.full(int(rows.max(initial=-1)) + 1, np.iinfo(np.int64).min)
+    np.maximum.at(after, rows, until)
+    return rows[len(ends) :], after

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections.abc import Callable, Iterator
@@ -18,10 +19,11 @@ from peephole.store.chunks import Slices
 from peephole.store.files import ROW_GROUP, open_writer, table_path
 from peephole.store.index import IndexWriter
 from peephole.store.kernels import warm
-from peephole.store.lanes import MAX_DEPTH, overlapping, runs, sublanes
+from peephole.store.lanes import MAX_DEPTH, overlapping, sublanes
+from peephole.store.longlanes import LONG, ended, lay_out_long
 from peephole.store.manifest import Manifest
 from peephole.store.schema import arrow_schema
-from peephole.store.spool import SliceSpool
+from peephole.store.spool import Part, SliceSpool
 
 _FEW: Final = 1 << 20
 """Names up to which a table of all of them is quicker than sorting those of a row group."""
@@ -88,8 +90,26 @@ class SliceTable:
 
     def _laid_out(self, spool: SliceSpool) -> Iterator[Slices]:
         for part in spool.parts():
-            slices = spool.read(part)
-            yield self._shifted(slices) if part.clean else self._lay_out(_ended(slices))
+            if part.clean:
+                yield self._shifted(spool.read(part))
+            elif part.rows <= LONG:
+                yield self._lay_out(ended(spool.read(part)))
+            else:
+                yield from self._long(spool, part)
+
+    def _long(self, spool: SliceSpool, part: Part) -> Iterator[Slices]:
+        """One lane of many slices, which are not all in memory at once."""
+        number = spool.track(part)
+        shift = self._shift.get(number, 0)
+        found = lay_out_long(spool, part, shift, self._folder)
+        if found is None:
+            yield self._lay_out(ended(spool.read(part)))
+            return
+        laid, more = found
+        self._shift = {number: shift + more}
+        with contextlib.closing(laid):
+            for own in laid.parts():
+                yield laid.read(own)
 
     def _shifted(self, slices: Slices) -> Slices:
         """Clean lanes as they are, or lower where lanes above them in their track needed more rows."""
@@ -164,22 +184,6 @@ class SliceTable:
         texts = pa.DictionaryArray.from_arrays(pa.array(indices, mask=mask), names)
         columns = [texts if i == at else data.column(i) for i in range(data.num_columns)]
         self._writer.write_table(pa.table(columns, schema=self._schema))
-
-
-def _ended(slices: Slices) -> Slices:
-    """A lane without the open slices of which a later row says when they ended; of several open ones the longest."""
-    is_open = slices.open > 0
-    if not is_open.any():
-        return slices
-    slices = slices.take(np.lexsort((slices.dur, slices.start)))
-    is_open = slices.open > 0
-    bounds = runs(slices.start)
-    group = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    closed = np.zeros(len(bounds) - 1, np.bool_)
-    closed[group[~is_open]] = True
-    last = np.zeros(len(slices), np.bool_)
-    last[bounds[1:] - 1] = True
-    return slices.take(np.flatnonzero(~is_open | (last & ~closed[group])))
 
 
 def _with_open(args: pa.Array | None, is_open: NDArray[np.int16]) -> pa.Array | None:

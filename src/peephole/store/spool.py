@@ -4,7 +4,7 @@
     parts  <- lane by lane, its stretch of every chunk
 
 Journals hold the slices of a lane in order. Where that is so (a clean lane) its stretches are read one after the other
-and nothing is sorted twice; else the lane is read as a whole and sorted.
+and nothing is sorted twice; else the lane is read as a whole and sorted, or in windows of time when it is long.
 """
 
 from __future__ import annotations
@@ -42,10 +42,13 @@ _RAW: Final = np.dtype((np.void, RECORD.itemsize))
 """The same bytes without fields: numpy picks these several times faster."""
 CHUNK: Final = 1 << 19
 """20 MB: arrays below 32 MB come from memory that the allocator keeps, which saves a page fault per 4 KB."""
-IN_MEMORY: Final = 512 << 20
+IN_MEMORY: Final = 256 << 20
 """Bytes of sorted chunks that need not go to the disk."""
 PART: Final = 1 << 19
 """Rows of a part of clean lanes."""
+
+_EACH: Final = 256
+"""Of so many slices of a lane one is looked at to cut it into windows."""
 
 Records = NDArray[Any]
 
@@ -81,8 +84,8 @@ class Runs:
     """No two slices overlap and none is open."""
 
 
-def find_runs(chunk: Records) -> Runs:
-    """The lanes of sorted records."""
+def find_runs(chunk: Records, settled: bool = False) -> Runs:
+    """The lanes of sorted records; `settled`: an open slice is one like the others."""
     keys = lane_keys(chunk["track"], chunk["depth"])
     start, dur = np.ascontiguousarray(chunk["start"]), np.ascontiguousarray(chunk["dur"])
     bounds = runs(keys)
@@ -92,7 +95,7 @@ def find_runs(chunk: Records) -> Runs:
     if dirty.any():
         clean[np.searchsorted(bounds, np.flatnonzero(dirty), "right") - 1] = False
     is_open = chunk["open"] > 0
-    if is_open.any():
+    if not settled and is_open.any():
         clean[np.searchsorted(bounds, np.flatnonzero(is_open), "right") - 1] = False
     last = bounds[1:] - 1
     return Runs(keys[bounds[:-1]], bounds, start[bounds[:-1]], start[last] + dur[last], clean)
@@ -104,9 +107,14 @@ def lane_keys(track: NDArray[Any], depth: NDArray[Any]) -> Ints:
 
 
 class SliceSpool:
-    """Takes slices in any order and gives them back by lane and start."""
+    """Takes slices in any order and gives them back by lane and start.
 
-    def __init__(self, folder: Path) -> None:
+    Chunks beyond so many bytes `in_memory` go to the disk; `settled`: no open slice waits for its end any more.
+    """
+
+    def __init__(self, folder: Path, in_memory: int = IN_MEMORY, settled: bool = False) -> None:
+        self._room = in_memory
+        self._settled = settled
         self._folder = folder
         self._file: IO[bytes] | None = None
         self._buffer: Records = np.empty(1 << 14, RECORD)
@@ -160,9 +168,9 @@ class SliceSpool:
 
     def _store(self, records: Records) -> None:
         chunk = sort_records(records)
-        found = find_runs(chunk)
+        found = find_runs(chunk, self._settled)
         stored = Chunk(chunk)
-        if self._in_memory + stored.nbytes <= IN_MEMORY:
+        if self._in_memory + stored.nbytes <= self._room:
             self._in_memory += stored.nbytes
         else:
             if self._file is None:
@@ -232,6 +240,28 @@ class SliceSpool:
             counts.append(np.diff(np.clip(own.bounds[low : high + 1], first, last)))
         key = np.repeat(np.concatenate(keys), np.concatenate(counts))
         return Slices((key >> 16).astype(np.int32), (key & 0xFFFF).astype(np.int16), *columns)
+
+    def track(self, part: Part) -> int:
+        """The track of a part's first slice."""
+        chunk, first, _ = part.extents[0]
+        own = self._runs[chunk]
+        return int(own.key[np.searchsorted(own.bounds, first, "right") - 1]) >> 16
+
+    def windows(self, part: Part, rows: int) -> Iterator[Slices]:
+        """The slices of one lane, about so many at a time: each window holds all that begin in a stretch of time."""
+        begins = [self._chunks[chunk].column("start", first, last)[::_EACH] for chunk, first, last in part.extents]
+        cuts = np.unique(np.sort(np.concatenate(begins))[rows // _EACH :: rows // _EACH])
+        places = []
+        for chunk, first, last in part.extents:
+            inside = np.searchsorted(self._chunks[chunk].column("start", first, last), cuts, "left")
+            places.append([first, *(first + inside).tolist(), last])
+        for window in range(len(cuts) + 1):
+            own = Part(clean=False)
+            for (chunk, _, _), bounds in zip(part.extents, places, strict=True):
+                if bounds[window] < bounds[window + 1]:
+                    own.add(chunk, bounds[window], bounds[window + 1])
+            if own.rows:
+                yield self.read(own)
 
     def close(self) -> None:
         """Lets go of the files."""

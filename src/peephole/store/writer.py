@@ -37,6 +37,11 @@ class CaptureWriter:
         except OSError as error:
             raise PeepholeError(f"{self.path} cannot be written: {error.strerror or error}.") from None
 
+    @property
+    def scratch(self) -> Path:
+        """A folder for temporary files, gone when the capture is there."""
+        return self._folder
+
     def append(self, table: str, columns: Mapping[str, ColumnValues]) -> None:
         """Adds rows; a column that is left out gets its default."""
         self._builder.append(table, columns)

@@ -36,29 +36,29 @@ class ChromeSource:
         from peephole.sources.chrome.reader import TraceReader
 
         intern = Interner()
-        mapper = Mapper(sink, intern)
         total = sum(path.stat().st_size for path in paths)
         done = 0
         base: int | None = None
         facts: dict[str, object] = {}
-        for number, path in enumerate(paths):
-            with _open(path, sink) as (stream, position):
-                before = done
+        with contextlib.closing(Mapper(sink, intern)) as mapper:
+            for number, path in enumerate(paths):
+                with _open(path, sink) as (stream, position):
+                    before = done
 
-                def advanced(_count: int, before: int = before, position: BinaryIO = position) -> None:
-                    progress(before + position.tell(), total)
+                    def advanced(_count: int, before: int = before, position: BinaryIO = position) -> None:
+                        progress(before + position.tell(), total)
 
-                reader = TraceReader(stream, sink, intern, str(path), advanced)
-                mapper.new_file(number)
-                begun = False
-                for batch in reader.batches():
-                    if not begun:
-                        base = self._begin(mapper, reader.facts, base)
-                        begun = True
-                    mapper.take(batch)
-                facts |= reader.facts
-            done += path.stat().st_size
-        mapper.finish()
+                    reader = TraceReader(stream, sink, intern, str(path), advanced)
+                    mapper.new_file(number)
+                    begun = False
+                    for batch in reader.batches():
+                        if not begun:
+                            base = self._begin(mapper, reader.facts, base)
+                            begun = True
+                        mapper.take(batch)
+                    facts |= reader.facts
+                done += path.stat().st_size
+            mapper.finish()
         sink.describe(
             clocks={"unit": "trace", "base_ns": base},
             frameworks=_frameworks(facts),

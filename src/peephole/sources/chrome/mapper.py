@@ -27,7 +27,7 @@ class Mapper:
         self._sink = sink
         self._intern = intern
         self.tracks = Tracks()
-        self._flows = Flows()
+        self._flows = Flows(getattr(sink, "scratch", None))
         self._memory = Memory()
         self._threads: dict[tuple[int, int], int] = {}
         self._pending: list[Slice] = []
@@ -116,7 +116,7 @@ class Mapper:
     def _slices(self, tracks: Any, starts: Any, durations: Any, names: Any, args: list[str | None]) -> None:
         correlations = np.arange(self._correlation, self._correlation + len(starts), dtype=np.int64)
         self._correlation += len(starts)
-        self._flows.slices(tracks, starts, durations, correlations)
+        self._flows.slices(tracks, starts, durations)
         self._sink.append(
             "slices",
             {
@@ -221,6 +221,10 @@ class Mapper:
         self._flows.finish(self._sink)
         self._memory.finish(self._sink, 1)
         self.tracks.finish(self._sink)
+
+    def close(self) -> None:
+        """Lets go of temporary files."""
+        self._flows.close()
 
 
 def _object(text: str | None) -> dict[str, Any]:
