@@ -42,7 +42,7 @@ _RAW: Final = np.dtype((np.void, RECORD.itemsize))
 """The same bytes without fields: numpy picks these several times faster."""
 CHUNK: Final = 1 << 19
 """20 MB: arrays below 32 MB come from memory that the allocator keeps, which saves a page fault per 4 KB."""
-IN_MEMORY: Final = 256 << 20
+IN_MEMORY: Final = 64 << 20
 """Bytes of sorted chunks that need not go to the disk."""
 PART: Final = 1 << 19
 """Rows of a part of clean lanes."""
