@@ -87,7 +87,7 @@ def test_hostile_pickles_are_refused(name: str, tmp_path: Path, monkeypatch: pyt
     begun = time.perf_counter()
     with pytest.raises(CaptureError) as refusal:
         loads(HOSTILE[name], "x.pkl")
-    assert time.perf_counter() - begun < 10
+    assert time.perf_counter() - begun < 60
     assert str(refusal.value).startswith("x.pkl") and str(refusal.value).count("\n") == 0
     assert not (tmp_path / "OWNED").exists()
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000  # KB
