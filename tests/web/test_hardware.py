@@ -192,6 +192,8 @@ def test_many_engines_and_one_that_stood_idle(page: Page, hardware: str) -> None
     page.get_by_text("No waves here").wait_for()
     page.get_by_text("SE 1 has").wait_for()
     page.get_by_role("button", name="SE 1").click()
+    page.get_by_role("button", name="SE 1", pressed=True).wait_for()
+    shown(page, f"waves/{page.url.partition('row=')[2].partition('&')[0]}/")  # the list of the one before is gone
     page.locator(".hw-ins .in", has_text="v_mov").first.click()
     page.locator('.in[aria-selected="true"]', has_text="v_mov").wait_for()
     page.get_by_role("combobox", name="Engine without instructions").select_option(label="SE 9")
