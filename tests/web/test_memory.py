@@ -230,6 +230,7 @@ def test_what_was_alive_can_be_filtered(page: Page, address: str, training: tupl
     page.keyboard.type(f"b{wanted[3]}")
     page.locator(".mem-at .chip", has_text=f"1 of {len(wanted)}").wait_for()
     assert page.locator(".mem-row").count() == 1
+    page.wait_for_url(lambda url: f"q=b{wanted[3]}" in url)  # the address follows the typing
     page.reload()
     page.locator(".mem-at .chip", has_text=f"1 of {len(wanted)}").wait_for()
     page.locator(".mem-row").click()
