@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from peephole.store.capture import open_capture
 
@@ -38,3 +41,33 @@ def test_a_rule_that_raises_has_its_traceback(tmp_path: Path) -> None:
     places = [line.strip() for line in lines if line.strip().startswith("File ") and "prog.py" in line]
     assert [place.rpartition(" in ")[2] for place in places] == ["<module>", "compile_it", "refuse"]
     assert "failures.py" not in error, "our own frames are not in it"
+
+
+UNRENDERED = """
+from tinygrad import Device, Tensor
+from tinygrad.renderer.cstyle import CStyleLanguage
+
+def refuse(self, *args):
+    raise ValueError("cannot write this")
+
+Device[Device.DEFAULT]  # opened first: it has kernels of its own
+CStyleLanguage.render = refuse
+try:
+    (Tensor.empty(8, 4) * 3).sum(1).realize()
+except ValueError as error:
+    print("raised:", error)
+"""
+
+
+@pytest.mark.parametrize("only", [(), ("--rewrites-only",)])
+def test_a_kernel_that_fails_is_called_what_its_passes_call_it(tmp_path: Path, only: tuple[str, ...]) -> None:
+    (tmp_path / "prog.py").write_text(UNRENDERED)
+    command = [sys.executable, "-m", "peephole", "run", *only, "-o", "prog.peep", "prog.py"]
+    environment = {**os.environ, "DEV": "CPU"}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True, timeout=60
+    )
+    assert "raised: cannot write this" in done.stdout
+    frame = open_capture(tmp_path / "prog.peep").read("contexts", ["name", "kind", "function"])
+    rows = zip(frame.texts("kind"), frame.texts("name"), frame.texts("function"), strict=True)
+    assert [row[1:] for row in rows if row[0] == "kernel"] == [("r_8_4", "do_to_program")]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 from peephole.model.tables import NONE
-from peephole.sources.tinygrad.programs import Takes
+from peephole.sources.tinygrad.programs import Fields, Takes, kernel_name
 from peephole.sources.tinygrad.text import fields_of, plain
 
 _UNNAMED: Final = re.compile(r"(\w+) n\d+\Z")
@@ -64,8 +65,8 @@ class Contexts:
         self._outer[_places(inner)] = index + 1
         return parent
 
-    def row(self, index: int, key: Any, parent: int) -> dict[str, Any]:
-        """The row of a context whose name is final."""
+    def row(self, index: int, key: Any, parent: int, group: Sequence[Any], fields: Fields) -> dict[str, Any]:
+        """The row of a context. A kernel that failed never gets its name; its passes may know it."""
         name = self._names[index] = plain(str(key.display_name))
         keys: list[str] = []
         for one in tuple(key.keys)[:20]:
@@ -76,10 +77,12 @@ class Contexts:
                 keys.append(one.hex())
                 self._link(one, index)
         self.by_key.setdefault(name, index)
+        kind = _kind(name, key)
+        known = kernel_name(group, fields) if kind == "kernel" and unnamed(key) else None
         return {
             "id": index,
-            "name": name,
-            "kind": _kind(name, key),
+            "name": known or name,
+            "kind": kind,
             "parent": parent,
             "function": unnamed(key),
             "keys": json.dumps(keys, separators=(",", ":")),

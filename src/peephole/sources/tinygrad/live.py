@@ -51,11 +51,10 @@ class _Step:
 class _Context:
     """A context that may still get steps, or its name."""
 
-    __slots__ = ("index", "key", "named", "steps", "waiting", "written")
+    __slots__ = ("index", "named", "steps", "waiting", "written")
 
-    def __init__(self, index: int, key: Any) -> None:
+    def __init__(self, index: int) -> None:
         self.index = index
-        self.key = key
         self.steps = 0
         self.waiting: list[_Step] = []
         self.written = False
@@ -98,7 +97,7 @@ class LiveRewrites:
         for index in range(self._next_context, count):
             key = keys[index]
             self._parents[index] = self._contexts.opened(index, key)
-            self._open.append(_Context(index, key))
+            self._open.append(_Context(index))
         self._next_context = count
         if not self._open:
             return
@@ -149,11 +148,10 @@ class LiveRewrites:
     def _write_context(self, context: _Context, key: Any, *, last: bool) -> None:
         if context.named:
             return
-        # it gets its name, which is another object, when it ends; some keep the one that they began with
+        # it gets its name when it ends; one that failed keeps the one that it began with
         context.named = unnamed(key) is None
-        if context.named or not context.written or (last and key is not context.key):
+        if context.named or not context.written or last:
             context.written = True
-            context.key = key
             self._context_row(context.index, key)
             if context.named:
                 self._estimate(context, key)
@@ -170,7 +168,8 @@ class LiveRewrites:
                     self._write_step(step, len(step.tracked.matches), ended=True)
 
     def _context_row(self, index: int, key: Any) -> None:
-        row = self._contexts.row(index, key, self._parents.get(index, NONE))
+        group, fields = self._ops.tracked_ctxs[index], self._ops.uop_fields
+        row = self._contexts.row(index, key, self._parents.get(index, NONE), group, fields)
         if time := self._context_times.get(index):
             row["start"], row["dur"] = time
         self._recorder.row("contexts", **row)

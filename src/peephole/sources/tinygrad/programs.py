@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeGuard
 
 from peephole.sources.tinygrad.steps import error_of
-from peephole.sources.tinygrad.text import Texts, fields_of
+from peephole.sources.tinygrad.text import Texts, fields_of, plain
 
 Fields = Mapping[int, tuple[Any, ...]]
 Takes = tuple[frozenset[int], frozenset[int], tuple[str | None, ...]]
@@ -27,6 +27,8 @@ _LANGUAGES: Final = (
 )
 """Part of the renderer's name to the language of what it renders; any other renders C."""
 _LONGEST_LIST: Final = 200_000
+_NO_NAME: Final = "test"
+"""What tinygrad calls a kernel before its optimizer has named it."""
 
 
 @dataclass(slots=True)
@@ -95,6 +97,17 @@ def _from_spec(program: Program, spec: Any) -> None:
     program.source = source if type(source) is str else None
     program.binary = library if type(library) is bytes else None
     program.estimates = own.get("estimates")
+
+
+def kernel_name(group: Sequence[Any], fields: Fields) -> str | None:
+    """What the last pass over a kernel calls it; None as long as it has no name."""
+    for step in reversed(group):
+        node = fields.get(fields_of(step).get("sink", -1))
+        info = node[3] if type(node) is tuple and len(node) >= 5 else None
+        if type(info).__name__ in ("KernelInfo", "ProgramInfo"):
+            name = fields_of(info).get("name")
+            return plain(name) if type(name) is str and name != _NO_NAME else None
+    return None
 
 
 def _last_root(step: Mapping[str, Any], *, raised: bool) -> int:

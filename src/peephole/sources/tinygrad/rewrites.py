@@ -60,7 +60,8 @@ class Rewrites:
         matches = Matches()
         number = 0
         for index, (key, group) in enumerate(zip(trace.keys, trace.rewrites, strict=True)):
-            self._contexts.append(self.contexts.row(index, key, self.contexts.opened(index, key)))
+            parent = self.contexts.opened(index, key)
+            self._contexts.append(self.contexts.row(index, key, parent, group, trace.fields))
             steps: list[dict[str, Any]] = []
             for ordinal, step in enumerate(group):
                 fields = fields_of(step)
