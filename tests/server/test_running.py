@@ -129,3 +129,19 @@ def test_a_raw_file_that_breaks_off_ends_the_server(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
     assert "os.system" in done.stderr
     assert not list((tmp_path / "kept").glob("imported/*"))
+
+
+def test_the_page_and_the_kind_of_a_file_do_not_wait_for_what_reads_captures(tmp_path: Path) -> None:
+    tape = tmp_path / "tape.log"
+    tape.write_text("  0.001s | #0001 | RECV         | CLIENT CLIENT a                 | BinaryOp        | op=add\n")
+    code = f"""
+import sys
+from pathlib import Path
+from peephole import sources
+from peephole.server.app import create_app
+from peephole.server.library import Library
+create_app(Library([Path("x.peep")]))
+print(sources.find(Path({str(tape)!r})).name, [name for name in ("numpy", "pyarrow") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "gt []\n"

@@ -50,6 +50,8 @@ COMMANDS: Final = (
     Command("demo", "record a small real program and show it"),
 )
 
+START_PROGRAMS: Final = ("run", "demo")
+
 EPILOG: Final = """\
 Wherever a capture is expected the default is the newest one, and a file of any known source may be given instead.
 
@@ -97,6 +99,9 @@ def _dispatch(arguments: list[str]) -> int:
         print(f"peephole {__version__}")
         return 0
     command = find(arguments[0])
+    if command.name not in START_PROGRAMS:
+        # numpy starts a thread per core for matrix products, which no command computes: a tenth of a second for nothing
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     module = load(command)
     parser = parser_of(command, module)
     # a command with words of its own before the capture's name: options may stand between the two

@@ -6,7 +6,6 @@ recorded. Picture, page and terminal all start here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from peephole.errors import PeepholeError
+from peephole.model.natural import natural
 from peephole.query.tape_ops import family
 from peephole.query.tape_rows import Details, EventRows, Flags, Ints, event_rows, loads, places
 from peephole.store.capture import Capture
@@ -188,12 +188,6 @@ def _groups(tracks: Any) -> list[tuple[str, list[int]]]:
             for group in dict.fromkeys(dispatchers)
         ]
     return [("", sorted(of_tape))] if of_tape else []
-
-
-def natural(text: str) -> tuple[tuple[int, int | str], ...]:
-    """A sorting key by which worker_10 stands after worker_9."""
-    parts = re.split(r"(\d+)", text)
-    return tuple((0, int(part)) if part.isdecimal() and len(part) < 19 else (1, part) for part in parts if part)
 
 
 def _lanes(tracks: Any, chosen: Sequence[int]) -> tuple[Lane, ...]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from peephole.query.tape import Tape, natural
+from peephole.model.natural import natural
+from peephole.query.tape import Tape
 from peephole.query.tape_now import Now, WorkerNow, plural
 from peephole.query.tape_rows import Flags, Ints
 from peephole.query.tape_stats import SETUP, covered, earliest_start

@@ -7,14 +7,16 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
 from peephole.errors import PeepholeError
 from peephole.server.arriving import Arriving
 from peephole.server.replies import Refusal
-from peephole.store.capture import Capture, open_capture
+
+if TYPE_CHECKING:
+    from peephole.store.capture import Capture
 
 Result = TypeVar("Result")
 
@@ -36,6 +38,8 @@ class Shelf:
             self.path = self.bring()
             self.bring = None
         if self.capture is None:
+            from peephole.store.capture import open_capture  # large: the page itself is there before
+
             self.capture = open_capture(self.path)
         elif self.capture.live and self.capture.refresh():
             self.derived.clear()

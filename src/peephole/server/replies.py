@@ -7,14 +7,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
 LARGEST: int = 2**53
+"""Above this a JavaScript number is no longer exact; ids and counts in a request must be smaller."""
 FURTHEST: int = 2**61
 """ns from the origin of any moment that is asked for: added to one that is on the capture's clock it stays an i64."""
-"""Above this a JavaScript number is no longer exact; ids and counts in a request must be smaller."""
 
 
 class Refusal(Exception):
@@ -27,10 +26,8 @@ class Refusal(Exception):
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "tolist"):  # an array or a number of numpy, which the page's first files do not wait for
         return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, (set, frozenset)):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Sequence
 
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Match, Route, Router
 from starlette.types import Receive, Scope, Send
 
-FIRST = ("routes_captures", "routes_rewrites", "routes_timeline")
-"""Modules with ROUTES (a list of Route below /api/v1) that the first look at a page needs."""
-
-LATER = (
+MODULES = (
+    "routes_captures",
+    "routes_timeline",
+    "routes_rewrites",
+    "routes_tape",
     "routes_code",
     "routes_lines",
     "routes_schedule",
@@ -21,40 +21,42 @@ LATER = (
     "routes_hardware",
     "routes_top",
     "routes_memory",
-    "routes_tape",
 )
-"""Modules that are imported when they are first asked for, so that what they need does not delay the page."""
+"""Modules with ROUTES (a list of Route below /api/v1), those that the first look at a page needs before the others."""
 
 
 def api_routes() -> list[Route]:
     """All routes below /api/v1."""
-    return _routes(FIRST + LATER)
+    return [route for name in MODULES for route in _routes(name)]
 
 
-def _routes(modules: Sequence[str]) -> list[Route]:
-    found: list[Route] = []
-    for name in modules:
-        found += importlib.import_module(f"peephole.server.{name}").ROUTES
+def _routes(name: str) -> list[Route]:
+    found: list[Route] = importlib.import_module(f"peephole.server.{name}").ROUTES
     return found
 
 
 class Api:
-    """The application below /api/v1: it knows its first routes at once and the others when one of them is wanted."""
+    """The application below /api/v1.
+
+    It imports one module after another until one has the route that is wanted, so that neither the page's own files
+    nor its first look wait for what other views need.
+    """
 
     def __init__(self) -> None:
-        self._router = Router(_routes(FIRST))
-        self._complete = False
+        self._router = Router()
+        self._known = 0
         self._lock = threading.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
-        if not self._complete and all(route.matches(scope)[0] == Match.NONE for route in self._router.routes):
-            await run_in_threadpool(self.complete)
+        while (known := self._known) < len(MODULES) and all(
+            route.matches(scope)[0] == Match.NONE for route in self._router.routes
+        ):
+            await run_in_threadpool(self._learn, known)
         await self._router(scope, receive, send)
 
-    def complete(self) -> None:
-        """Imports the other routes."""
+    def _learn(self, number: int) -> None:
         with self._lock:
-            if not self._complete:
-                self._router = Router(_routes(FIRST) + _routes(LATER))
-                self._complete = True
+            if number == self._known:
+                self._router = Router([*self._router.routes, *_routes(MODULES[number])])
+                self._known += 1

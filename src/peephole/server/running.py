@@ -133,6 +133,8 @@ def serve(
 
 def _receive(library: Library, server: uvicorn.Server, failed: list[PeepholeError]) -> None:
     """Brings the captures that are still to come, while the browser loads the page; without one the server ends."""
+    from peephole.server import routes_timeline  # noqa: F401  # large, and wanted as soon as the page is there
+
     for shelf in library.shelves():
         try:
             with shelf.lock:

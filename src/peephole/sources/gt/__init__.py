@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from peephole.sources.gt.reader import GtSource
+from peephole.sources.gt.source import GtSource
 
 SOURCE = GtSource()

@@ -1,9 +1,8 @@
-"""Reads tapes into rows: found by content, every variant, whatever is wrong with them counted."""
+"""Reads tapes into rows: every variant, whatever is wrong with them counted."""
 
 from __future__ import annotations
 
 import gc
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,57 +16,46 @@ from peephole.sources.gt import grammar
 from peephole.sources.gt.columns import Builder, Columns
 from peephole.sources.gt.rows import Book, write_run
 from peephole.sources.gt.runs import Run, split
-from peephole.sources.gt.text import encoding_of, read_blocks
+from peephole.sources.gt.source import is_monitor
+from peephole.sources.gt.text import read_blocks
 
-_MONITOR: Final = re.compile(r'^\s*\{(?=[^\n]*"seq":)(?=[^\n]*"event":)(?=[^\n]*"command":)', re.MULTILINE)
 SNIFF: Final = 64 * 1024
 _GAP: Final = 1_000_000_000
 """Between two runs whose distance no header tells."""
 
 
-class GtSource:
-    """Tapes of the GT dispatcher."""
-
-    name = "gt"
-
-    def sniff(self, head: bytes, path: Path) -> bool:
-        """Whether a line of the head is a tape's event, a tape's title or a line of the monitor."""
-        encoding = encoding_of(head)
-        text = head.decode(encoding, errors="replace").lstrip("\ufeff")
-        return grammar.TITLE in text or grammar.EVENT_LINE.search(text) is not None or _is_monitor(text)
-
-    def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
-        """Turns tapes into rows: each run of each file becomes a session of its own."""
-        runs: list[Run] = []
-        with _no_gc():
-            for i, path in enumerate(paths):
-                progress(i, len(paths))
-                columns, monitor = read_columns(path, sink)
-                runs += [replace(run, fine=monitor) for run in split(columns, sink)]
-            runs = _without_doubles(runs)
-            if all(run.started for run in runs):
-                runs.sort(key=lambda run: run.started or "")
-            offsets, told = _offsets(runs)
-            book = Book()
-            sessions = []
-            for number, (run, offset) in enumerate(zip(runs, offsets, strict=True), 1):
-                name = None if len(runs) == 1 else f"run {number}" + (f" · {run.started}" if run.started else "")
-                write_run(run, sink, book, name, offset)
-                sessions.append({"name": name, "started": run.started, "offset": offset, "events": len(run.columns)})
-        if not told:
-            sink.problem("runs whose distance in time no header tells: each is shown one second after the last")
-        sink.describe(
-            source=self.name,
-            tape={
-                "engine": "gt",
-                "resolution": 1 if runs and all(run.fine for run in runs) else 1_000_000,
-                "sessions": sessions,
-                "events": book.events,
-                "clients": book.clients,
-                "workers": book.workers,
-            },
-        )
-        progress(len(paths), len(paths))
+def read_tapes(paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
+    """Turns tapes into rows: each run of each file becomes a session of its own."""
+    runs: list[Run] = []
+    with _no_gc():
+        for i, path in enumerate(paths):
+            progress(i, len(paths))
+            columns, monitor = read_columns(path, sink)
+            runs += [replace(run, fine=monitor) for run in split(columns, sink)]
+        runs = _without_doubles(runs)
+        if all(run.started for run in runs):
+            runs.sort(key=lambda run: run.started or "")
+        offsets, told = _offsets(runs)
+        book = Book()
+        sessions = []
+        for number, (run, offset) in enumerate(zip(runs, offsets, strict=True), 1):
+            name = None if len(runs) == 1 else f"run {number}" + (f" · {run.started}" if run.started else "")
+            write_run(run, sink, book, name, offset)
+            sessions.append({"name": name, "started": run.started, "offset": offset, "events": len(run.columns)})
+    if not told:
+        sink.problem("runs whose distance in time no header tells: each is shown one second after the last")
+    sink.describe(
+        source="gt",
+        tape={
+            "engine": "gt",
+            "resolution": 1 if runs and all(run.fine for run in runs) else 1_000_000,
+            "sessions": sessions,
+            "events": book.events,
+            "clients": book.clients,
+            "workers": book.workers,
+        },
+    )
+    progress(len(paths), len(paths))
 
 
 def read_columns(path: Path, sink: Sink) -> tuple[Columns, bool]:
@@ -79,7 +67,7 @@ def read_columns(path: Path, sink: Sink) -> tuple[Columns, bool]:
         if monitor is None:
             block = block.removeprefix(b"\xef\xbb\xbf")
             head = block[:SNIFF].decode(errors="replace")
-            monitor = _is_monitor(head) and grammar.EVENT_LINE.search(head) is None
+            monitor = is_monitor(head) and grammar.EVENT_LINE.search(head) is None
         take = builder.monitor if monitor else builder.text
         # one block behind: only the last one may end in the middle of a line
         if waiting is not None:
@@ -111,10 +99,6 @@ def _same_run(a: Run, b: Run) -> bool:
         and bool((abs(x.time - y.time) <= 1_000_000).all())
         and x.details == y.details
     )
-
-
-def _is_monitor(text: str) -> bool:
-    return _MONITOR.search(text) is not None
 
 
 def _offsets(runs: Sequence[Run]) -> tuple[list[int], bool]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
+from peephole.model.natural import natural
 from peephole.model.sink import Sink, Strings
 from peephole.model.tables import NONE
 from peephole.sources.gt.args import event_args
@@ -21,7 +21,6 @@ KNOWN_EVENTS: Final = frozenset(
 TO_DISPATCHER: Final = ("RECV", "WORKER_RECV", "CONNECT", "DISCONNECT")
 FROM_DISPATCHER: Final = ("SEND", "WORKER_SEND")
 DISPATCHER_DEPTH: Final = 0
-_NUMBERS: Final = re.compile(r"(\d+)")
 
 
 @dataclass(slots=True)
@@ -165,12 +164,6 @@ def _registrations(columns: Columns) -> tuple[dict[int, str], set[int]]:
         elif columns.who.values[source].startswith("CLIENT "):
             nameless.add(source)
     return named, nameless - set(named)
-
-
-def natural(text: str) -> tuple[tuple[int, int | str], ...]:
-    """A sorting key by which worker_10 stands after worker_9."""
-    parts = _NUMBERS.split(text)
-    return tuple((0, int(part)) if part.isdecimal() and len(part) < 19 else (1, part) for part in parts if part)
 
 
 def _depths(track: Ints, dispatcher: int, start: Ints, length: Ints) -> Codes:

@@ -20,6 +20,7 @@ export const TAPE: ViewDef = {
   id: "messages",
   title: "Messages",
   panes: { left: null, right: "Message" },
+  first: ["tape"],
   keys: [["Zoom", "W S"], ["Pan", "A D"], ["Next, previous message", "→ ←"], ["Select, or bring into the middle", "Enter"], ["Select a range", "⇧ drag"], ["Zoom to the range", "Z"], ["Fit", "Space"], ["Filter", "F"]],
   available: (info) => ["client", "dispatcher", "worker"].some((kind) => (info.kinds[`track:${kind}`] ?? 0) > 0),
   create: (page) => new TapeView(page),
