@@ -175,3 +175,22 @@ def test_a_window_further_than_a_page_can_count(tmp_path: Path) -> None:
         assert reply.status_code == 200, reply.text
     assert wild.get(f"{ask}1e30").status_code == 400
     assert wild.get(f"{ask}{10**19}").status_code == 400
+
+
+def test_facts_that_json_lacks_reach_the_page_as_texts(tmp_path: Path) -> None:
+    """A loss that is not a number is what a training run is looked at for."""
+    with CaptureWriter(tmp_path / "odd.peep") as writer:
+        args = ['{"loss": NaN, "scale": 1e999}', "[1]", "[" * 900 + "]" * 900]
+        rows = {"track": [1] * 3, "start": [0, 1, 2], "dur": [1] * 3, "name": ["step"] * 3, "args": args}
+        writer.append("slices", rows)
+    odd = TestClient(create_app(Library([tmp_path / "odd.peep"])), base_url="http://127.0.0.1")
+
+    def refuse(text: str) -> None:
+        raise AssertionError(f"{text} is no JSON")
+
+    texts = [odd.get(f"/api/v1/captures/odd/timeline/slice?row={row}").text for row in range(3)]
+    assert [json.loads(text, parse_constant=refuse)["args"] for text in texts] == [
+        {"loss": "NaN", "scale": "1e999"},
+        {"args": [1]},
+        {"args": args[2]},
+    ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from typing import Any
 
@@ -13,6 +12,7 @@ from peephole.model.tables import NONE
 from peephole.query.compilation import compilations
 from peephole.query.events import Event, events
 from peephole.query.info import span
+from peephole.query.json_text import json_object
 from peephole.query.names import ALL, Track, find_tracks, missing, plain, tracks
 from peephole.query.rates import rates
 from peephole.query.top import top
@@ -20,10 +20,6 @@ from peephole.store.capture import Capture
 
 _LONG = 10_000_000
 """ns from which a duration is worth a colour."""
-
-
-_DEEPEST = 500
-"""Brackets in a slice's args that are followed."""
 _RATES = {"flops": ("FLOPS", ""), "bytes_per_s": ("B/s", "mem"), "lds_bytes_per_s": ("B/s", "lds")}
 """Unit and kind of the rates in a slice's args."""
 
@@ -200,13 +196,8 @@ def parse_args(text: str | None) -> dict[str, Any]:
     """The further facts of an event; those that are no object, or nested too deeply, are kept as `text`."""
     if not text:
         return {}
-    if text.count("[") + text.count("{") > _DEEPEST:
-        return {"text": text}
-    try:
-        found = json.loads(text, parse_constant=str)
-    except ValueError:
-        return {"text": text}
-    return found if isinstance(found, dict) else {"text": text}
+    found = json_object(text)
+    return {"text": text} if found is None else found
 
 
 def describe_args(facts: dict[str, Any]) -> str:

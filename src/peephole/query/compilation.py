@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
 
 import numpy as np
 
 from peephole.query.names import plain
+from peephole.query.stacks import frames, user_frame
 from peephole.store.capture import Capture
-
-_LIBRARY: Final = re.compile(r"^<|[/\\](site-packages|dist-packages|lib[/\\]python3\.\d+)[/\\]")
-"""Files that are not the user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +100,8 @@ def artifacts(capture: Capture, context: int, kind: str | None = None) -> list[A
 
 @lru_cache(maxsize=4096)
 def _place(stack: str | None) -> str:
-    if not stack:
+    found = frames(stack)
+    if not found:
         return ""
-    try:
-        frames = [(str(frame[0]), frame[1], frame[2]) for frame in json.loads(stack)]
-    except (ValueError, TypeError, IndexError, KeyError, RecursionError):
-        return ""
-    own = [frame for frame in frames if not _LIBRARY.search(frame[0])] or frames
-    return f"{own[0][0]}:{own[0][1]} {own[0][2]}" if own else ""
+    frame = user_frame(found) or found[0]
+    return f"{frame.file}:{frame.line} {frame.function}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import deque
 from dataclasses import dataclass
@@ -16,12 +15,10 @@ from peephole.query.rewrite.forcing import Force, Forcing
 from peephole.query.rewrite.pool import Pool
 from peephole.query.rewrite.trace import Trace, trace_of
 from peephole.query.schedule import WAR, Buffer, Edge, Kernel, Schedule, Split, schedule_contexts, split
+from peephole.query.stacks import frames, user_frame
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
-
-_LIBRARY = re.compile(r"/tinygrad/|/lib/python3[.\d]*/(?!(?:site|dist)-packages/)|/(?:site|dist)-packages/peephole/")
-"""Files that no user wrote: tinygrad, Python's own, ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,17 +253,9 @@ def _evidence(trace: Trace, force: Force) -> Evidence | None:
 
 
 def user_line(trace: Trace, context: int) -> str | None:
-    """The line of the program that a context was opened from: the innermost frame outside tinygrad."""
-    try:
-        frames = json.loads(trace.stacks.get(context) or "[]")
-    except (ValueError, RecursionError):
-        return None
-    for frame in frames if isinstance(frames, list) else ():
-        if isinstance(frame, list) and len(frame) == 4 and isinstance(frame[0], str):
-            file = frame[0].replace("\\", "/")
-            if not _LIBRARY.search(file) and not file.startswith("<"):
-                return f"{file}:{frame[1]}"
-    return None
+    """The line of the program that a context was opened from."""
+    frame = user_frame(frames(trace.stacks.get(context)))
+    return None if frame is None else f"{frame.file}:{frame.line}"
 
 
 def _distinct(edges: list[Edge]) -> list[Edge]:

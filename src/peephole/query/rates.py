@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Collection, Sequence
 from typing import Final
 
 import numpy as np
 
+from peephole.query.json_text import json_object
 from peephole.query.names import tracks as all_tracks
 from peephole.query.top import TopRow
 from peephole.store.capture import Capture
@@ -58,11 +57,8 @@ def rates(
 
 
 def _rates_in(text: str) -> dict[str, float]:
+    facts = json_object(text) or {}
     try:
-        facts = json.loads(text)
-        if not isinstance(facts, dict):
-            return {}
-        found = {key: float(facts[key]) for key in KEYS if type(facts.get(key)) in (int, float)}
-    except (ValueError, RecursionError, OverflowError):
+        return {key: float(facts[key]) for key in KEYS if type(facts.get(key)) in (int, float)}
+    except OverflowError:
         return {}
-    return {key: value for key, value in found.items() if math.isfinite(value)}

@@ -6,18 +6,19 @@ its largest for nodes that only a replay makes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from peephole.errors import PeepholeError
 from peephole.model.tables import NONE
+from peephole.query.json_text import json_list
 from peephole.query.rewrite.difference import DiffLine, changes, difference
 from peephole.query.rewrite.listing import listing
 from peephole.query.rewrite.shapes import Shapes
 from peephole.query.rewrite.trace import Trace, known_trace, trace_of
 from peephole.query.rewrite.walker import moves
+from peephole.query.stacks import Frame, frames
 
 if TYPE_CHECKING:
     from peephole.query.rewrite.replay import Graph, Replay
@@ -36,8 +37,8 @@ class ContextInfo:
     steps: int
     matches: int
     keys: list[str]
-    stack: list[list[Any]]
-    """Innermost first: file, line, function, source."""
+    stack: tuple[Frame, ...]
+    """Innermost first."""
     start: int
     dur: int
 
@@ -155,8 +156,8 @@ def contexts(capture: Capture) -> list[ContextInfo]:
                 function,
                 steps,
                 matches,
-                [key for key in _list(keys) if isinstance(key, str)],
-                [item for item in _list(stack) if isinstance(item, list) and len(item) == 4],
+                [key for key in json_list(keys) if isinstance(key, str)],
+                frames(stack),
                 int(frame["start"][row]),
                 int(frame["dur"][row]),
             )
@@ -409,13 +410,3 @@ def _step(trace: Trace, row: int, parent: int) -> StepInfo:
 
 def _op(trace: Trace, row: int) -> str:
     return trace.table.texts(trace.table.own(row))[0] if row >= 0 else "?"
-
-
-def _list(text: str | None) -> list[Any]:
-    if not text:
-        return []
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return []
-    return value if isinstance(value, list) else []

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from peephole.model.tables import NONE
+from peephole.query.json_text import parse
 from peephole.query.links import Arrow, Links
 from peephole.query.memory import of_several_processes, read_buffers
 from peephole.query.names import plain
+from peephole.query.stacks import Frame, frames
 from peephole.store.capture import Capture
 
 
@@ -26,16 +27,6 @@ class UsedBuffer:
     name: str
     mode: str
     position: int
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A line of the user's program."""
-
-    file: str
-    line: int
-    function: str
-    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +131,8 @@ def slice_at(capture: Capture, track: int, depth: int, time: int) -> int:
 
 def _args(text: str | None) -> dict[str, Any]:
     try:
-        value = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
+        value = parse(text) if text else {}
+    except ValueError:
         return {"args": text}
     return value if isinstance(value, dict) else {"args": value}
 
@@ -161,21 +152,7 @@ def _context(capture: Capture, number: int) -> tuple[str, tuple[Frame, ...]]:
         return "", ()
     at = int(found[0])
     frame = capture.read("contexts", ["name", "stack"], slice(at, at + 1))
-    return plain(frame.texts("name")[0]), _stack(frame.texts("stack")[0])
-
-
-def _stack(text: str | None) -> tuple[Frame, ...]:
-    try:
-        rows = json.loads(text) if text else []
-    except (ValueError, RecursionError):
-        return ()
-    if not isinstance(rows, list):
-        return ()
-    return tuple(
-        Frame(str(row[0]), row[1] if isinstance(row[1], int) else NONE, str(row[2]), str(row[3]))
-        for row in rows[:64]
-        if isinstance(row, list) and len(row) >= 4
-    )
+    return plain(frame.texts("name")[0]), frames(frame.texts("stack")[0])
 
 
 def _place(capture: Capture, track: int, dur: int, name: str | None) -> tuple[int, int, int]:

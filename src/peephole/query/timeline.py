@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from peephole.query.json_text import json_object
 from peephole.query.memory import devices
 from peephole.query.names import Track, plain, tracks
 from peephole.store.capture import Capture
@@ -305,16 +306,10 @@ def range_figures(
 
 
 def _bytes(capture: Capture, row: TimelineTrack, t0: int, t1: int) -> int:
-    import json
-
     moved = 0
     for depth in row.depths:
         frame, _ = capture.slices(row.id, depth, t0, t1, ["start", "args"])
         for text in frame.texts("args"):
-            if text:
-                try:
-                    value = json.loads(text).get("bytes", 0)
-                except (ValueError, AttributeError):
-                    continue
-                moved += value if isinstance(value, int) else 0
+            value = (json_object(text) or {}).get("bytes")
+            moved += value if isinstance(value, int) else 0
     return moved

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from peephole.query.json_text import json_list
+from peephole.query.stacks import frames
 from peephole.server.library import Shelf, ask, ask_once
 from peephole.server.replaying import ask_while_wanted
 from peephole.server.replies import Refusal, coded, path_number, query_number, reply
@@ -75,11 +76,8 @@ def _context(capture: Capture, number: int) -> dict[str, Any]:
         "parent": frame["parent"][row],
         "start": frame["start"][row],
         "dur": frame["dur"][row],
-        "keys": _list(frame.texts("keys")[row]),
-        "stack": [
-            {"file": str(f), "line": int(n), "function": str(name), "source": str(text or "")}
-            for f, n, name, text, *_ in (item for item in _list(frame.texts("stack")[row]) if _is_frame(item))
-        ],
+        "keys": json_list(frame.texts("keys")[row]),
+        "stack": frames(frame.texts("stack")[row]),
         "artifacts": [
             {
                 "row": int(at),
@@ -91,18 +89,6 @@ def _context(capture: Capture, number: int) -> dict[str, Any]:
             for at in np.flatnonzero(artifacts["context"] == number).tolist()
         ],
     }
-
-
-def _list(text: str | None) -> list[Any]:
-    try:
-        value = json.loads(text or "[]")
-    except ValueError:
-        return []
-    return value if isinstance(value, list) else []
-
-
-def _is_frame(item: Any) -> bool:
-    return isinstance(item, list) and len(item) >= 4 and isinstance(item[1], int)
 
 
 async def list_steps(request: Request) -> Response:

@@ -59,7 +59,7 @@ def test_the_tree_of_steps(add: Any) -> None:
     contexts = rewrites.contexts(add.capture)
     assert [context.kind for context in contexts] == ["callify", "schedule", "kernel"]
     assert all(context.steps and context.matches for context in contexts)
-    assert any("program.py" in frame[0] for frame in contexts[0].stack)
+    assert any("program.py" in frame.file for frame in contexts[0].stack)
     steps = {step.name: step for step in rewrites.steps(add.capture, contexts[1].id)}
     nested = steps["stage to store"]
     parent = next(step for step in steps.values() if step.id == nested.parent)

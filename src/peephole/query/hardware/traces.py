@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +15,7 @@ from peephole.query.hardware.mapping import Mapped, map_instructions, traced_uni
 from peephole.query.hardware.packets import Arch
 from peephole.query.hardware.program import NO_PROGRAM, Program, disassemble
 from peephole.query.hardware.waves import Waves, waves
+from peephole.query.json_text import json_object
 from peephole.query.names import plain
 from peephole.store.capture import Capture
 
@@ -64,11 +64,10 @@ def entries(capture: Capture) -> list[Entry]:
     found = []
     for row in range(len(frame)):
         texts = {name: frame.texts(name)[row] or "" for name in ("kernel", "device", "kind", "unit", "arch", "props")}
-        props = json.loads(texts["props"]) if texts["props"] else {}
         found.append(
             Entry(
                 row, plain(texts["kernel"]), int(frame["context"][row]), texts["device"], int(frame["run"][row]),
-                texts["kind"], texts["unit"], texts["arch"], props if isinstance(props, dict) else {},
+                texts["kind"], texts["unit"], texts["arch"], json_object(texts["props"]) or {},
             )
         )  # fmt: skip
     runs: dict[tuple[str, int, str, str], int] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import weakref
 from collections import OrderedDict
@@ -21,6 +20,7 @@ from peephole.query.rewrite.places import Places
 from peephole.query.rewrite.pool import Pool
 from peephole.query.rewrite.replay import Pass, Replay, Stopped
 from peephole.query.rewrite.shapes import Shapes
+from peephole.query.stacks import frames
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
@@ -105,13 +105,8 @@ class Trace:
         """Files on the contexts' stacks by their names."""
         found: dict[str, set[str]] = {}
         for text in set(self.stacks.values()):
-            try:
-                frames = json.loads(text)
-            except (ValueError, RecursionError):
-                continue
-            for frame in frames if isinstance(frames, list) else ():
-                if isinstance(frame, list) and frame and isinstance(frame[0], str):
-                    found.setdefault(frame[0].replace("\\", "/").rpartition("/")[2], set()).add(frame[0])
+            for frame in frames(text):
+                found.setdefault(frame.file.replace("\\", "/").rpartition("/")[2], set()).add(frame.file)
         return found
 
     def full_line(self, line: str) -> str:

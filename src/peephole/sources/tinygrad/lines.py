@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from peephole.sources.tinygrad.frames import is_own_file
+from peephole.model.frames import is_library_file
 
 
 def add_lines(tensor: ModuleType) -> bool:
@@ -41,7 +41,7 @@ def add_lines(tensor: ModuleType) -> bool:
             file = frame.f_code.co_filename
             inside = own.get(file)
             if inside is None:
-                inside = own[file] = is_own_file(file)
+                inside = own[file] = is_library_file(file)
             if not inside:
                 return Metadata(name, backward, f"{file.removeprefix(here)}:{frame.f_lineno}")
             frame = frame.f_back
