@@ -229,3 +229,18 @@ def test_a_capture_that_is_being_recorded(
     killed = one(capsys, "info")
     assert (killed["live"], killed["clean"], killed["tables"]["slices"]) == (False, False, 1)
     assert "broken off" in out(capsys, "info")
+
+
+@pytest.mark.parametrize(
+    ("command", "usage"),
+    [
+        (["origin", "gemm"], "peephole origin KERNEL CAPTURE"),
+        (["why", "gemm", "softmax"], "peephole why KERNEL_A KERNEL_B CAPTURE"),
+        (["query", "SELECT 1"], "peephole query SQL CAPTURE"),
+    ],
+)
+def test_a_capture_before_the_words_of_a_command(
+    small: Path, capsys: pytest.CaptureFixture[str], command: list[str], usage: str
+) -> None:
+    assert main([command[0], str(small), *command[1:]]) == 2
+    assert capsys.readouterr().err == f"peephole: {small} is a capture, which comes last: {usage}\n"

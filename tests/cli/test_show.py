@@ -110,6 +110,8 @@ def test_interval_by_markers_times_and_clock(small: Path, capsys: pytest.Capture
     assert starts("STOP") == [8_000, 9_000, 12_000]
     assert starts("0ns", "1.5us") == [1_000, 2_000]
     assert starts("2000", "3001") == [2_000, 2_500, 3_000]
+    assert starts("2000", str(2**63 - 1)) == starts("2000")
+    assert starts(f"-{10**18}", "2000") == [1_000]
     assert [row["total_ns"] for row in records(capsys, small, "-t", "--interval", "START", "STOP")] == [3_000]
 
 
@@ -118,6 +120,9 @@ def test_interval_errors(small: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "did you mean 'START'?" in capsys.readouterr().err
     assert main(["show", str(small), "--interval", "STOP", "START"]) == 2
     assert "ends before it begins" in capsys.readouterr().err
+    for beyond in (str(2**63), f"{10**12}s"):
+        assert main(["show", str(small), "--interval", "START", beyond]) == 2
+        assert f"{beyond!r} is further than any clock goes" in capsys.readouterr().err
 
 
 def test_sources_are_listed_and_chosen(small: Path, capsys: pytest.CaptureFixture[str]) -> None:

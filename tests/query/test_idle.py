@@ -57,3 +57,8 @@ def test_the_longest_are_kept_and_devices_come_before_threads(tmp_path: Path) ->
     assert idle(capture, limit=1).tracks[0].gaps == 3
     assert idle(capture, {99}).tracks == ()
     assert idle(write(tmp_path / "t", rows, "thread")).tracks[0].track.name == "GPU"
+
+
+def test_no_gap_at_all_may_be_wanted(tmp_path: Path) -> None:
+    found = idle(write(tmp_path, [(0, 1), (10, 1), (100, 1)]), limit=0)
+    assert (found.gaps, found.tracks[0].gaps) == ((), 2)

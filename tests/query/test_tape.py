@@ -189,6 +189,11 @@ def test_show_and_top(peephole: Any, tmp_path: Path, tape_line: Line) -> None:
     rows = [json.loads(row) for row in peephole("show", path, "-s", "Messages", "--json").stdout.splitlines()]
     assert [row["seq"] for row in rows] == list(range(1, 15))
     assert rows[3]["size"] == 2048
+    for most, shown in (("3", 3), ("-1", 14), ("0", 0)):
+        assert peephole("show", path, "-s", "Messages", "-t", most, "--json").stdout.count('"seq"') == shown
+    count = peephole("show", path, "-s", "Workers", "--json").stdout.count('"kind":"wait"')
+    for most, shown in (("1", 1), ("-1", count), ("0", 0)):
+        assert peephole("show", path, "-s", "Workers", "-t", most, "--json").stdout.count('"kind":"wait"') == shown
     lanes = [json.loads(row) for row in peephole("top", path, "--json").stdout.splitlines()]
     assert [lane["worker"] for lane in lanes] == ["w0", "w1"]
     assert "w1" in peephole("top", path).stdout

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Column, Printer
-from peephole.cli.target import add_json, add_target, open_target
+from peephole.cli.target import add_json, add_target, not_a_capture, open_target
 from peephole.errors import PeepholeError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the answer."""
+    not_a_capture(args.what, "peephole origin KERNEL CAPTURE")
     capture = open_target(args.capture)
     printer = Printer(args.json)
     line = re.fullmatch(r".+:\d+", args.what)
@@ -99,8 +100,8 @@ def _print(capture: Capture, found: list[Origin], printer: Printer, only: Any = 
         for made in operations:
             by_line.setdefault((made.line, made.source), []).append(made.name)
         rows = [
-            ("  " + (_short(line) if line else "line unknown"), ", ".join(names), source or "")
-            for (line, source), names in sorted(by_line.items(), key=lambda item: _order(item[0][0]))
+            ("  " + (_short(line) if line else "line unknown"), ", ".join(made), source or "")
+            for (line, source), made in sorted(by_line.items(), key=lambda item: _order(item[0][0]))
         ]
         columns = [Column("", style="cyan"), Column("", style="bold"), Column("", style="dim", flexible=True)]
         printer.table(columns, rows, header=False)

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from peephole.cli.format import Column, Printer
-from peephole.cli.target import add_json, add_target, open_target
+from peephole.cli.target import add_json, add_target, not_a_capture, open_target
 
 HELP = """Runs one SQL SELECT (DuckDB's dialect) over the tables of a capture and prints the rows. It only reads, and it
 reaches neither files nor the network. `peephole query "SHOW TABLES"` and `"DESCRIBE slices"` say what there is;
@@ -30,6 +30,7 @@ def run(args: argparse.Namespace) -> int:
     """Prints the answer."""
     from peephole.store.sql import run_sql
 
+    not_a_capture(args.sql, "peephole query SQL CAPTURE")
     answer = run_sql(open_target(args.capture), args.sql)
     printer = Printer(args.json)
     if args.json:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 NAMES: Final = ("Workers", "Messages")
 MOST_EVENTS: Final = 1000
 """Lines of `-s Messages` in a terminal; a pipe gets all of them."""
+WAITS: Final = 10
+"""Waits and patterns of `-s Workers`."""
 
 
 def sources(capture: Capture) -> list[str]:
@@ -40,14 +42,16 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
     if request.interval is not None:
         a, b = ((time - found.session.offset) / 1e9 for time in request.interval)
         found = select(found, interval=(a, b))
+    # as everywhere, a negative -t means all
+    most = len(found) if request.top is not None and request.top < 0 else request.top
     if request.source == "Workers":
-        workers(found, printer, request.top or 10)
+        workers(found, printer, WAITS if most is None else most)
     else:
-        messages(found, printer, request.top, request.items)
+        messages(found, printer, most, request.items)
     return 0
 
 
-def workers(tape: Tape, printer: Printer, most: int = 10) -> None:
+def workers(tape: Tape, printer: Printer, most: int) -> None:
     """Prints who was busy, how even it was, what moved, who waited, which patterns show and what is wrong."""
     from peephole.query import tape_stats
     from peephole.query.tape_diagnosis import diagnoses
@@ -122,12 +126,15 @@ def workers(tape: Tape, printer: Printer, most: int = 10) -> None:
             printer.line((f"{finding.severity}: ", styles[finding.severity]), finding.words)
 
 
-def messages(tape: Tape, printer: Printer, most: int | None, items: tuple[str, ...] = ()) -> None:
+def messages(tape: Tape, printer: Printer, most: int | None, items: tuple[str, ...]) -> None:
     """Prints the events by sequence number; `items` keeps those whose operation, lane or number is named."""
-    limit = most or (len(tape) if printer.json or printer.width > 10_000 else MOST_EVENTS)
+    if most is None:
+        most = len(tape) if printer.json or printer.width > 10_000 else MOST_EVENTS
     wanted = {item.removeprefix("#").lower() for item in items}
     rows = []
     for i in range(len(tape)):
+        if len(rows) >= most:
+            break
         lane, op = tape.lanes[int(tape.lane[i])].name, tape.ops[int(tape.op[i])]
         seq = int(tape.seq[i])
         if wanted and not wanted & {str(seq), op.lower(), lane.lower(), tape.families[int(tape.family[i])].lower()}:
@@ -141,8 +148,6 @@ def messages(tape: Tape, printer: Printer, most: int | None, items: tuple[str, .
                 }
             )  # fmt: skip
         rows.append((i, seq, lane, event, command))
-        if len(rows) >= limit:
-            break
     if printer.json:
         return
     table = [
@@ -157,8 +162,8 @@ def messages(tape: Tape, printer: Printer, most: int | None, items: tuple[str, .
          Column("size", right=True), Column("details", flexible=True)],
         table,
     )  # fmt: skip
-    if len(rows) == limit and len(tape) > limit:
-        printer.line((f"the first {limit:,} of {len(tape):,} events: -t {len(tape)} lists all", "dim"))
+    if len(rows) == most and len(tape) > most:
+        printer.line((f"the first {most:,} of {len(tape):,} events: -t {len(tape)} lists all", "dim"))
 
 
 def _title(printer: Printer, text: str) -> None:

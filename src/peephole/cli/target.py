@@ -42,6 +42,12 @@ def open_target(target: Target) -> Capture:
     return open_capture(path, progress_bar(f"sealing {path.name}"))
 
 
+def not_a_capture(word: str, usage: str) -> None:
+    """PeepholeError when a capture stands where a command's own words belong."""
+    if is_capture(Path(word)):
+        raise PeepholeError(f"{word} is a capture, which comes last: {usage}")
+
+
 def find_target(target: Target) -> Path:
     """The path of the capture that the user means; raw files are imported first."""
     given = [Path(target)] if isinstance(target, (str, Path)) else [Path(item) for item in target or ()]

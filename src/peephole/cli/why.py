@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Part, Printer, count
-from peephole.cli.target import add_json, add_target, open_target
+from peephole.cli.target import add_json, add_target, not_a_capture, open_target
 
 if TYPE_CHECKING:
     from peephole.query.fusion import Boundary, Why
@@ -32,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """Prints the answer."""
     from peephole.query.fusion import why
 
+    not_a_capture(args.kernel_a, "peephole why KERNEL_A KERNEL_B CAPTURE")
     answer = why(open_target(args.capture), args.kernel_a, args.kernel_b, args.schedule)
     printer = Printer(args.json)
     if args.json:

@@ -33,7 +33,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """How a track spent its time between its first and its last slice, or in the interval."""
+    """How a track spent its time from its first slice to its last, as far as that lies in the interval."""
 
     track: Track
     busy: int
@@ -108,10 +108,9 @@ def _of_track(
     lengths = ends - begins
     where = np.flatnonzero(lengths > 0)
     whole = max(min(high, int(reach[-1])) - max(low, int(start[0])), 0)
-    waited = int(lengths[where].sum())
+    waited, count = int(lengths[where].sum()), len(where)
     if len(where) > limit:
-        longest = np.argpartition(lengths[where], len(where) - limit)[len(where) - limit :]
-        where = where[longest]
+        where = where[np.argpartition(-lengths[where], limit)[:limit]]
     names = frame.texts("name")
     # whose end it is that the gap begins with: the last slice that raised the mark
     raised = np.maximum.accumulate(np.where(end >= reach, np.arange(len(end)), 0))
@@ -125,4 +124,4 @@ def _of_track(
         )
         for i in where.tolist()
     ]
-    return gaps, Busy(track, whole - waited, waited, int((lengths > 0).sum()))
+    return gaps, Busy(track, whole - waited, waited, count)

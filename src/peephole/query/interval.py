@@ -12,8 +12,10 @@ from peephole.query.names import missing, plain
 from peephole.store.capture import Capture
 
 _UNITS: Final = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
-_TIME: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)")
-_CLOCK: Final = re.compile(r"-?\d{1,18}")
+_TIME: Final = re.compile(r"(\d{1,30}(?:\.\d+)?)\s*(ns|us|µs|ms|s)")
+_CLOCK: Final = re.compile(r"-?\d{1,30}")
+_FURTHEST: Final = 1 << 63
+"""ns: times are 64-bit numbers."""
 
 
 def find_interval(capture: Capture, ends: Sequence[str]) -> tuple[int, int]:
@@ -41,7 +43,11 @@ def _moment(capture: Capture, text: str, origin: int) -> int:
     if text in names:
         return int(frame["time"][names.index(text)])
     if found := _TIME.fullmatch(text.strip()):
-        return origin + round(float(found[1]) * _UNITS[found[2]])
-    if _CLOCK.fullmatch(text.strip()):
-        return int(text)
-    raise missing(text, dict.fromkeys(names), "marker or time")
+        moment = origin + round(float(found[1]) * _UNITS[found[2]])
+    elif _CLOCK.fullmatch(text.strip()):
+        moment = int(text)
+    else:
+        raise missing(text, dict.fromkeys(names), "marker or time")
+    if not -_FURTHEST <= moment < _FURTHEST:
+        raise PeepholeError(f"The time {text!r} is further than any clock goes.")
+    return moment
