@@ -186,6 +186,44 @@ def test_child_processes_write_into_the_same_capture(method: str, program: Any, 
     assert capture.count("counters") == 4
 
 
+def test_a_forked_child_knows_the_track_that_its_own_is_under(program: Any, tmp_path: Path) -> None:
+    from peephole.store.capture import open_capture
+
+    source = """
+    from peephole.record import active
+    with peephole.record(sys.argv[1]):
+        above = active.recorder.track("GPU", "device")
+        if os.fork() == 0:
+            active.recorder.slice(active.recorder.track("queue", "copy", above), 0, 10, "moved")
+            active.stop()
+            os._exit(0)
+        os.wait()
+    """
+    done = program(source, tmp_path / "x.peep")
+    assert done.returncode == 0, done.stderr
+    capture = open_capture(tmp_path / "x.peep")
+    assert capture.manifest.problems == []
+    tracks = capture.read("tracks", ["id", "name", "parent"])
+    names = dict(zip(tracks["id"].tolist(), tracks.texts("name"), strict=True))
+    parents = {names[own]: names.get(above) for own, above in zip(names, tracks["parent"].tolist(), strict=True)}
+    assert parents["queue"] == "GPU"
+
+
+def test_the_number_of_a_killed_process_may_be_another_ones_by_now(tmp_path: Path) -> None:
+    from peephole.record import place, process
+
+    capture = tmp_path / "x.peep"
+    process.start_capture(str(capture), "killed", ["killed"])
+    folder = capture / "journal" / "p00000"
+    folder.mkdir()
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        (folder / "process.json").write_text(json.dumps(process.describe(0) | {"pid": other.pid}))
+        assert not process.is_being_written(str(capture))
+        place.make_way(str(capture), replace=True)
+        other.communicate(b"\n")
+    assert not capture.exists()
+
+
 def test_a_started_interpreter_joins(program: Any, tmp_path: Path, read_journal: Any) -> None:
     source = """
     import subprocess

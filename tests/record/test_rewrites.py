@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import weakref
 from enum import Enum
@@ -206,3 +207,10 @@ def test_a_decorator_without_its_parentheses_is_told() -> None:
     decorated: Any = peephole.track_rewrites(lambda graph: graph)
     with pytest.raises(TypeError, match=r"write @track_rewrites\(\)"):
         decorated(3)
+
+
+def test_whatever_can_be_called_is_a_context(recorder: Any, finish: Any) -> None:
+    assert peephole.track_rewrites("named")(functools.partial(int, "7"))() == 7
+    assert peephole.track_rewrites()(functools.partial(int, "8"))() == 8
+    rows = finish().last("contexts")
+    assert [(row["name"], row["function"]) for row in rows] == [("named", "partial"), ("partial", "partial")]

@@ -140,6 +140,18 @@ def test_one_object_may_be_entered_while_it_is_open(recorder: Any, finish: Any) 
     assert_rows_never_overlap(rows)
 
 
+def test_what_is_noted_belongs_to_one_use_of_an_object(recorder: Any, finish: Any) -> None:
+    it = peephole.span("again", n=1)
+    with it:
+        it.note(outer=True)
+        with it:
+            it.note(inner=True)
+    with it:
+        pass
+    args = [json.loads(row["args"]) for row in finish().slices]
+    assert args == [{"n": 1, "inner": True}, {"n": 1, "outer": True}, {"n": 1}]
+
+
 def test_decorated_functions_keep_their_face(recorder: Any, finish: Any) -> None:
     @peephole.span("named")
     def named(x: int, y: int = 2) -> int:
@@ -358,6 +370,14 @@ def test_flows_and_uses_name_spans(recorder: Any, finish: Any) -> None:
     )
     assert [(row["bytes"], row["device"], row["name"]) for row in journal.rows["buffers"]] == [(64, "GPU", "w")]
     assert [free[0] for free in journal.frees] == [buffer]
+    assert sum(journal.problems.values()) == 2
+
+
+def test_a_buffer_that_cannot_be_does_not_stop_the_program(recorder: Any, finish: Any) -> None:
+    peephole.free(1 << 70)
+    peephole.use(1 << 70, by=1)
+    journal = finish()
+    assert journal.frees == [] and journal.rows["uses"] == []
     assert sum(journal.problems.values()) == 2
 
 

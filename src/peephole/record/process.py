@@ -9,6 +9,7 @@ import sys
 from time import perf_counter_ns, time_ns
 from typing import Any
 
+from peephole.model.running import boot_id, is_writing
 from peephole.model.tables import FORMAT_VERSION
 
 
@@ -60,7 +61,7 @@ def describe(ordinal: int) -> dict[str, Any]:
         "executable": sys.executable,
         "python": ".".join(map(str, sys.version_info[:3])),
         "host": hostname(),
-        "boot": _boot(),
+        "boot": boot_id(),
         "clock": {"perf_counter_ns": (before + after) // 2, "time_ns": wall},
         "rank": rank(),
         "started": before,
@@ -101,40 +102,21 @@ def write_json(path: str, value: object) -> None:
         raise
 
 
-def _boot() -> str | None:
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read().strip()
-    except OSError:
-        return None
-
-
 def is_being_written(capture: str) -> bool:
-    """Whether a process of this machine that has not ended yet writes into the capture."""
-    return any(not facts.get("clean") and _alive(facts) for facts in processes(capture))
+    """Whether another process of this machine, one that has not ended yet, writes into the capture."""
+    return any(
+        facts.get("pid") != os.getpid() and is_writing(facts, name) for name, facts in processes(capture).items()
+    )
 
 
-def processes(capture: str) -> list[dict[str, Any]]:
-    """What the capture's processes say about themselves; what cannot be read is left out."""
+def processes(capture: str) -> dict[str, dict[str, Any]]:
+    """What the capture's processes say about themselves, by their folders; what cannot be read is left out."""
     journal = os.path.join(capture, "journal")
-    found = []
+    found = {}
     for name in sorted(os.listdir(journal)) if os.path.isdir(journal) else ():
         with contextlib.suppress(OSError, ValueError):
             with open(os.path.join(journal, name, "process.json"), encoding="utf-8") as file:
                 facts = json.load(file)
             if isinstance(facts, dict):
-                found.append(facts)
+                found[name] = facts
     return found
-
-
-def _alive(facts: dict[str, Any]) -> bool:
-    pid = facts.get("pid")
-    if facts.get("boot") != _boot() or not isinstance(pid, int) or pid <= 0 or pid == os.getpid():
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

@@ -112,6 +112,8 @@ class Recorder:
 
         An `own` one is this process's alone; the others keep their numbers in forked children.
         """
+        if self._inherited:
+            self._bring_track(parent)
         number = next(self._next_track)
         row = {
             "id": number,
@@ -197,8 +199,14 @@ class Recorder:
 
     def free(self, buffer: int, time_ns: int) -> None:
         """Writes when a buffer was freed."""
-        if not self.closed:
-            self.slot().writer.record(KIND_FREE, _FREE.pack(buffer, time_ns))
+        if self.closed:
+            return
+        try:
+            payload = _FREE.pack(buffer, time_ns)
+        except struct.error:
+            self.problem("a value of buffers was out of range")
+            return
+        self.slot().writer.record(KIND_FREE, payload)
 
     def problem(self, reason: str, count: int = 1) -> None:
         """Counts something that was lost or not understood; `peephole info` shows it."""
@@ -278,7 +286,6 @@ class Recorder:
         self._writers = []
         self._free_writers = []
         self._folder = None
-        self._exit_callbacks = list(self._exit_callbacks)
         self.local = threading.local()
         self.lanes = weakref.WeakSet()
         self.process_track = NONE

@@ -68,7 +68,8 @@ def track_rewrites(
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         if not callable(function):  # without the parentheses the decorated function came as the name
             raise TypeError(f"track_rewrites decorates a function, not {function!r}; write @track_rewrites()")
-        own = name if isinstance(name, str) else getattr(function, "__qualname__", type(function).__name__)
+        function_name = getattr(function, "__qualname__", type(function).__name__)
+        own = name if isinstance(name, str) else function_name
 
         @functools.wraps(function)
         def call(*args: P.args, **keywords: P.kwargs) -> R:
@@ -77,7 +78,7 @@ def track_rewrites(
                 return function(*args, **keywords)
             outer = _context.get()
             parent = outer.row["id"] if outer is not None and outer.usable(recorder) else -1
-            context = _Context(recorder, own, kind, function.__qualname__, parent)
+            context = _Context(recorder, own, kind, function_name, parent)
             token, step_token = _context.set(context), _step.set(None)
             final: str | None = None
             try:

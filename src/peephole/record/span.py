@@ -47,7 +47,11 @@ class span:
     Further keywords become the slice's args. It costs next to nothing while nothing is recorded.
     """
 
-    __slots__ = ("_again", "_args", "_correlation", "_depth", "_lane", "_parent", "_task", "_told", "name", "start")
+    # fmt: off
+    __slots__ = (
+        "_again", "_args", "_correlation", "_depth", "_given", "_lane", "_parent", "_task", "_told", "name", "start",
+    )
+    # fmt: on
 
     def __init__(self, name: str = "", **args: Any) -> None:
         self.name = name if name.__class__ is str else str(name)
@@ -147,7 +151,12 @@ class span:
         return self._correlation
 
     def note(self, **args: Any) -> None:
-        """Adds args that are only known while the span is open."""
+        """Adds args that are only known while the span is open; of several entries to the innermost."""
+        if self._again:
+            self._again[-1].note(**args)
+            return
+        if not hasattr(self, "_given"):
+            self._given = self._args  # what the span has when it is entered the next time
         self._args = {**self._args, **args}
 
     def enter_aside(self) -> bool:
@@ -198,6 +207,9 @@ class span:
             correlation=self._correlation,
             args=args or None,
         )
+        if hasattr(self, "_given"):
+            self._args = self._given
+            del self._given
 
     def _place(self, main: Lane, parent: span | None) -> Lane:
         """The lane for a span that may belong to another task or thread than what is open on this thread."""
@@ -228,7 +240,7 @@ class span:
 
     def _enter_again(self) -> None:
         """One object may be entered while it is open; each entry is a span of its own."""
-        inner = span(self.name, **self._args)
+        inner = span(self.name, **getattr(self, "_given", self._args))
         if self._again is None:
             self._again = []
         self._again.append(inner)

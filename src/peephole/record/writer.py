@@ -2,6 +2,7 @@
 
 Only the thread that holds a writer uses it, so there is no lock. Signal handlers and finalizers may interrupt it:
 room is reserved first (no call between reading and moving `pos`, so that nothing can get in between) and filled then.
+Each method that reserves spells it out for that reason: a helper would be a call, and one more for every event.
 """
 
 from __future__ import annotations

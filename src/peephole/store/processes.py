@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from peephole.model.running import is_writing
 from peephole.store.manifest import Manifest
 
 _LIMIT = 1 << 20
@@ -46,17 +46,7 @@ class ProcessInfo:
 
     def alive(self) -> bool:
         """Whether the process still runs and still has this journal open."""
-        pid = self.facts.get("pid")
-        if self.clean or not isinstance(pid, int) or pid <= 0 or self.boot != _boot():
-            return False
-        try:
-            maps = Path(f"/proc/{pid}/maps").read_bytes()
-        except FileNotFoundError:
-            return _runs(pid) if not Path("/proc/self/maps").exists() else False
-        except OSError:
-            return _runs(pid)
-        # another program may have the number by now: the writer has its segments mapped
-        return os.fsencode(self.folder.name) + b"/t" in maps
+        return is_writing(self.facts, self.folder.name)
 
     def summary(self, manifest: Manifest) -> dict[str, Any]:
         """What the capture takes over from its first process where nobody said anything else."""
@@ -100,20 +90,3 @@ def parse_object(text: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _boot() -> str | None:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return None
