@@ -299,6 +299,77 @@ def test_torch_memory_becomes_buffers(tmp_path: Path, monkeypatch: pytest.Monkey
     assert rows.problems == {"memory freed that was allocated before the trace began": 1}
 
 
+def test_an_address_is_another_one_in_every_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = []
+    for rank in range(2):
+        events = [
+            {"ph": "i", "name": "[memory]", "pid": 1, "tid": 1, "ts": ts, "s": "t", "args": {"Bytes": size, "Addr": 64}}
+            for ts, size in ((1 + rank, 100), (10 + rank, -100))
+        ]
+        path = tmp_path / f"r{rank}"
+        path.write_text(json.dumps({"distributedInfo": {"rank": rank}, "traceEvents": events}))
+        paths.append(path)
+    rows = read_paths(paths, PARSERS[0], monkeypatch)
+    assert [(b["alloc"], b["free"]) for b in rows.tables["buffers"]] == [(1000, 10000), (2000, 11000)]
+    assert not rows.problems
+
+
+@pytest.mark.parametrize("small", PARSERS)
+def test_a_local_id_is_another_one_in_every_process(
+    small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = [
+        {"ph": ph, "cat": "net", "name": "req", "id2": {"local": "0x1"}, "pid": pid, "tid": 1, "ts": ts}
+        for ph, pid, ts in (("b", 1, 1), ("b", 2, 2), ("e", 1, 5), ("e", 2, 9))
+    ]
+    rows = read(json.dumps(events), tmp_path, small, monkeypatch)
+    assert rows.slices() == [("req", 1000, 4000), ("req", 2000, 7000)]
+    shared = [event | {"id2": {"global": "0x1"}, "pid": event["ts"]} for event in events[:1] + events[2:3]]
+    assert read(json.dumps(shared), tmp_path, small, monkeypatch).slices() == [("req", 1000, 4000)]
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+@pytest.mark.parametrize("small", PARSERS)
+@pytest.mark.parametrize(
+    "odd",
+    [
+        '{"ph":"C","name":"c","pid":1,"ts":1,"args":{"a":bogus}}',
+        '{"ph":"C","name":"c","pid":1,"ts":1,"args":{"a":' + "9" * 400 + "}}",
+        '{"ph":"C","name":"c","pid":1,"ts":1,"args":{"a":' + DEEP + "}}",
+        '{"ph":"b","name":"c","cat":"k","pid":1,"ts":1,"id2":' + DEEP + "}",
+        '{"ph":"i","name":"[memory]","pid":1,"ts":1,"args":{"Bytes":1' + "0" * 30 + ',"Addr":1}}',
+        '{"ph":"M","name":"process_sort_index","pid":1,"args":{"sort_index":1e999}}',
+        '{"ph":"M","name":"process_name","pid":1,"args":{"name":bogus}}',
+    ],
+    ids=["no JSON", "large number", "deep args", "deep id", "large buffer", "endless order", "no name"],
+)
+def test_an_odd_event_costs_nothing_else(odd: str, small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = '{"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1}'
+    rows = read(f"[{good},{odd},{good}]", tmp_path, small, monkeypatch)
+    assert [row for row in rows.slices() if row[0] == "a"] == [("a", 1000, 2000)] * 2
+    assert not rows.tables["counters"] and not rows.tables["buffers"]
+
+
+@pytest.mark.parametrize("small", PARSERS)
+def test_empty_args_with_a_category_are_json(small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '[{"ph":"X","name":"a","cat":"k","ts":1,"dur":2,"pid":1,"tid":1,"args":{ }}]'
+    (row,) = read(text, tmp_path, small, monkeypatch).tables["slices"]
+    assert json.loads(row["args"]) == {"cat": "k"}
+
+
+def test_a_base_that_is_no_time_moves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = []
+    for number, base in enumerate((1000, 3000, 10**30, None)):
+        path = tmp_path / f"{number}"
+        event = {"ph": "X", "name": f"{number}", "pid": 1, "tid": 1, "ts": 1, "dur": 1}
+        path.write_text(json.dumps({"baseTimeNanoseconds": base, "traceEvents": [event]}))
+        paths.append(path)
+    starts = [start for _, start, _ in read_paths(paths, PARSERS[0], monkeypatch).slices()]
+    assert starts == [1000, 3000, 1000, 1000]
+
+
 def test_cut_gzip_keeps_what_came_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events = [{"ph": "X", "name": f"k{i}", "ts": i, "dur": 1, "pid": 1, "tid": 1} for i in range(5000)]
     path = tmp_path / "t.gz"
@@ -321,6 +392,8 @@ def test_found_by_content(tmp_path: Path) -> None:
     preface = {"stackFrames": {str(i): {"name": "f" * 50} for i in range(3000)}, "traceEvents": []}
     path = tmp_path / "meaningless.bin"
     path.write_text(json.dumps(preface))
+    assert find(path).name == "chrome"
+    path.write_bytes(gzip.compress(path.read_bytes()))
     assert find(path).name == "chrome"
 
 

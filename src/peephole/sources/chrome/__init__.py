@@ -6,15 +6,21 @@ import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from peephole.errors import CaptureError
 from peephole.model.sink import Sink
 from peephole.sources.base import Progress
 from peephole.sources.gunzip import GZIP_MAGIC, Gunzip
 
-_EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
-_PHASE = re.compile(rb'"ph"\s*:\s*"[A-Za-z(),=]"')
+if TYPE_CHECKING:  # numpy: not for a command that only asks what a file is
+    from peephole.sources.chrome.mapper import Mapper
+
+_EVENTS: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
+_PHASE: Final = re.compile(rb'"ph"\s*:\s*"[A-Za-z(),=]"')
+_PREFACE: Final = 16 << 20
+_LAST_BASE: Final = 1 << 61
+"""Nanoseconds since the epoch until the year 2043; what is larger is no time of day."""
 
 
 class ChromeSource:
@@ -42,7 +48,7 @@ class ChromeSource:
         facts: dict[str, object] = {}
         with contextlib.closing(Mapper(sink, intern)) as mapper:
             for number, path in enumerate(paths):
-                with _open(path, sink) as (stream, position):
+                with _open(path) as (stream, position):
                     before = done
 
                     def advanced(_count: int, before: int = before, position: BinaryIO = position) -> None:
@@ -53,10 +59,12 @@ class ChromeSource:
                     begun = False
                     for batch in reader.batches():
                         if not begun:
-                            base = self._begin(mapper, reader.facts, base)
+                            base = _begin(mapper, reader.facts, base)
                             begun = True
                         mapper.take(batch)
                     facts |= reader.facts
+                    if isinstance(stream, Gunzip) and stream.damage:
+                        sink.problem(stream.damage, 1, str(path))
                 done += path.stat().st_size
             mapper.finish()
         sink.describe(
@@ -65,25 +73,24 @@ class ChromeSource:
             extra={
                 key: value
                 for key, value in facts.items()
-                if isinstance(value, str | int | float) and key not in ("traceName",)
+                if isinstance(value, str | int | float) and key != "traceName"
             },
         )
 
-    @staticmethod
-    def _begin(mapper: object, facts: dict[str, object], base: int | None) -> int | None:
-        from peephole.sources.chrome.mapper import Mapper
 
-        assert isinstance(mapper, Mapper)
-        info = facts.get("distributedInfo")
-        rank = info.get("rank") if isinstance(info, dict) else None
-        mapper.tracks.rank = rank if isinstance(rank, int) else -1
-        host = facts.get("host_name")
-        mapper.tracks.host = host if isinstance(host, str) else None
-        own = facts.get("baseTimeNanoseconds")
-        if not isinstance(own, int):
-            return base
-        mapper.offset = 0 if base is None else own - base
-        return own if base is None else base
+def _begin(mapper: Mapper, facts: dict[str, object], base: int | None) -> int | None:
+    """Tells the mapper whose file begins; gives the base of all times, that of the first file that has one."""
+    info = facts.get("distributedInfo")
+    rank = info.get("rank") if isinstance(info, dict) else None
+    mapper.tracks.rank = rank if isinstance(rank, int) and 0 <= rank < 1 << 31 else -1
+    host = facts.get("host_name")
+    mapper.tracks.host = host if isinstance(host, str) else None
+    own = facts.get("baseTimeNanoseconds")
+    if not isinstance(own, int) or not 0 <= own < _LAST_BASE:
+        mapper.offset = 0
+        return base
+    mapper.offset = 0 if base is None else own - base
+    return own if base is None else base
 
 
 def _frameworks(facts: dict[str, object]) -> dict[str, str]:
@@ -97,27 +104,22 @@ def _frameworks(facts: dict[str, object]) -> dict[str, str]:
 
 
 def _late_events(path: Path) -> bool:
-    """Whether `traceEvents` comes after a long preface: looked for in the file's last part, then in the first 16 MB."""
-    if path.suffix == ".gz":
-        return False
+    """Whether `traceEvents` comes after a long preface, within the first 16 MB."""
     try:
-        with path.open("rb") as file:
-            return bool(_EVENTS.search(file.read(16 << 20)))
-    except OSError:
+        with _open(path) as (stream, _):
+            return bool(_EVENTS.search(stream.read(_PREFACE)))
+    except CaptureError:
         return False
 
 
 @contextlib.contextmanager
-def _open(path: Path, sink: Sink) -> Iterator[tuple[Gunzip | BinaryIO, BinaryIO]]:
+def _open(path: Path) -> Iterator[tuple[Gunzip | BinaryIO, BinaryIO]]:
     """The unzipped stream and the file whose position tells how far it is."""
     try:
         with path.open("rb") as file:
             zipped = file.read(2) == GZIP_MAGIC
             file.seek(0)
-            stream = Gunzip(file) if zipped else file
-            yield stream, file
-            if isinstance(stream, Gunzip) and stream.damage:
-                sink.problem(stream.damage, 1, str(path))
+            yield Gunzip(file) if zipped else file, file
     except OSError as error:
         raise CaptureError(f"Cannot read {path}: {error.strerror or error}.") from error
 

@@ -40,7 +40,7 @@ class EventBatch:
     name: NDArray[np.int32]
     category: NDArray[np.int32]
     id: NDArray[np.int32]
-    """`id`, or the local or global part of `id2`."""
+    """`id`, or what `id2` says: its global part, or the local one together with the process."""
     scope: NDArray[np.int32]
     """`scope` of an async event."""
     reach: NDArray[np.uint8]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import numpy as np
@@ -78,11 +79,11 @@ class Mapper:
 
     def _args(self, batch: EventBatch, row: int) -> str | None:
         """The args with the category, which has no column of its own."""
-        args, category = batch.args[row], int(batch.category[row])
-        if category <= 0:
-            return args
-        head = f'{{"cat":{json.dumps(self._text(category), ensure_ascii=False)}'
-        return f"{head}}}" if args is None else f"{head},{args[1:]}"
+        return _with_category(self._category(int(batch.category[row])), batch.args[row])
+
+    def _category(self, code: int) -> str | None:
+        """How args begin that have a category."""
+        return f'{{"cat":{json.dumps(self._text(code), ensure_ascii=False)}' if code > 0 else None
 
     def _complete(self, batch: EventBatch, rows: NDArray[np.int64]) -> None:
         if not len(rows):
@@ -99,16 +100,9 @@ class Mapper:
         distinct, inverse = np.unique(keys, return_inverse=True)
         tids = (distinct & 0xFFFFFFFF).astype(np.uint32).astype(np.int32)
         numbers = [self._thread(int(key) >> 32, int(tid)) for key, tid in zip(distinct, tids, strict=True)]
-        categories = {
-            code: f'{{"cat":{json.dumps(self._text(code), ensure_ascii=False)}'
-            for code in np.unique(batch.category[rows]).tolist()
-            if code > 0
-        }
-        args: list[str | None] = []
+        categories = {code: self._category(code) for code in np.unique(batch.category[rows]).tolist()}
         all_args, codes = batch.args, batch.category.tolist()
-        for row in rows.tolist():
-            text, head = all_args[row], categories.get(codes[row])
-            args.append(text if head is None else f"{head}}}" if text is None else f"{head},{text[1:]}")
+        args = [_with_category(categories[codes[row]], all_args[row]) for row in rows.tolist()]
         self._slices(
             np.array(numbers, np.int32)[inverse], batch.ts[rows], durations, np.maximum(batch.name[rows], 0), args
         )
@@ -171,7 +165,7 @@ class Mapper:
 
     def _counter(self, batch: EventBatch, row: int) -> None:
         name, pid = self._name(batch, row), self._text(int(batch.pid[row]))
-        values = {k: v for k, v in _object(batch.args[row]).items() if isinstance(v, int | float)}
+        values = {k: v for k, v in _object(batch.args[row]).items() if _is_number(v)}
         if not values:
             self._sink.problem("counter without a number", 1, name)
         for series, value in values.items():
@@ -183,7 +177,7 @@ class Mapper:
         pid, tid = int(batch.pid[row]), int(batch.tid[row])
         if name == "[memory]":
             args = _object(batch.args[row])
-            total = self._memory.take(time, args)
+            total = self._memory.take(time, (self.tracks.file, pid), args)
             if total is not None:
                 series = f"Total Allocated {args.get('Device Type', 0)}:{args.get('Device Id', -1)}"
                 track = self.tracks.counter(self._text(pid), "memory", series)
@@ -219,7 +213,7 @@ class Mapper:
         """Appends open slices, arrows, buffers and tracks."""
         self._end_file()
         self._flows.finish(self._sink)
-        self._memory.finish(self._sink, 1)
+        self._memory.finish(self._sink)
         self.tracks.finish(self._sink)
 
     def close(self) -> None:
@@ -227,6 +221,20 @@ class Mapper:
         self._flows.close()
 
 
+def _with_category(head: str | None, args: str | None) -> str | None:
+    if head is None:
+        return args
+    return f"{head}}}" if args is None else f"{head},{args[1:]}"
+
+
 def _object(text: str | None) -> dict[str, Any]:
-    value = json.loads(text) if text else {}
+    """The args; none where they only looked like JSON to the compiled scan."""
+    try:
+        value = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        return {}
     return value if isinstance(value, dict) else {}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) <= sys.float_info.max

@@ -56,13 +56,15 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(plain(value))
 
 
-def _id(event: dict[str, Any]) -> Any:
-    if "id" in event:
-        return event["id"]
-    nested = event.get("id2")
-    if isinstance(nested, dict):
-        return nested["local"] if "local" in nested else nested.get("global")
-    return None
+def nested_id(value: Any, pid: int) -> str | None:
+    """The text of an `id2`: a local one is another in every process, `pid` is the number of its text."""
+    if not isinstance(value, dict):
+        return None
+    own = value.get("local")
+    if own is not None:
+        return f"{pid}:{_text(own)}"
+    shared = value.get("global")
+    return None if shared is None else _text(shared)
 
 
 def _first(value: Any) -> int:
@@ -78,15 +80,17 @@ def batch_of(events: Sequence[dict[str, Any]], intern: Interner) -> EventBatch:
     def numbers(key: str) -> Any:
         return np.array([time_of(e.get(key)) for e in events], np.int64)
 
+    pid = codes([e.get("pid") for e in events])
+    ids = [e["id"] if "id" in e else nested_id(e.get("id2"), own) for e, own in zip(events, pid.tolist(), strict=True)]
     return EventBatch(
         phase=np.array([_first(e.get("ph")) for e in events], np.uint8),
         ts=numbers("ts"),
         dur=numbers("dur"),
-        pid=codes([e.get("pid") for e in events]),
+        pid=pid,
         tid=codes([e.get("tid") for e in events]),
         name=codes([e.get("name") for e in events]),
         category=codes([e.get("cat") for e in events]),
-        id=codes([_id(e) for e in events]),
+        id=codes(ids),
         scope=codes([e.get("scope") for e in events]),
         reach=np.array([_first(e.get("s")) for e in events], np.uint8),
         encloses=np.array([e.get("bp") == "e" for e in events], np.bool_),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peephole.sources.chrome import scan
 from peephole.sources.chrome.batch import EventBatch, Interner
-from peephole.sources.chrome.objects import DECODER, args_text
+from peephole.sources.chrome.objects import DECODER, args_text, nested_id
 from peephole.sources.chrome.times import nanoseconds
 
 ROOM = 65536
@@ -21,7 +20,7 @@ class RawTexts:
     """Numbers raw JSON values by their bytes and translates those numbers to the Interner's."""
 
     def __init__(self, intern: Interner) -> None:
-        self._intern = intern
+        self.intern = intern
         self._slots = np.full(1 << 12, -1, np.int32)
         self._arena = np.empty(1 << 18, np.uint8)
         self._places = np.empty((1 << 11, 2), np.int64)
@@ -67,7 +66,7 @@ class RawTexts:
                 text = json.loads(text, strict=False)
             except ValueError:
                 text = text[1:-1]
-        return self._intern(text)
+        return self.intern(text)
 
 
 def _args(buf: bytes, array: NDArray[np.uint8], spans: NDArray[np.int64], n: int) -> list[str | None]:
@@ -113,15 +112,20 @@ def batch_from_spans(buf: bytes, spans: NDArray[np.int64], n: int, texts: RawTex
         quoted = (at >= 0) & (spans[:n, scan.FIELD[field], 1] - at > 2)
         return np.where(quoted, array[np.where(quoted, at + 1, 0)], 0).astype(np.uint8)
 
-    ids = codes("id")
-    nested = np.flatnonzero((ids < 0) & (spans[:n, scan.FIELD["id2"], 0] >= 0))
-    for i in nested.tolist():
-        ids[i] = _nested_id(buf[spans[i, scan.FIELD["id2"], 0] : spans[i, scan.FIELD["id2"], 1]], texts)
+    pid, ids = codes("pid"), codes("id")
+    nested = spans[:n, scan.FIELD["id2"]]
+    for i in np.flatnonzero((ids < 0) & (nested[:, 0] >= 0)).tolist():
+        try:
+            value = DECODER.decode(buf[nested[i, 0] : nested[i, 1]].decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            continue
+        text = nested_id(value, int(pid[i]))
+        ids[i] = -1 if text is None else texts.intern(text)
     return EventBatch(
         phase=first_byte("ph"),
         ts=numbers("ts"),
         dur=numbers("dur"),
-        pid=codes("pid"),
+        pid=pid,
         tid=codes("tid"),
         name=codes("name"),
         category=codes("cat"),
@@ -131,14 +135,3 @@ def batch_from_spans(buf: bytes, spans: NDArray[np.int64], n: int, texts: RawTex
         encloses=first_byte("bp") == ord("e"),
         args=_args(buf, array, spans, n),
     )
-
-
-def _nested_id(raw: bytes, texts: RawTexts) -> int:
-    try:
-        value: Any = json.loads(raw)
-    except ValueError:
-        return -1
-    if not isinstance(value, dict):
-        return -1
-    text = value["local"] if "local" in value else value.get("global")
-    return -1 if text is None else texts._intern(str(text))

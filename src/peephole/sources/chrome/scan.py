@@ -312,7 +312,10 @@ def args_state(buf: Any, spans: Any, n: int, field: int, out: Any) -> None:
     """Tells args that may be kept as they stand from those that may not: no object, NaN, Infinity, control bytes."""
     for i in range(n):
         at, stop = spans[i, field, 0], spans[i, field, 1]
-        if at < 0 or stop - at <= 2:
+        inner = at + 1
+        while at >= 0 and inner < stop - 1 and _blank(buf[inner]):
+            inner += 1
+        if at < 0 or inner >= stop - 1:
             out[i] = NO_ARGS
             continue
         state = PLAIN if buf[at] == _OPEN_BRACE else ODD

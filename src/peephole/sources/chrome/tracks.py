@@ -88,7 +88,7 @@ class Tracks:
             self._tracks[self.thread(pid, tid)].name = args["name"]
         elif event in ("process_sort_index", "thread_sort_index") and isinstance(args.get("sort_index"), int | float):
             number = self.process(pid) if event.startswith("process") else self.thread(pid, tid)
-            self._tracks[number].order = max(-(2**31), min(2**31 - 1, int(args["sort_index"])))
+            self._tracks[number].order = int(max(-(2**31), min(2**31 - 1, args["sort_index"])))
         else:
             return event in ("num_cpus", "trace_buffer_overflowed", "IsTimeTicksHighResolution", "TraceConfig")
         return True
