@@ -158,6 +158,48 @@ def test_damaged_files_say_so(capture: Capture, tmp_path: Path, capture_dir: Pat
             assert any("damaged" in problem["reason"] for problem in again.manifest.problems)
 
 
+def _section(kind: int, payload: bytes) -> bytes:
+    return struct.pack("<BQ", kind, len(payload)) + payload
+
+
+def _part(table: str, rows: int, *columns: tuple[str, int, bytes]) -> bytes:
+    parts = [bytes([len(table)]), table.encode(), rows.to_bytes(8, "little"), bytes([len(columns)])]
+    for name, encoding, data in columns:
+        parts += [bytes([len(name)]), name.encode(), struct.pack("<BQ", encoding, len(data)), data]
+    return _section(2, b"".join(parts))
+
+
+@pytest.mark.parametrize(
+    ("section", "reason"),
+    [
+        (_section(3, b"[" * 100_000), "damaged"),
+        (_part("slices", 1, ("start", 4, b"\x01")), "damaged"),
+        (_part("slices", 1, ("name", 0, b"\x02")), "damaged"),
+        (_part("slices", 1, ("start", 3, struct.pack("<d", float("nan")))), "damaged"),
+        (_part("slices", 1, ("start", 9, b"\x02")), "damaged"),
+        (_part("slices", 1 << 30, ("start", 0, b"\x02")), "damaged"),
+        (_part("slices", 1, ("start", 0, b"")), "damaged"),
+        (_part("nodes", 1, ("src", 1, b"\x02")), "unknown"),
+    ],
+    ids=[
+        "deep facts",
+        "text for a number",
+        "number for a text",
+        "no whole number",
+        "no encoding",
+        "endless rows",
+        "no value",
+        "not of a profile",
+    ],
+)
+def test_what_cannot_be_is_said(section: bytes, reason: str, tmp_path: Path, capture_dir: Path) -> None:
+    texts = _section(1, struct.pack("<I", 1) + b"\x01a")
+    path = tmp_path / "odd"
+    path.write_bytes(struct.pack("<8sHHI", b"PEEPPACK", 1, 0, 0) + texts + section + _section(0, b""))
+    (problem,) = open_capture(import_files([path])).manifest.problems
+    assert reason in problem["reason"]
+
+
 @settings(deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=30))
 def test_varints_round_trip(values: list[int]) -> None:

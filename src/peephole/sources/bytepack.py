@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,13 @@ from peephole.model.sink import Sink, Strings
 from peephole.model.tables import TABLES
 from peephole.sources.base import Progress
 
-_MAX_SECTION = 1 << 30
+_MAX_SECTION: Final = 1 << 30
+_MAX_ROWS: Final = 1 << 24
+"""Rows of one part, which a few bytes may claim; `peephole export` writes a quarter of a million."""
+
+_WHOLE: Final = (pack.SAME, pack.DELTA, pack.U64)
+_FITTING: Final = {"str": (pack.TEXT,), "text": (pack.TEXT,), "f64": (pack.F64,)}
+"""Encodings that a column of that type may have; all others hold whole numbers."""
 
 
 class BytepackSource:
@@ -77,7 +83,7 @@ def _sections(file: BinaryIO, size: int, sink: Sink, progress: Progress) -> None
 def _read_facts(payload: bytes, sink: Sink) -> None:
     try:
         facts = json.loads(payload)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise _Damage("its facts are not JSON") from None
     if isinstance(facts, dict) and isinstance(facts.get("argv"), list):
         sink.describe(argv=[str(argument) for argument in facts["argv"]])
@@ -141,42 +147,38 @@ def _read_rows(payload: bytes, texts: list[str], sink: Sink) -> None:
     cursor = _Cursor(payload)
     name = cursor.name()
     rows = int.from_bytes(cursor.take(8), "little")
-    if rows > 1 << 32:
+    if rows > _MAX_ROWS:
         raise _Damage(f"a part claims {rows} rows")
+    declared = TABLES[name].columns if name in pack.PROFILE_TABLES else ()
+    types = {column.name: column.type for column in declared}
     columns: dict[str, Any] = {}
     for _ in range(cursor.take(1)[0]):
         column = cursor.name()
         encoding, size = pack.COLUMN.unpack(cursor.take(pack.COLUMN.size))
-        values = _decode(encoding, cursor.take(size), rows, texts)
-        if name in TABLES and any(column == declared.name for declared in TABLES[name].columns):
-            columns[column] = values
-        else:
+        data = cursor.take(size)
+        if column not in types:
             sink.problem(f"bytepack column {name}.{column} that is unknown", 1)
+        elif encoding not in _FITTING.get(types[column], _WHOLE):
+            raise _Damage(f"{name}.{column} has encoding {encoding}")
+        else:
+            columns[column] = _decode(encoding, data, rows, texts)
     if columns and rows:
         sink.append(name, columns)
 
 
 def _decode(encoding: int, data: bytes, rows: int, texts: list[str]) -> Any:
     if encoding == pack.SAME:
-        return (
-            np.repeat(_unzigzag(unpack_varints(data, 1)[0]), rows) if len(data) and rows <= _MAX_SECTION else _empty()
-        )
+        return np.repeat(_unzigzag(unpack_varints(data, 1)[0]), rows)
     if encoding == pack.DELTA:
         return np.cumsum(_unzigzag(unpack_varints(data, rows)[0]))
-    if encoding in (pack.U64, pack.F64):
-        if len(data) != rows * 8:
-            raise _Damage("a column has another length than its rows")
-        return np.frombuffer(data, "<i8" if encoding == pack.U64 else "<f8")
     if encoding == pack.TEXT:
         codes = unpack_varints(data, rows)[0].astype(np.int64) - 1
         if len(codes) and int(codes.max()) >= len(texts):
             raise _Damage("a text number has no text")
         return Strings(codes.astype(np.int32), texts)
-    raise _Damage(f"unknown encoding {encoding}")
-
-
-def _empty() -> NDArray[np.int64]:
-    raise _Damage("a column is empty")
+    if len(data) != rows * 8:
+        raise _Damage("a column has another length than its rows")
+    return np.frombuffer(data, "<i8" if encoding == pack.U64 else "<f8")
 
 
 SOURCE = BytepackSource()
