@@ -131,7 +131,7 @@ def messages(tape: Tape, printer: Printer, most: int | None, items: tuple[str, .
     if most is None:
         most = len(tape) if printer.json or printer.width > 10_000 else MOST_EVENTS
     wanted = {item.removeprefix("#").lower() for item in items}
-    rows = []
+    rows: list[tuple[int, int, str, str, str]] = []
     for i in range(len(tape)):
         if len(rows) >= most:
             break

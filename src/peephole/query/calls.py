@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from peephole.errors import PeepholeError
 from peephole.model.tables import NONE
 from peephole.query.rewrite import lineage as passes
-from peephole.query.rewrite.pool import Pool
+from peephole.query.rewrite.pool import CALLS, Pool
 from peephole.query.rewrite.trace import Trace, trace_of
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
-
-CALLS: Final = frozenset(("CALL", "FUNCTION"))
-PROGRAM: Final = "View Program"
 
 
 def called_context(capture: Capture, step: int, node: int) -> int:
@@ -49,16 +46,15 @@ class _Compiled:
         """By the root of the first pass."""
         for context, root in self._roots(trace, passes.AST):
             self._kernels.setdefault(self._pool.src[root], context)
-        for context, root in self._roots(trace, PROGRAM):
+        for context, root in self._roots(trace, passes.PROGRAM):
             self._programs.setdefault(self._pool.src[root][0] if self._pool.src[root] else root, context)
         for context, root in self._roots(trace, passes.LINEAR):
             self._graphs.setdefault(root, context)
 
     def _roots(self, trace: Trace, name: str) -> list[tuple[int, int]]:
         """The graphs that went into all passes of a name, with their contexts."""
-        table = trace.table
-        rows = [(context, int(table.rows([trace.number("root", row)])[0])) for context, row in trace.steps_named(name)]
-        self._pool.load(row for _, row in rows if row >= 0)
+        rows = [(context, trace.root(row)) for context, row in trace.steps_named(name)]
+        self._pool.load(row for _, row in rows)
         return [(context, self._pool.of_row(row)) for context, row in rows if row >= 0]
 
     def of(self, pool: Pool, node: int, own: int) -> int:

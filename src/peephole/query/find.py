@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def find_contexts(capture: Capture, name: str) -> list[ContextInfo]:
-    """The contexts of that name; empty when there is none."""
-    return _named(contexts(capture), plain(name), lambda context: plain(context.name))
-
-
 def find_context(capture: Capture, name: str) -> ContextInfo:
     """The first context of that name; PeepholeError names the nearest."""
     everything = contexts(capture)

@@ -103,7 +103,7 @@ def why_kernels(capture: Capture, schedule_a: int, a: int, schedule_b: int, b: i
         direct = [edge for edge in made.edges if edge.first == first and edge.second == second]
         kernels = made.kernels
         if direct:
-            boundaries = [_boundary(capture, trace, found, edge) for edge in _distinct(direct)]
+            boundaries = [_boundary(trace, found, edge) for edge in _distinct(direct)]
             text = f"{kernels[second].name} needs what {kernels[first].name} does: " + "; ".join(
                 f"{boundary.reason}: {boundary.text}" for boundary in boundaries
             )
@@ -113,7 +113,7 @@ def why_kernels(capture: Capture, schedule_a: int, a: int, schedule_b: int, b: i
             between = [kernels[i] for i in path[1:-1]]
             hops = list(pairwise(path))
             edges = [edge for hop in hops for edge in made.edges if (edge.first, edge.second) == hop]
-            boundaries = [_boundary(capture, trace, found, edge) for edge in _distinct(edges)]
+            boundaries = [_boundary(trace, found, edge) for edge in _distinct(edges)]
             names = ", ".join(kernel.name for kernel in between)
             text = f"{kernels[first].name} and {kernels[second].name} share no buffer; between them: {names}"
             return Why("between", kernels[first], kernels[second], made, made, boundaries, between, [], text)
@@ -122,13 +122,6 @@ def why_kernels(capture: Capture, schedule_a: int, a: int, schedule_b: int, b: i
         if common:
             text += "; both read what " + ", ".join(kernel.name for kernel in common) + " wrote"
         return Why("independent", kernels[first], kernels[second], made, made, [], [], common, text)
-
-
-def boundary_of(capture: Capture, context: int, buffer: int) -> Boundary:
-    """Why a buffer of a schedule (its place in `buffers`) is there."""
-    trace = trace_of(capture)
-    with trace.lock:
-        return _boundary(capture, trace, split(capture, context), Edge(-1, -1, buffer, ""))
 
 
 def find_kernels(capture: Capture, name: str, schedule: str | None = None) -> list[tuple[int, int]]:
@@ -150,17 +143,15 @@ def find_kernels(capture: Capture, name: str, schedule: str | None = None) -> li
         if result:
             return result
     for context, _ in contexts:
-        try:
-            made = split(capture, context).schedule
-        except PeepholeError:
-            continue
-        same = [k.index for k in made.kernels if plain(k.name) == plain(name)]
+        kernels = _kernels(capture, context)
+        same = [k.index for k in kernels if plain(k.name) == plain(name)]
         if not same and numbered:
+            number = int(numbered[2])
             if numbered[1]:
-                same = [k.index for k in made.kernels if plain(k.name) == plain(numbered[1])]
-                same = same[int(numbered[2]) - 1 : int(numbered[2])] if int(numbered[2]) else []
-            elif int(numbered[2]) < len(made.kernels):
-                same = [int(numbered[2])]
+                same = [k.index for k in kernels if plain(k.name) == plain(numbered[1])]
+                same = same[number - 1 : number] if number else []
+            elif number < len(kernels):
+                same = [number]
         result.extend((context, index) for index in same)
     return result
 
@@ -198,10 +189,11 @@ def _apart(capture: Capture, trace: Trace, schedule_a: int, a: int, schedule_b: 
     return Why("other schedule", one.kernels[a], other.kernels[b], one, other, [], [], [], text)
 
 
-def _boundary(capture: Capture, trace: Trace, found: Split, edge: Edge) -> Boundary:
+def _boundary(trace: Trace, found: Split, edge: Edge) -> Boundary:
     kept = trace.derived.setdefault("forcing", {})
-    forcing = kept.setdefault(found.schedule.context, None) or Forcing(found.lineage)
-    kept[found.schedule.context] = forcing
+    if found.schedule.context not in kept:
+        kept[found.schedule.context] = Forcing(found.lineage)
+    forcing: Forcing = kept[found.schedule.context]
     buffer = found.schedule.buffers[edge.buffer]
     force = forcing.of(found.states[edge.buffer])
     reason, text = force.reason, force.text

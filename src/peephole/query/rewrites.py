@@ -14,13 +14,13 @@ from peephole.errors import PeepholeError
 from peephole.model.tables import NONE
 from peephole.query.json_text import json_list
 from peephole.query.rewrite.difference import DiffLine, changes, difference
-from peephole.query.rewrite.listing import listing
 from peephole.query.rewrite.shapes import Shapes
 from peephole.query.rewrite.trace import Trace, known_trace, trace_of
 from peephole.query.rewrite.walker import moves
 from peephole.query.stacks import Frame, frames
 
 if TYPE_CHECKING:
+    from peephole.query.rewrite.pool import Pool
     from peephole.query.rewrite.replay import Graph, Replay
     from peephole.store.capture import Capture
 
@@ -224,7 +224,8 @@ def graph_at(capture: Capture, step_id: int, match: int, stop: Callable[[], bool
         new = replay.graph(match)
         match = new.match
         pool = replay.pool
-        nodes = _columns(trace, replay, new)
+        identity = [new.identity[node] for node in new.nodes]
+        nodes = _columns(pool, new.nodes, identity, trace.shapes(replay), new.error)
         added: list[int] = []
         changed: list[int] = []
         removed: list[RemovedNode] = []
@@ -276,14 +277,6 @@ def check_match(trace: Trace, step_id: int, match: int) -> None:
         raise PeepholeError(f"{step_name(trace, step_id)} has {has} the graph that went in; there is no match {match}.")
 
 
-def graph_text(capture: Capture, step_id: int, match: int) -> list[str]:
-    """The graph after a match as lines, each node written once."""
-    trace = trace_of(capture)
-    with trace.lock:
-        replay = trace.replay(step_id)
-        return listing(replay.pool, replay.graph(match).nodes)
-
-
 def match_diffs(capture: Capture, step_id: int) -> Iterator[tuple[MatchInfo, list[DiffLine]]]:
     """Each match of a step with its diff, one at a time: nothing is kept."""
     trace = trace_of(capture)
@@ -318,19 +311,7 @@ def walk_matches(capture: Capture, step_id: int) -> Iterator[MatchDone]:
         if pool.resets != known:
             known, shapes = pool.resets, Shapes(pool)
         fresh = sorted({*moved.added, *moved.changed})
-        texts = [pool.texts(node) for node in fresh]
-        if moved.error is not None and len(texts) == 1:
-            texts = [(*texts[0][:2], moved.error, None)]
-        nodes = NodeColumns(
-            [pool.ids[node] for node in fresh],
-            [],
-            [text[0] for text in texts],
-            [text[1] for text in texts],
-            [text[2] for text in texts],
-            [[pool.ids[s] for s in pool.src[node]] for node in fresh],
-            shapes.of(fresh),
-            [text[3] for text in texts],
-        )
+        nodes = _columns(pool, fresh, [], shapes, moved.error)
         added, changed, removed = ([pool.ids[n] for n in part] for part in (moved.added, moved.changed, moved.removed))
         at = moved.match
         diff = difference(pool, replay.before[at - 1], replay.after[at - 1])
@@ -343,20 +324,20 @@ def rule_lines(capture: Capture, file: str | None, line: int, around: int = 3) -
     return trace_of(capture).places.lines(file, line, around)
 
 
-def _columns(trace: Trace, replay: Replay, graph: Graph) -> NodeColumns:
-    pool = replay.pool
-    texts = [pool.texts(node) for node in graph.nodes]
-    if graph.error is not None and len(texts) == 1:
-        texts = [(*texts[0][:2], graph.error, None)]
+def _columns(pool: Pool, nodes: list[int], identity: list[int], shapes: Shapes, error: str | None) -> NodeColumns:
+    """These nodes; the one that a replay ends with in an error has the error for its argument."""
+    texts = [pool.texts(node) for node in nodes]
+    if error is not None and len(texts) == 1:
+        texts = [(*texts[0][:2], error, None)]
     ids = pool.ids
     return NodeColumns(
-        [ids[node] for node in graph.nodes],
-        [graph.identity[node] for node in graph.nodes],
+        [ids[node] for node in nodes],
+        identity,
         [text[0] for text in texts],
         [text[1] for text in texts],
         [text[2] for text in texts],
-        [[ids[s] for s in pool.src[node]] for node in graph.nodes],
-        trace.shapes(replay).of(graph.nodes),
+        [[ids[s] for s in pool.src[node]] for node in nodes],
+        shapes.of(nodes),
         [text[3] for text in texts],
     )
 

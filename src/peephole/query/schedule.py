@@ -134,8 +134,13 @@ def _split(trace: Trace, context: int, names: dict[int, str]) -> Split:
     reader = _Reader(lineage, root)
     calls = reader.order()
     place = {call: i for i, call in enumerate(calls)}
-    states = reader.buffers(calls)
+    arguments = [reader.arguments(call) for call in calls]
+    states = list(dict.fromkeys(state for own in arguments for state in own))
     slot_of = {state: i for i, state in enumerate(states)}
+    users: list[list[int]] = [[] for _ in states]
+    for i, own in enumerate(arguments):
+        for state in dict.fromkeys(own):
+            users[slot_of[state]].append(i)
     found: dict[tuple[int, int, int, str], None] = {}
     for first, second, state, kind in reader.edges:
         if first != second:
@@ -143,8 +148,14 @@ def _split(trace: Trace, context: int, names: dict[int, str]) -> Split:
     edges = [Edge(*key) for key in sorted(found)]
     ends = _ends(lineage, place)
     contexts = _codegen(trace, lineage)
-    kernels = [_kernel(lineage, i, call, contexts, slot_of, ends) for i, call in enumerate(calls)]
-    buffers = [_buffer(lineage, state, reader, place) for state in states]
+    kernels = [
+        _kernel(lineage, i, call, contexts, [slot_of[state] for state in own], states, ends.get(i))
+        for i, (call, own) in enumerate(zip(calls, arguments, strict=True))
+    ]
+    buffers = [
+        _buffer(lineage, state, [place[kernel] for kernel in reader.writers.get(state, [])], own)
+        for state, own in zip(states, users, strict=True)
+    ]
     number = -1 if callify is None else callify
     result = Schedule(context, names[context], made_in, number, kernels, buffers, edges)
     return Split(result, lineage, calls, states, ends)
@@ -155,28 +166,11 @@ class _Reader:
 
     def __init__(self, lineage: Lineage, root: int) -> None:
         self.pool = lineage.pool
-        self._afters = [node for node in self._walk(root) if self.pool.op(node) == "AFTER"]
+        self._afters = [node for node in self.pool.walk(root, bodies=False) if self.pool.op(node) == "AFTER"]
         self.edges: list[tuple[int, int, int, str]] = []
         self.writers: dict[int, list[int]] = {}
         self._kernels: dict[int, None] = {}
         self._read()
-
-    def _walk(self, root: int) -> list[int]:
-        """Nodes outside the kernels' bodies, sources first."""
-        pool = self.pool
-        done: set[int] = set()
-        order: list[int] = []
-        stack = [root]
-        while stack:
-            node = stack.pop()
-            if node < 0:
-                order.append(~node)
-            elif node not in done:
-                done.add(node)
-                stack.append(~node)
-                src = pool.src[node]
-                stack.extend(reversed(src[1:] if pool.op(node) in ("CALL", "FUNCTION") else src))
-        return order
 
     def _parts(self, after: int) -> tuple[list[int], list[int]]:
         """The kernels of an AFTER, and the other states that it waits for."""
@@ -200,13 +194,6 @@ class _Reader:
             return [state for s in pool.src[node] for state in self._states(s)]
         return [node]
 
-    def buffer(self, state: int) -> int:
-        """The BUFFER or PARAM that a state is one of."""
-        pool = self.pool
-        while pool.op(state) not in ("BUFFER", "PARAM") and pool.src[state]:
-            state = pool.src[state][0]
-        return state
-
     def _read(self) -> None:
         reads: list[tuple[int, int, int]] = []
         writes: dict[int, list[tuple[int, int, list[int]]]] = {}
@@ -215,7 +202,7 @@ class _Reader:
             before = self._states(self.pool.src[after][0])[0]
             earlier = set(self._parts(before)[0]) if self.pool.op(before) == "AFTER" else set()
             fresh = [kernel for kernel in kernels if kernel not in earlier]
-            buffer = self.buffer(after)
+            buffer = self.pool.base(after)
             writes.setdefault(buffer, []).append((after, before, fresh))
             for kernel in kernels:
                 self._kernels[kernel] = None
@@ -226,14 +213,14 @@ class _Reader:
                 for state in states + [state for other in others for state in self._states(other)]:
                     if self.pool.op(state) == "AFTER":
                         for producer in self._parts(state)[0]:
-                            self.edges.append((producer, kernel, self.buffer(state), RAW))
+                            self.edges.append((producer, kernel, self.pool.base(state), RAW))
         above = self._above()
         for after, kernel, state in reads:
-            for other, before, fresh in writes.get(self.buffer(state), []):
+            for other, before, fresh in writes.get(self.pool.base(state), []):
                 if other != after and before == state:
                     for writer in fresh:
                         if writer != kernel and writer not in above[kernel]:
-                            self.edges.append((kernel, writer, self.buffer(state), WAR))
+                            self.edges.append((kernel, writer, self.pool.base(state), WAR))
 
     def _above(self) -> dict[int, set[int]]:
         """For each kernel, those that it depends on by what it reads."""
@@ -265,11 +252,7 @@ class _Reader:
 
     def arguments(self, call: int) -> list[int]:
         """The buffers that a kernel is called with."""
-        return [self.buffer(state) for s in self.pool.src[call][1:] for state in self._states(s)]
-
-    def buffers(self, calls: list[int]) -> list[int]:
-        """All buffers, in the order of their first use."""
-        return list(dict.fromkeys(buffer for call in calls for buffer in self.arguments(call)))
+        return [self.pool.base(state) for s in self.pool.src[call][1:] for state in self._states(s)]
 
 
 def _ends(lineage: Lineage, place: dict[int, int]) -> dict[int, int]:
@@ -286,9 +269,8 @@ def _ends(lineage: Lineage, place: dict[int, int]) -> dict[int, int]:
     return found
 
 
-def region(lineage: Lineage, end: int) -> list[int]:
+def _region(pool: Pool, end: int) -> list[int]:
     """What a kernel computes itself: from its END or STORE down to the buffers that it reads."""
-    pool = lineage.pool
     done: set[int] = set()
     order: list[int] = []
     stack = [end]
@@ -317,56 +299,33 @@ def _kernel(
     index: int,
     call: int,
     contexts: dict[tuple[int, ...], tuple[int, str]],
-    slots: dict[int, int],
-    ends: dict[int, int],
+    arguments: list[int],
+    states: list[int],
+    end: int | None,
 ) -> Kernel:
     pool = lineage.pool
     body = pool.src[call][0]
-    states = _Arguments(pool).of(call)
-    devices = {_device(pool.texts(state)[2]) for state in states}
+    devices = {_device(pool.texts(states[slot])[2]) for slot in arguments}
     copy = pool.op(body) == "COPY" or (len(devices) > 1 and pool.src[body] not in contexts)
     called = _NAME.search(pool.texts(call)[2] or "")
     other = "copy" if copy else called[1] if called else f"kernel {index}"
     context, name = contexts.get(pool.src[body], (-1, other))
     members: dict[int, str] = {}
-    if index in ends:
-        for node in region(lineage, ends[index]):
+    if end is not None:
+        for node in _region(pool, end):
             for origin in lineage.origins.get(node, ()):
                 if pool.op(node) not in _DULL and pool.op(origin) not in _DULL:
                     members[pool.ids[origin]] = pool.op(origin)
     ops = list(members.values())
     kind = "copy" if copy else "kernel"
-    arguments = [slots[state] for state in states]
     return Kernel(index, name, context, pool.ids[call], kind, list(members), ops, arguments)
 
 
-class _Arguments:
-    """The buffers of a call, without reading the whole graph again."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
-    def of(self, call: int) -> list[int]:
-        """Every BUFFER and PARAM that is an argument or a state of which is one."""
-        return [buffer for s in self._pool.src[call][1:] for buffer in self._buffers(s)]
-
-    def _buffers(self, node: int) -> list[int]:
-        pool = self._pool
-        while pool.src[node] and pool.op(node) not in ("BUFFER", "PARAM", "MSELECT", "MSTACK"):
-            node = pool.src[node][0]
-        if pool.op(node) in ("MSELECT", "MSTACK"):
-            return [buffer for s in pool.src[node] for buffer in self._buffers(s)]
-        return [node]
-
-
-def _buffer(lineage: Lineage, state: int, reader: _Reader, place: dict[int, int]) -> Buffer:
+def _buffer(lineage: Lineage, state: int, writers: list[int], users: list[int]) -> Buffer:
     pool = lineage.pool
     op, dtype, arg, _ = pool.texts(state)
     slot = _SLOT.search(arg or "")
-    writers = [place[kernel] for kernel in reader.writers.get(state, []) if kernel in place]
-    readers = [
-        i for call, i in place.items() if state in reader.arguments(call) and (i not in writers or len(writers) > 1)
-    ]
+    readers = [i for i in users if i not in writers or len(writers) > 1]
     size = lineage.trace.shape_size(pool, state)
     name = dtype.removeprefix("dtypes.")
     return Buffer(pool.ids[state], op, int(slot[1]) if slot else -1, name, size, _device(arg), writers, readers)
@@ -383,8 +342,7 @@ def _codegen(trace: Trace, lineage: Lineage) -> dict[tuple[int, ...], tuple[int,
     names = trace.context_names
     rows: list[tuple[int, int]] = []
     for context, row in trace.steps_named(passes.AST):
-        root = int(trace.table.rows([trace.number("root", row)])[0])
-        if root >= 0:
+        if (root := trace.root(row)) >= 0:
             rows.append((context, root))
     pool.load(root for _, root in rows)
     found: dict[tuple[int, ...], tuple[int, str]] = {}
@@ -402,7 +360,7 @@ def _made_in(trace: Trace, context: int, names: dict[int, str]) -> int | None:
         return None
     pool = Pool(trace.table, derive_dtypes=False, enter_calls=False)
     table = trace.table
-    root = int(table.rows([trace.number("root", row)])[0])
+    root = trace.root(row)
     if root < 0 or not table.sources(root):
         return None
     wanted = table.sources(root)[0] if table.texts(table.own(root))[0] == "CALL" else root
@@ -412,7 +370,7 @@ def _made_in(trace: Trace, context: int, names: dict[int, str]) -> int | None:
             break
         step = _step_of(trace, other, passes.KERNELIZE)
         if step is not None and _step_of(trace, other, passes.KERNELS) is not None:
-            body = int(table.rows([trace.number("root", step)])[0])
+            body = trace.root(step)
             pool.load([body])
             if pool.of_row(body) == pool.of_row(wanted):
                 return other

@@ -9,17 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from peephole.query.rewrite.dtypes import DtypeError
+from peephole.query.rewrite.lineage import PROGRAM
 from peephole.query.rewrite.pool import Pool
 from peephole.query.rewrite.substitute import Endless, substitute
 
 if TYPE_CHECKING:
     from peephole.query.rewrite.trace import Trace
-
-PROGRAM: Final = "View Program"
-"""The last step of a compilation: the program with its list of ops, source and binary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +37,12 @@ class _Pass:
     def __init__(self, trace: Trace, pool: Pool, row: int) -> None:
         self._pool = pool
         self.step = trace.number("id", row)
-        rows, table = trace.match_rows(self.step), trace.table
-        root = int(table.rows([trace.number("root", row)])[0])
-        before = table.rows(trace.match_numbers("before", rows)).tolist()
-        after = table.rows(trace.match_numbers("after", rows)).tolist()
-        pool.load((root, *after, *before))
-        self.root = pool.of_row(root)
-        self.before = [pool.of_row(node) for node in before]
-        self.after = [pool.of_row(node) for node in after]
-        self._walk = bool(trace.number("walk", row))
+        made = trace.pass_of(row)
+        pool.load((made.root, *made.after, *made.before))
+        self.root = pool.of_row(made.root)
+        self.before = [pool.of_row(node) for node in made.before]
+        self.after = [pool.of_row(node) for node in made.after]
+        self._walk = made.walk
         self._value: dict[int, int] = {}
 
     @cached_property

@@ -10,7 +10,8 @@ and a node that has come takes the identity of the one in its place, if that one
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from peephole.query.rewrite.pool import Pool
@@ -24,14 +25,7 @@ def identities(pool: Pool, outcome: Outcome, nodes: Sequence[int]) -> dict[int, 
     """The box of every node of a graph that one substitution made."""
     own, radix, value = pool.own, pool.table.op_radix, outcome.value
     found: dict[int, int] = {}
-    for node in outcome.visited:
-        new = value.get(node)
-        if new is None:
-            continue
-        best = found.get(new)
-        if (best is None or node < best) and (node == new or own[node] // radix == own[new] // radix):
-            found[new] = node
-    for node, holder in outcome.chased:
+    for node, holder in chain(zip(outcome.visited, outcome.visited, strict=True), outcome.chased):
         new = value.get(holder)
         if new is None:
             continue
@@ -49,25 +43,23 @@ def identities(pool: Pool, outcome: Outcome, nodes: Sequence[int]) -> dict[int, 
     return {node: found[node] if node in found else node + INSIDE * (node in taken) for node in nodes}
 
 
-class Presence:
-    """The nodes of one graph, kept while the root moves on: costs what has come and gone, not the graph."""
+class Reached:
+    """What can be reached while the ways change: costs what comes and goes, not what stays."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+    def __init__(self) -> None:
         self._count: dict[int, int] = {}
-        """How many edges (and the root's own) lead to each node."""
+        """How many ways lead to each node."""
 
     def __contains__(self, node: int) -> bool:
         return node in self._count
 
-    def move(self, old: int | None, new: int) -> tuple[list[int], list[int]]:
-        """Makes `new` the root; gives the nodes that came, users first, and those that went."""
-        if old == new:
-            return [], []
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._count)
+
+    def enter(self, nodes: Iterable[int], ways: Callable[[int], Iterable[int]]) -> list[int]:
+        """Adds a way to each of these; gives the nodes that came, of which `ways` says where one gets from there."""
         came: list[int] = []
-        went: list[int] = []
-        count, src = self._count, self._pool.src
-        stack = [new]
+        count, stack = self._count, list(nodes)
         while stack:
             node = stack.pop()
             if node in count:
@@ -75,9 +67,13 @@ class Presence:
             else:
                 count[node] = 1
                 came.append(node)
-                stack.extend(src[node])
-        if old is not None:
-            stack.append(old)
+                stack.extend(ways(node))
+        return came
+
+    def leave(self, nodes: Iterable[int], ways: Callable[[int], Iterable[int]]) -> list[int]:
+        """Takes a way to each of these away; gives the nodes that went."""
+        went: list[int] = []
+        count, stack = self._count, list(nodes)
         while stack:
             node = stack.pop()
             left = count[node] - 1
@@ -86,8 +82,27 @@ class Presence:
             else:
                 del count[node]
                 went.append(node)
-                stack.extend(src[node])
-        return came, went
+                stack.extend(ways(node))
+        return went
+
+
+class Presence:
+    """The nodes of one graph, kept while the root moves on."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._reached = Reached()
+
+    def __contains__(self, node: int) -> bool:
+        return node in self._reached
+
+    def move(self, old: int | None, new: int) -> tuple[list[int], list[int]]:
+        """Makes `new` the root; gives the nodes that came, users first, and those that went."""
+        if old == new:
+            return [], []
+        sources = self._pool.src.__getitem__
+        came = self._reached.enter([new], sources)
+        return came, [] if old is None else self._reached.leave([old], sources)
 
 
 class Identities:

@@ -40,6 +40,8 @@ KERNELS: Final = "View Kernel Graph"
 CALLIFY_PASSES: Final = (NUMBER, TRANSFORM, FINALIZE, REPLACE)
 SCHEDULE_PASSES: Final = (MULTI, EARLIEST, COPY, APPLY, DEVICE, SYMBOLIC, LIMIT, STORES)
 AST: Final = "View Base AST"
+PROGRAM: Final = "View Program"
+"""The last step of a compilation: the program with its list of ops, source and binary."""
 WRAPPED: Final = 5
 """Levels below a replacement in which the node that it replaced is looked for, and nodes of a level."""
 WIDE: Final = 64
@@ -53,17 +55,12 @@ class Stage:
     def __init__(self, trace: Trace, pool: Pool, step: int) -> None:
         self._pool = pool
         self.step = step
-        row = trace.step_row(step)
-        rows = trace.match_rows(step)
-        table = trace.table
-        roots = table.rows([trace.number("root", row)]).tolist()
-        before = table.rows(trace.match_numbers("before", rows)).tolist()
-        after = table.rows(trace.match_numbers("after", rows)).tolist()
-        pool.load((*roots, *before, *after))
-        self.root = pool.of_row(roots[0])
-        self.before = [pool.of_row(node) for node in before]
-        self.after = [pool.of_row(node) for node in after]
-        self._walk = bool(trace.number("walk", row))
+        made = trace.pass_of(trace.step_row(step))
+        pool.load((made.root, *made.before, *made.after))
+        self.root = pool.of_row(made.root)
+        self.before = [pool.of_row(node) for node in made.before]
+        self.after = [pool.of_row(node) for node in made.after]
+        self._walk = made.walk
 
     @cached_property
     def value(self) -> dict[int, int]:
@@ -200,9 +197,6 @@ class Lineage:
         self._stages: dict[str, Stage | None] = {}
         self._origins: dict[tuple[str, ...], dict[int, list[int]]] = {}
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._steps
-
     def stage(self, name: str) -> Stage | None:
         """A pass by name; None when this schedule has none."""
         if name not in self._stages:
@@ -239,8 +233,3 @@ class Lineage:
     def origins(self) -> dict[int, list[int]]:
         """Nodes of the user's graph by what they are before kernels are split."""
         return self.origins_of(CALLIFY_PASSES + SCHEDULE_PASSES)
-
-    @property
-    def tensor_origins(self) -> dict[int, list[int]]:
-        """Nodes of the user's graph by what they are before ranges are put in."""
-        return self.origins_of((*CALLIFY_PASSES, MULTI, EARLIEST, COPY))

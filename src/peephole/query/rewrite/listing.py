@@ -1,4 +1,4 @@
-"""A graph as lines of text: one line a node, named where it is used more than once or does not fit into one line.
+"""Nodes as lines of text: one line a node, named where it is used more than once or does not fit into one line.
 
 c3 = RANGE(weakint, c2, (0, AxisType.REDUCE))
 ast = c1.index(c3*4+c10)
@@ -29,13 +29,11 @@ _DTYPED: Final = frozenset(("PARAM", "BUFFER", "RANGE", "CAST", "BITCAST", "SPEC
 class Listing:
     """Names nodes in the order in which they are written; the same node has the same name in every text it makes."""
 
-    def __init__(self, pool: Pool, uses: Counter[int], root: int | None = None) -> None:
+    def __init__(self, pool: Pool, uses: Counter[int]) -> None:
         self._pool = pool
         self._uses = uses
         self._names: dict[int, str] = {}
         self._inline: dict[int, str] = {}
-        if root is not None:
-            self._names[root] = "ast"
 
     def name(self, node: int) -> str:
         """How other lines call this node."""
@@ -88,9 +86,3 @@ def uses(pool: Pool, nodes: Iterable[int]) -> Counter[int]:
     for node in nodes:
         count.update(pool.src[node])
     return count
-
-
-def listing(pool: Pool, nodes: list[int]) -> list[str]:
-    """A whole graph, sources first; the last line is the root's."""
-    writer = Listing(pool, uses(pool, nodes), nodes[-1] if nodes else None)
-    return [line for node in nodes if (line := writer.line(node)) is not None]

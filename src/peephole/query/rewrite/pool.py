@@ -10,6 +10,8 @@ from peephole.query.rewrite.nodes import NodeTable
 
 OPAQUE: Final = frozenset(("SINK", "PROGRAM", "LINEAR", "COPY", "CUSTOM_FUNCTION"))
 """Bodies of a CALL that a pass does not enter unless it was told to."""
+CALLS: Final = frozenset(("CALL", "FUNCTION"))
+"""Ops whose first source is the body that they call."""
 MOVEMENT: Final = frozenset(("RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP"))
 
 
@@ -40,7 +42,7 @@ class Pool:
         """How often nodes were forgotten: numbers from before are void."""
         self.calls: set[int] = set()
         """The nodes that may have a body; empty when the pass enters calls."""
-        names = () if enter_calls else ("CALL", "FUNCTION")
+        names = () if enter_calls else CALLS
         self._call_codes = frozenset(table.op_names.code(name) for name in names)
 
     def __len__(self) -> int:
@@ -107,9 +109,18 @@ class Pool:
         """Op, dtype, arg and tag."""
         return self.table.texts(self.own[node])
 
-    def walk(self, root: int) -> list[int]:
-        """All nodes of the graph, sources before users, in the order that tinygrad's own walk gives."""
-        src = self.src
+    def base(self, node: int) -> int:
+        """The BUFFER or PARAM that a node is a view or a state of: down its first sources."""
+        while self.op(node) not in ("BUFFER", "PARAM") and self.src[node]:
+            node = self.src[node][0]
+        return node
+
+    def walk(self, root: int, *, bodies: bool = True) -> list[int]:
+        """All nodes of the graph, sources before users, in the order that tinygrad's own walk gives.
+
+        Without `bodies` what is called is left out, unless the pass enters calls.
+        """
+        src, left_out = self.src, frozenset[int]() if bodies else self.calls
         done: set[int] = set()
         order: list[int] = []
         stack = [root]
@@ -120,7 +131,7 @@ class Pool:
             elif node not in done:
                 done.add(node)
                 stack.append(~node)
-                stack.extend(reversed(src[node]))
+                stack.extend(reversed(src[node][1:] if node in left_out else src[node]))
         return order
 
     def reach(self, root: int) -> set[int]:

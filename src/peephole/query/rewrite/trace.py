@@ -186,24 +186,21 @@ class Trace:
     def own_replay(self, step: int) -> Replay:
         """A replay of a step for the caller alone."""
         row = self.step_row(step)
-        rows = self.match_rows(step)
-        table = self.table
-        root = int(table.rows([self.number("root", row)])[0])
-        if root < 0:
+        if self.root(row) < 0:
             name = self.text("name", row)
             raise PeepholeError(f"The pass {name or step} holds no graph in this capture.")
-        return Replay(
-            table,
-            Pass(
-                root,
-                table.rows(self.match_numbers("before", rows)).tolist(),
-                table.rows(self.match_numbers("after", rows)).tolist(),
-                bool(self.number("bottom_up", row)),
-                bool(self.number("walk", row)),
-                bool(self.number("enter_calls", row)),
-            ),
-            derive_dtypes=self.derive_dtypes,
-        )
+        return Replay(self.table, self.pass_of(row), derive_dtypes=self.derive_dtypes)
+
+    def root(self, row: int) -> int:
+        """The node, by its row, of the graph that went into the step of that row; -1 when the capture has none."""
+        return int(self.table.rows([self.number("root", row)])[0])
+
+    def pass_of(self, row: int) -> Pass:
+        """The step of that row as a replay needs it."""
+        rows = self.match_rows(self.number("id", row))
+        before, after = (self.table.rows(self.match_numbers(name, rows)).tolist() for name in ("before", "after"))
+        flags = (bool(self.number(name, row)) for name in ("bottom_up", "walk", "enter_calls"))
+        return Pass(self.root(row), before, after, *flags)
 
     @contextmanager
     def replaying(self, step: int, stop: Callable[[], bool] | None = None) -> Iterator[Replay]:

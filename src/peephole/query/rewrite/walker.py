@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from peephole.query.rewrite.difference import changes
-from peephole.query.rewrite.identity import INSIDE, Presence
+from peephole.query.rewrite.identity import INSIDE, Presence, Reached
 from peephole.query.rewrite.replay import CROWDED, Replay
 from peephole.query.rewrite.stepper import OrderMatters, Stepper
 from peephole.query.rewrite.substitute import Endless
@@ -64,14 +64,13 @@ class _Walker:
         for before, after in zip(replay.before[: self._done], replay.after[: self._done], strict=True):
             stepper.replace(before, after)
         self._root = stepper.update(replay.first, move=False)
-        self._count: dict[int, int] = {}
-        """Nodes that are visited, and how often."""
+        self._visited = Reached()
         self._ways: dict[int, list[int]] = {}
         """Where the visit of each goes on to."""
         self._value: dict[int, int] = {}
         self._holders: dict[int, set[int]] = {}
         self._visit([replay.first], [])
-        for node in self._count:
+        for node in self._visited:
             self._hold(node)
         self._presence = Presence(pool)
         came, _ = self._presence.move(None, self._root)
@@ -177,29 +176,14 @@ class _Walker:
 
     def _visit(self, more: list[int], less: list[int]) -> tuple[list[int], list[int]]:
         """Follows these ways and no longer those; gives the nodes that are visited now, and those no longer."""
-        count, ways = self._count, self._ways
-        joined: list[int] = []
-        parted: list[int] = []
-        stack = list(more)
-        while stack:
-            node = stack.pop()
-            if node in count:
-                count[node] += 1
-            else:
-                count[node] = 1
-                joined.append(node)
-                ways[node] = self._edges(node)
-                stack.extend(ways[node])
-        stack = list(less)
-        while stack:
-            node = stack.pop()
-            count[node] -= 1
-            if not count[node]:
-                del count[node]
-                parted.append(node)
-                stack.extend(ways.pop(node))
+        joined = self._visited.enter(more, self._open)
+        parted = self._visited.leave(less, self._ways.pop)
         back = set(joined) & set(parted)
         return [n for n in joined if n not in back], [n for n in parted if n not in back]
+
+    def _open(self, node: int) -> list[int]:
+        ways = self._ways[node] = self._edges(node)
+        return ways
 
     def _hold(self, node: int) -> None:
         value = self._value[node] = self._stepper.value(node)
