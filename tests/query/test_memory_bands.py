@@ -159,7 +159,7 @@ def test_devices_agree_with_the_terminal(capture: Capture) -> None:
             ids = [buffer.id for buffer in alive(capture, name, moment)]
             assert device.id[device.at(moment)].tolist() == ids
     assert found["GPU"].memory.peak == 200
-    assert found["GPU"].series.at(70) == 150
+    assert found["GPU"].series.window(70, 71, 1).high.tolist() == [150]
 
 
 def test_uses(capture: Capture) -> None:

@@ -7,6 +7,8 @@ import shutil
 import zipfile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -92,6 +94,36 @@ def test_a_flipped_bit_in_a_table(capture: Path, place: int, bit: int, cut: bool
         (capture / "slices.parquet").write_bytes(good)
 
 
+def _wrong_index(capture: Path, damage: str) -> None:
+    lanes = pq.ParquetFile(capture / "index" / "lanes.parquet").read()
+    other = {
+        "a text": pa.array(["x"] * len(lanes)),
+        "nothing": pa.array([None] * len(lanes), pa.int64()),
+        "too far": pa.array([10**9] * len(lanes)),
+        "negative": pa.array([-1] * len(lanes)),
+    }
+    if damage in other:
+        pq.write_table(lanes.set_column(2, "first", other[damage]), capture / "index" / "lanes.parquet")
+        return
+    directory = {
+        "deep": b"[" * 100_000,
+        "no levels": b'[{"kind": "counter", "name": "0"}]',
+        "no text": b"\xff\xfe",
+    }[damage]
+    whole = b"PEEPSER1" + directory + len(directory).to_bytes(8, "little") + b"PEEPSER1"
+    (capture / "index" / "series.bin").write_bytes(whole)
+
+
+@pytest.mark.parametrize("damage", ["a text", "nothing", "too far", "negative", "deep", "no levels", "no text"])
+def test_an_index_that_cannot_be_is_made_anew(capture: Path, damage: str) -> None:
+    good = {path.name: path.read_bytes() for path in (capture / "index").iterdir()}
+    _wrong_index(capture, damage)
+    opened = open_capture(capture)
+    assert opened.lanes().count.tolist() == [3]
+    assert len(opened.buckets(0, 0, 0, 100, 50)) == 3
+    assert {path.name: path.read_bytes() for path in (capture / "index").iterdir()} == good
+
+
 def test_never_sealed_and_no_journal(capture: Path) -> None:
     facts = json.loads((capture / "manifest.json").read_text())
     (capture / "manifest.json").write_text(json.dumps(facts | {"state": "recording"}))
@@ -105,6 +137,20 @@ def test_a_million_odd_facts_in_the_manifest(capture: Path) -> None:
     manifest = open_capture(capture).manifest
     assert manifest.argv == []
     assert manifest.problems == [{"reason": "r", "count": 1}]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_a_packed_capture_with_a_damaged_member(capture: Path, tmp_path: Path, method: int) -> None:
+    packed = tmp_path / "damaged.peep.zip"
+    with zipfile.ZipFile(packed, "w", method) as archive:
+        for path in (capture / "manifest.json", capture / "slices.parquet"):
+            archive.write(path, path.name)
+    data = bytearray(packed.read_bytes())
+    at = data.index(b"slices.parquet") + len("slices.parquet")
+    data[at : at + 40] = b"\xff" * 40
+    packed.write_bytes(data)
+    with pytest.raises(PeepholeError, match="cannot be unpacked|damaged"):
+        open_capture(packed)
 
 
 def test_pack_and_open(capture: Path, cache: Path, tmp_path: Path) -> None:

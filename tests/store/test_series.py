@@ -62,7 +62,6 @@ def test_memory_and_counter_of_a_capture(tmp_path: Path) -> None:
     assert isinstance(memory, Series)
     assert (memory.time.tolist(), memory.value.tolist()) == ([0, 10, 20, 90], [100, 150, 80, 50])
     assert memory.peak() == (10, 150)
-    assert memory.at(89) == 80
     assert capture.memory("NPU").peak() == (0, 0)
     assert len(capture.memory("NPU").window(0, 100, 10).start) == 0
     window = capture.counter(1).window(0, 100, 10)
@@ -123,6 +122,21 @@ def test_a_stored_series_gives_what_the_table_gives(tmp_path: Path) -> None:
     near = stored.window(int(time[100]), int(time[120]), 500)
     assert read, "nearer than the finest level the steps themselves are read"
     assert len(near.start) == 500
+
+
+def test_a_value_that_rests_for_an_hour_after_a_burst(tmp_path: Path) -> None:
+    hour = 3600 * 10**9
+    with CaptureWriter(tmp_path / "burst.peep") as writer:
+        writer.append("tracks", {"id": [0, 1], "name": ["heap", "GPU"], "kind": ["counter", "device"]})
+        writer.append("slices", {"track": [1], "start": [0], "dur": [hour], "name": ["train"]})
+        time, value = np.arange(5000) * 20, np.arange(5000.0) % 7
+        writer.append("counters", {"track": [0] * 5000, "time": time, "value": value})
+    series = open_capture(tmp_path / "burst.peep").counter(0)
+    assert isinstance(series, seriesfile.StoredSeries)
+    window = series.window(0, hour, 1000)
+    assert 500 <= len(window.start) <= 2000
+    assert (window.low[0], window.high[0]) == (0, 6)
+    assert set(window.low[1:]) == set(window.high[1:]) == {value[-1]}
 
 
 def test_series_are_made_when_a_capture_is_sealed_and_when_they_are_missing(tmp_path: Path) -> None:

@@ -6,23 +6,20 @@ holds the bytes of number plus one (0: no name), all first bytes, then all secon
 
 from __future__ import annotations
 
-import os
 import struct
-import weakref
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from peephole.errors import CaptureError
+from peephole.store.indexfile import IndexFile, IndexFileWriter
 from peephole.store.planes import from_planes, to_planes, width_of
 
 MAGIC: Final = b"PEEPCOD1"
 FILE: Final = "codes.bin"
-_FOOTER: Final = struct.Struct("<QQ8s")
-"""Slices that it was built of, offset of the directory, magic."""
+_FOOTER: Final = struct.Struct("<QQ")
+"""Slices that it was built of, offset of the directory."""
 _DIRECTORY: Final = np.dtype([("rows", "<u4"), ("packed", "<u4"), ("width", "u1")])
 """One per row group, in order; width: bytes of a number."""
 
@@ -31,28 +28,23 @@ class CodesWriter:
     """Takes the names' numbers of one row group after the other."""
 
     def __init__(self, path: Path) -> None:
-        self._file: BinaryIO = path.open("wb")
-        self._file.write(MAGIC)
-        self._codec = pa.Codec("zstd", 3)
+        self._file = IndexFileWriter(path, MAGIC)
         self._directory: list[tuple[int, int, int]] = []
 
     def add(self, name: NDArray[np.int32]) -> None:
         """Adds the names of a row group."""
         width = width_of(int(name.max(initial=0)) + 1)
-        packed = self._codec.compress(to_planes(name + 1, width), asbytes=True)
-        self._file.write(packed)
-        self._directory.append((len(name), len(packed), width))
+        packed = self._file.chunk(to_planes(name + 1, width))
+        self._directory.append((len(name), packed, width))
 
     def close(self) -> None:
         """Writes the directory."""
-        at = self._file.tell()
-        self._file.write(np.array(self._directory, _DIRECTORY).tobytes())
-        self._file.write(_FOOTER.pack(sum(entry[0] for entry in self._directory), at, MAGIC))
-        self._file.close()
+        slices = sum(entry[0] for entry in self._directory)
+        self._file.end(np.array(self._directory, _DIRECTORY).tobytes(), _FOOTER.pack(slices, self._file.at))
 
     def abort(self) -> None:
         """Lets go of the file."""
-        self._file.close()
+        self._file.abort()
 
 
 class Codes:
@@ -60,14 +52,9 @@ class Codes:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._codec = pa.Codec("zstd", 3)
-        try:
-            self._fd = os.open(path, os.O_RDONLY)
-        except OSError as error:
-            raise CaptureError(f"{path} cannot be read: {error.strerror}.") from None
-        # a capture that nobody closes must not keep the file open for ever
-        self._close = weakref.finalize(self, os.close, self._fd)
-        self.slices, directory = self._read_directory()
+        self._file = IndexFile(path, MAGIC, _FOOTER)
+        with self._file.checked():
+            self.slices, directory = self._read_directory()
         self._rows: list[int] = directory["rows"].tolist()
         self._width: list[int] = directory["width"].tolist()
         packed = directory["packed"].astype(np.int64)
@@ -75,30 +62,21 @@ class Codes:
         self._offset: list[int] = (np.cumsum(packed) - packed + len(MAGIC)).tolist()
 
     def _read_directory(self) -> tuple[int, NDArray[np.void]]:
-        try:
-            size = os.fstat(self._fd).st_size
-            slices, at, magic = _FOOTER.unpack(os.pread(self._fd, _FOOTER.size, size - _FOOTER.size))
-            length = size - _FOOTER.size - at
-            if magic != MAGIC or at > size or length < 0 or length % _DIRECTORY.itemsize:
-                raise ValueError("wrong footer")
-            found = np.frombuffer(os.pread(self._fd, length, at), _DIRECTORY)
-            if int(found["rows"].sum()) != slices or not np.isin(found["width"], (1, 2, 4)).all():
-                raise ValueError("wrong directory")
-            return slices, found
-        except (struct.error, ValueError, OSError) as error:
-            self.close()
-            raise CaptureError(f"{self.path} is damaged: {error}.") from None
+        slices, at = self._file.footer
+        if at > self._file.footer_at:
+            raise ValueError("wrong footer")
+        found = np.frombuffer(self._file.read(at, self._file.footer_at - at), _DIRECTORY)
+        if int(found["rows"].sum()) != slices or not np.isin(found["width"], (1, 2, 4)).all():
+            raise ValueError("wrong directory")
+        return slices, found
 
     def group(self, number: int) -> NDArray[np.int32]:
         """Numbers of the names of a row group, -1 for none."""
         rows, width = self._rows[number], self._width[number]
-        try:
-            data = os.pread(self._fd, self._packed[number], self._offset[number])
-            raw = self._codec.decompress(data, rows * width, asbytes=True)
+        with self._file.checked():
+            raw = self._file.chunk(self._offset[number], self._packed[number], rows * width)
             return from_planes(raw, rows, width).astype(np.int32) - 1
-        except (ValueError, OSError, pa.ArrowException, IndexError) as error:
-            raise CaptureError(f"{self.path} is damaged: {error}.") from None
 
     def close(self) -> None:
         """Lets go of the file."""
-        self._close()
+        self._file.close()

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,11 @@ from peephole.store.lanes import runs
 from peephole.store.pyramid import FILE, SMALLEST, Pyramid, PyramidWriter
 from peephole.store.seriesbuild import write_series
 
-_NAMES = pa.schema([("name", pa.string())])
+_LANES_FILE: Final = "lanes.parquet"
+_NAMES_FILE: Final = "names.parquet"
+FILES: Final = (_LANES_FILE, _NAMES_FILE, FILE, codes.FILE, seriesfile.FILE)
+"""What the folder of an index holds."""
+_NAMES_SCHEMA: Final = pa.schema([("name", pa.string())])
 
 
 class IndexWriter:
@@ -72,9 +76,9 @@ class IndexWriter:
         """Writes what is left."""
         columns = [np.concatenate(c) for c in zip(*self._segments, strict=True)] if self._segments else None
         lanes = LANES_SCHEMA.empty_table() if columns is None else pa.table(columns, schema=LANES_SCHEMA)
-        pq.write_table(lanes, self._folder / "lanes.parquet", compression="zstd")
-        names = pa.table([pa.array(self._names, pa.string())], schema=_NAMES)
-        pq.write_table(names, self._folder / "names.parquet", compression="zstd")
+        pq.write_table(lanes, self._folder / _LANES_FILE, compression="zstd")
+        names = pa.table([pa.array(self._names, pa.string())], schema=_NAMES_SCHEMA)
+        pq.write_table(names, self._folder / _NAMES_FILE, compression="zstd")
         write_series(self._tables, self._folder, int(columns[5].max()) if columns else 0)
         self._codes.close()
         self._pyramid.close(self._rows)
@@ -89,13 +93,15 @@ class Index:
     """The index of a capture: lanes' segments, names, pyramid."""
 
     def __init__(self, folder: Path, slices: int) -> None:
-        lanes = _read(folder / INDEX / "lanes.parquet")
+        lanes = _read(folder / INDEX / _LANES_FILE, LANES_SCHEMA)
         self.segments: dict[str, NDArray[Any]] = {n: lanes.column(n).to_numpy() for n in LANES_SCHEMA.names}
-        self.names: list[str] = _read(folder / INDEX / "names.parquet").column("name").to_pylist()
+        self.names: list[str] = _read(folder / INDEX / _NAMES_FILE, _NAMES_SCHEMA).column("name").to_pylist()
         self.codes = codes.Codes(folder / INDEX / codes.FILE)
         self.pyramid = Pyramid(folder / INDEX / FILE)
         self.series = seriesfile.SeriesFile(folder / INDEX / seriesfile.FILE)
-        if {self.pyramid.slices, self.codes.slices, int(self.segments["count"].sum())} != {slices}:
+        count = self.segments["count"]
+        follow = np.array_equal(self.segments["first"], np.cumsum(count) - count) and (count > 0).all()
+        if not follow or {self.pyramid.slices, self.codes.slices, int(count.sum())} != {slices}:
             self.close()
             raise CaptureError(f"{folder / INDEX} belongs to another capture.")
 
@@ -106,19 +112,22 @@ class Index:
         self.series.close()
 
 
-def _read(path: Path) -> pa.Table:
+def _read(path: Path, schema: pa.Schema) -> pa.Table:
     try:
         # not read_table: that loads the whole dataset machinery, half of what a short command takes
-        return pq.ParquetFile(path).read()
+        found = pq.ParquetFile(path).read()
     except (pa.ArrowException, OSError) as error:
         raise CaptureError(f"{path} is damaged and cannot be read ({error}).") from None
+    if not found.schema.equals(schema) or any(column.null_count for column in found.columns):
+        raise CaptureError(f"{path} is no part of an index: it has other columns.")
+    return found
 
 
 def open_index(folder: Path, slices: int) -> Index:
     """The index of a capture's folder; it is made anew when it is missing, damaged or not of these slices."""
     try:
         return Index(folder, slices)
-    except (CaptureError, KeyError):
+    except CaptureError:
         return _rebuilt(folder, slices)
 
 
@@ -132,7 +141,7 @@ def _rebuilt(folder: Path, slices: int) -> Index:
             with contextlib.suppress(OSError):  # another one was quicker
                 (work / INDEX).rename(folder / INDEX)
             return Index(folder, slices)
-        return Index(work, slices)
+        return Index(work, slices)  # what it has open, and read, outlives the folder
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -149,11 +158,10 @@ def rebuild_index(folder: Path, target: Path) -> None:
             if not data.num_rows:
                 continue
             text = data.column("name").combine_chunks()
-            codes = np.array([names.number(t) for t in text.dictionary.to_pylist()] or [-1], np.int32)
+            numbers = np.array([names.number(t) for t in text.dictionary.to_pylist()] or [-1], np.int32)
             own = text.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-            name = np.where(own < 0, -1, codes[np.maximum(own, 0)]).astype(np.int32)
-            numbers = [data.column(c).to_numpy() for c in columns[:4]]
-            track, depth, start, dur = numbers
+            name = np.where(own < 0, -1, numbers[np.maximum(own, 0)]).astype(np.int32)
+            track, depth, start, dur = (data.column(c).to_numpy() for c in columns[:4])
             writer.add(track, depth, start, dur, name, data.num_rows)
         writer.close()
     except (pa.ArrowException, OSError) as error:

@@ -13,7 +13,6 @@ from typing import Final
 from peephole.store.build import Builder
 from peephole.store.journal import JournalReader
 from peephole.store.manifest import Manifest
-from peephole.store.processes import ProcessInfo
 from peephole.store.seal import first_manifest
 
 _SHARE: Final = 4.0
@@ -39,10 +38,6 @@ class LiveJournal:
     def alive(self) -> bool:
         """Whether any process of the capture still runs."""
         return any(info.alive() for info in self._reader.processes.values())
-
-    def processes(self) -> list[ProcessInfo]:
-        """The processes that are known."""
-        return list(self._reader.processes.values())
 
     def due(self) -> bool:
         """Whether it is time for another look."""

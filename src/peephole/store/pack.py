@@ -14,13 +14,11 @@ from typing import Final
 from peephole.errors import CaptureError, PeepholeError
 from peephole.model.tables import TABLES
 from peephole.store.files import INDEX
-from peephole.store.manifest import FILE, parse_manifest
+from peephole.store.index import FILES
+from peephole.store.manifest import FILE, LIMIT, parse_manifest
 from peephole.store.opening import cache_folder, check_folder, sealed_folder
 
-_INDEX_FILES: Final = ("lanes.parquet", "names.parquet", "pyramid.bin", "codes.bin", "series.bin")
-_MEMBERS: Final = frozenset(
-    (FILE, *(f"{name}.parquet" for name in TABLES), *(f"{INDEX}/{name}" for name in _INDEX_FILES))
-)
+_MEMBERS: Final = frozenset((FILE, *(f"{name}.parquet" for name in TABLES), *(f"{INDEX}/{name}" for name in FILES)))
 """The only names that are taken out of a packed capture."""
 LARGEST: Final = 256 << 30
 """Bytes of a packed capture's contents that we are willing to unpack."""
@@ -63,10 +61,12 @@ def unpack(path: Path) -> Path:
             return _unpack(path, archive, target)
     except zipfile.BadZipFile:
         raise CaptureError(f"{path} is no packed capture: it is no zip file, or a damaged one.") from None
-    except (zipfile.LargeZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
-        raise CaptureError(f"{path} is damaged and cannot be unpacked ({error}).") from None
     except OSError as error:
         raise PeepholeError(f"{path} cannot be unpacked: {error.strerror or error}.") from None
+    except PeepholeError:
+        raise
+    except Exception as error:  # each way to compress has errors of its own
+        raise CaptureError(f"{path} is damaged and cannot be unpacked ({error}).") from None
 
 
 def _unpack(path: Path, archive: zipfile.ZipFile, target: Path) -> Path:
@@ -74,7 +74,7 @@ def _unpack(path: Path, archive: zipfile.ZipFile, target: Path) -> Path:
     if FILE not in members:
         raise CaptureError(f"{path} is no packed capture: it has no {FILE}.")
     total = sum(info.file_size for info in members.values())
-    if total > LARGEST or members[FILE].file_size > 64 << 20:
+    if total > LARGEST or members[FILE].file_size > LIMIT:
         raise CaptureError(f"{path} is too large to unpack: {total} bytes.")
     parse_manifest(archive.read(FILE), path / FILE)
     target.parent.mkdir(parents=True, exist_ok=True)

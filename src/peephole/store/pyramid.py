@@ -7,21 +7,18 @@ Levels end where raw slices are as quick, so a lane's finest level has about a f
 from __future__ import annotations
 
 import itertools
-import os
 import struct
-import weakref
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from peephole.errors import CaptureError
 from peephole.store.buckets import Entries, choose_level, fold, join, of_slices
 from peephole.store.cache import Cache
+from peephole.store.indexfile import COARSEST, LAST_LEVEL, STEP, IndexFile, IndexFileWriter
 from peephole.store.planes import from_planes, to_planes, width_of
 
 Ints = NDArray[np.int64]
@@ -29,15 +26,14 @@ MAGIC: Final = b"PEEPPYR1"
 FILE: Final = "pyramid.bin"
 SMALLEST: Final = 2048
 """Lanes with fewer slices have no pyramid: reading them whole is as quick."""
-STEP: Final = 2
-"""Each level's buckets are 2**STEP as wide as those of the level below."""
 CHUNK: Final = 4096
-_COARSEST: Final = 128
-"""No further level above one with so few entries."""
 _SHARE: Final = 5.0
+"""Slices of a lane for each entry of its finest level."""
 _SAMPLE: Final = 1 << 16
-_FOOTER: Final = struct.Struct("<QQQQ8s")
-"""Slices that it was built of, offset, packed and unpacked size of the directory, magic."""
+_LARGEST: Final = 1 << 32
+"""Bytes of a directory that we are willing to unpack."""
+_FOOTER: Final = struct.Struct("<QQQQ")
+"""Slices that it was built of, offset, packed and unpacked size of the directory."""
 _DIRECTORY: Final = np.dtype(
     [
         ("track", "<i4"),
@@ -59,10 +55,7 @@ class PyramidWriter:
     """Takes the slices of the table in its order and writes the pyramid."""
 
     def __init__(self, path: Path) -> None:
-        self._file: BinaryIO = path.open("wb")
-        self._file.write(MAGIC)
-        self._at = len(MAGIC)
-        self._codec = pa.Codec("zstd", 3)
+        self._file = IndexFileWriter(path, MAGIC)
         self._directory: list[tuple[int, ...]] = []
         self._lane: tuple[int, int] | None = None
         self._parts: list[Entries] = []
@@ -90,7 +83,7 @@ class PyramidWriter:
         level = self._level
         while True:
             self._write(level, entries)
-            if len(entries) <= _COARSEST or level + STEP > 62:
+            if len(entries) <= COARSEST or level + STEP > LAST_LEVEL:
                 return
             entries = fold(entries, STEP, 1 << level)
             level += STEP
@@ -101,25 +94,21 @@ class PyramidWriter:
         for at in range(0, len(entries), CHUNK):
             part = entries.part(at, at + CHUNK)
             data = pack_entries(part, row)
-            packed = self._codec.compress(data, asbytes=True)
+            at, packed = self._file.at, self._file.chunk(data)
             low, high = int(part.low[0]), int(part.high[-1])
-            self._directory.append((*self._lane, level, low, high, row, self._at, len(packed), len(data), len(part)))
-            self._file.write(packed)
-            self._at += len(packed)
+            self._directory.append((*self._lane, level, low, high, row, at, packed, len(data), len(part)))
             row += int(part.count.sum())
 
     def close(self, rows: int) -> None:
         """Writes the directory; `rows` is how many slices the table has."""
         self._finish_lane()
         data = np.array(self._directory, _DIRECTORY).tobytes()
-        packed = self._codec.compress(data, asbytes=True) if data else b""
-        self._file.write(packed)
-        self._file.write(_FOOTER.pack(rows, self._at, len(packed), len(data), MAGIC))
-        self._file.close()
+        at, packed = self._file.at, self._file.chunk(data) if data else 0
+        self._file.end(b"", _FOOTER.pack(rows, at, packed, len(data)))
 
     def abort(self) -> None:
         """Lets go of the file."""
-        self._file.close()
+        self._file.abort()
 
 
 def pack_entries(entries: Entries, row: int) -> bytes:
@@ -174,16 +163,10 @@ class Pyramid:
     """Reads a pyramid; chunks that were used lately stay in memory."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         self._cache: Cache[int, Entries] = Cache(64 << 20)
-        self._codec = pa.Codec("zstd", 3)
-        try:
-            self._fd = os.open(path, os.O_RDONLY)
-        except OSError as error:
-            raise CaptureError(f"{path} cannot be read: {error.strerror}.") from None
-        # a capture that nobody closes must not keep the file open for ever
-        self._close = weakref.finalize(self, os.close, self._fd)
-        self.slices, self._directory = self._read_directory()
+        self._file = IndexFile(path, MAGIC, _FOOTER)
+        with self._file.checked():
+            self.slices, self._directory = self._read_directory()
         self._lanes: dict[tuple[int, int], dict[int, Level]] = {}
         d = self._directory
         if len(d):
@@ -195,17 +178,10 @@ class Pyramid:
                 lane[int(d["level"][a])] = Level(a, d["low"][a:b].tolist(), d["high"][a:b].tolist())
 
     def _read_directory(self) -> tuple[int, NDArray[np.void]]:
-        try:
-            size = os.fstat(self._fd).st_size
-            slices, at, packed, raw, magic = _FOOTER.unpack(os.pread(self._fd, _FOOTER.size, size - _FOOTER.size))
-            if magic != MAGIC or at + packed + _FOOTER.size != size or raw > 1 << 32 or raw % _DIRECTORY.itemsize:
-                raise ValueError("wrong footer")
-            data = os.pread(self._fd, packed, at)
-            text = self._codec.decompress(data, raw, asbytes=True) if raw else b""
-            return slices, np.frombuffer(text, _DIRECTORY)
-        except (struct.error, ValueError, OSError, pa.ArrowException) as error:
-            self.close()
-            raise CaptureError(f"{self.path} is damaged: {error}.") from None
+        slices, at, packed, size = self._file.footer
+        if at + packed != self._file.footer_at or size > _LARGEST:
+            raise ValueError("wrong footer")
+        return slices, np.frombuffer(self._file.chunk(at, packed, size) if size else b"", _DIRECTORY)
 
     def levels(self, track: int, depth: int) -> tuple[int, ...]:
         """The levels that a lane has, finest first; none when it is small."""
@@ -228,21 +204,15 @@ class Pyramid:
     def _chunk(self, number: int) -> Entries:
         found = self._cache.get(number)
         if found is None:
-            entry = self._directory[number]
-            count = int(entry["entries"])
-            try:
-                data = os.pread(self._fd, int(entry["packed"]), int(entry["offset"]))
-                raw = self._codec.decompress(data, int(entry["bytes"]), asbytes=True)
-                numbers = (int(entry[name]) for name in ("level", "low", "high", "row"))
-                found = unpack_entries(raw, count, *numbers)
-            except (ValueError, OSError, pa.ArrowException, IndexError) as error:
-                raise CaptureError(f"{self.path} is damaged: {error}.") from None
+            _, _, level, low, high, row, at, packed, size, count = self._directory[number].item()
+            with self._file.checked():
+                found = unpack_entries(self._file.chunk(at, packed, size), count, level, low, high, row)
             self._cache.put(number, found, 44 * count)
         return found
 
     def close(self) -> None:
         """Lets go of the file."""
-        self._close()
+        self._file.close()
 
 
 def _nothing() -> Entries:

@@ -56,11 +56,6 @@ class Series:
         """The smallest value; 0 of none."""
         return float(self.value.min()) if len(self.value) else 0.0
 
-    def at(self, time: int) -> float:
-        """The value at that time; 0 before the first."""
-        place = int(np.searchsorted(self.time, time, "right")) - 1
-        return float(self.value[place]) if place >= 0 else 0.0
-
     def window(self, t0: int, t1: int, pixels: int) -> SeriesWindow:
         """The window [t0, t1) on that many pixels."""
         pixels = max(1, min(pixels, t1 - t0)) if t1 > t0 else 1

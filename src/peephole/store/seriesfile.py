@@ -9,19 +9,17 @@ series has steps, each further one is four times as wide; short series have none
 from __future__ import annotations
 
 import json
-import os
 import struct
-import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from peephole.errors import CaptureError
+from peephole.store.indexfile import COARSEST, LAST_LEVEL, STEP, IndexFile, IndexFileWriter
+from peephole.store.planes import from_planes, to_planes
 from peephole.store.series import Series, SeriesWindow
 
 Ints = NDArray[np.int64]
@@ -30,15 +28,41 @@ MAGIC: Final = b"PEEPSER1"
 FILE: Final = "series.bin"
 SMALLEST: Final = 4096
 """Series with fewer steps are quick to read whole."""
-_STEP: Final = 2
 _SHARE: Final = 8
-_COARSEST: Final = 128
-_TAIL: Final = struct.Struct("<Q8s")
+"""Steps of a series for each entry of its finest level, or more."""
+_FOOTER: Final = struct.Struct("<Q")
+"""Length of the directory."""
 _LARGEST: Final = 64 << 20
 """Bytes of a directory that we are willing to read."""
 
 Key = tuple[str, str]
 """("counter", number of its track) or ("memory", name of the device)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Where the entries of one level are in the file."""
+
+    level: int
+    entries: int
+    at: int
+    packed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the directory says of a series."""
+
+    kind: str
+    name: str
+    steps: int
+    first: int
+    end: int
+    peak: float
+    peak_time: int
+    least: float
+    levels: tuple[Level, ...]
+    """Finest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +101,9 @@ def of_steps(time: Ints, value: Floats, end: int, level: int) -> Buckets:
 
 def fold(fine: Buckets, level: int, end: int) -> Buckets:
     """The level above: buckets of four of these, at `level`."""
-    bucket = fine.bucket >> _STEP
+    bucket = fine.bucket >> STEP
     first = np.flatnonzero(np.append(True, bucket[1:] != bucket[:-1]))
-    width = 1 << (level - _STEP)
+    width = 1 << (level - STEP)
     # between two entries, and up to the end of the coarser bucket, the last value goes on
     here = np.minimum((fine.bucket + 1) * width, end)
     stop = np.minimum(np.append(fine.bucket[1:] * width, end), np.minimum((bucket + 1) << level, end))
@@ -100,84 +124,82 @@ class SeriesWriter:
     """Writes the series of a capture, one after the other."""
 
     def __init__(self, path: Path) -> None:
-        self._file: BinaryIO = path.open("wb")
-        self._file.write(MAGIC)
-        self._at = len(MAGIC)
-        self._codec = pa.Codec("zstd", 3)
-        self._directory: list[dict[str, Any]] = []
+        self._file = IndexFileWriter(path, MAGIC)
+        self._directory: list[Facts] = []
 
     def add(self, key: Key, series: Series) -> None:
         """Adds a series when it is long enough to earn it."""
         if len(series) < SMALLEST:
             return
         level, many = 0, len(series)
-        while many > len(series) // _SHARE and level < 62:
+        while many > len(series) // _SHARE and level < LAST_LEVEL:
             level += 1
             many = 1 + int(np.count_nonzero(np.diff(series.time >> level)))
         entries = of_steps(series.time, series.value, series.end, level)
-        peak_time, peak = series.peak()
-        facts = {"kind": key[0], "name": key[1], "steps": len(series), "first": int(series.time[0]), "end": series.end}
         levels = []
         while True:
-            levels.append({"level": level, "entries": len(entries), **self._write(entries)})
-            if len(entries) <= _COARSEST or level + _STEP > 62:
+            levels.append(self._write(level, entries))
+            if len(entries) <= COARSEST or level + STEP > LAST_LEVEL:
                 break
-            level += _STEP
+            level += STEP
             entries = fold(entries, level, series.end)
-        about = {"peak": peak, "peak_time": peak_time, "least": series.least()}
-        self._directory.append({**facts, **about, "levels": levels})
+        peak_time, peak = series.peak()
+        first = int(series.time[0])
+        facts = Facts(*key, len(series), first, series.end, peak, peak_time, series.least(), tuple(levels))
+        self._directory.append(facts)
 
-    def _write(self, entries: Buckets) -> dict[str, int]:
+    def _write(self, level: int, entries: Buckets) -> Level:
         numbers = [np.diff(entries.bucket, prepend=0), entries.low, entries.high, entries.area, entries.last]
-        # byte by byte: the high bytes are nearly all alike
-        data = b"".join(column.view(np.uint8).reshape(-1, 8).T.tobytes() for column in numbers)
-        packed = self._codec.compress(data, asbytes=True)
-        self._file.write(packed)
-        at, self._at = self._at, self._at + len(packed)
-        return {"at": at, "packed": len(packed)}
+        data = b"".join(to_planes(column.view(np.uint64), 8) for column in numbers)
+        return Level(level, len(entries), self._file.at, self._file.chunk(data))
 
     def close(self) -> None:
         """Writes the directory."""
-        text = json.dumps(self._directory).encode()
-        self._file.write(text)
-        self._file.write(_TAIL.pack(len(text), MAGIC))
-        self._file.close()
+        text = json.dumps([asdict(facts) for facts in self._directory]).encode()
+        self._file.end(text, _FOOTER.pack(len(text)))
 
     def abort(self) -> None:
         """Lets go of the file."""
-        self._file.close()
+        self._file.abort()
 
 
 class StoredSeries:
     """A series of which zoomed-out windows come from the file; the rest is read when somebody comes near."""
 
-    def __init__(self, file: SeriesFile, facts: dict[str, Any], read: Callable[[], Series]) -> None:
+    def __init__(self, file: SeriesFile, facts: Facts, read: Callable[[], Series]) -> None:
         self._file = file
         self._facts = facts
         self._read = read
         self._levels: dict[int, Buckets] = {}
 
     def __len__(self) -> int:
-        return int(self._facts["steps"])
+        return self._facts.steps
 
     def peak(self) -> tuple[int, float]:
         """When the value was largest for the first time, and what it was."""
-        return int(self._facts["peak_time"]), float(self._facts["peak"])
+        return self._facts.peak_time, self._facts.peak
 
     def least(self) -> float:
         """The smallest value."""
-        return float(self._facts["least"])
+        return self._facts.least
 
     def window(self, t0: int, t1: int, pixels: int) -> SeriesWindow:
         """The window [t0, t1) on about that many pixels: buckets between half a pixel and two pixels wide."""
         finest = max(1, (t1 - t0) // max(1, pixels)).bit_length()
-        fitting = [one for one in self._facts["levels"] if one["level"] <= finest]
+        fitting = [one for one in self._facts.levels if one.level <= finest]
         if not fitting:
             return self._read().window(t0, t1, pixels)
-        level = fitting[-1]["level"]
+        level = fitting[-1].level
         if level not in self._levels:
             self._levels[level] = self._file.level(fitting[-1])
-        return _window(self._levels[level], level, t0, t1, self._facts["first"], self._facts["end"])
+        if len(fitting) == len(self._facts.levels):
+            # it has few entries, and may still be far too fine for a trace in which the value rests for long
+            while level + STEP <= min(finest, LAST_LEVEL):
+                coarser = level + STEP
+                if coarser not in self._levels:
+                    self._levels[coarser] = fold(self._levels[level], coarser, self._facts.end)
+                level = coarser
+        return _window(self._levels[level], level, t0, t1, self._facts.first, self._facts.end)
 
 
 def _window(entries: Buckets, level: int, t0: int, t1: int, first: int, end: int) -> SeriesWindow:
@@ -200,41 +222,45 @@ class SeriesFile:
     """Reads the series of a capture."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._codec = pa.Codec("zstd", 3)
-        try:
-            self._fd = os.open(path, os.O_RDONLY)
-        except OSError as error:
-            raise CaptureError(f"{path} cannot be read: {error.strerror}.") from None
-        self._close = weakref.finalize(self, os.close, self._fd)
-        try:
-            size = os.fstat(self._fd).st_size
-            length, magic = _TAIL.unpack(os.pread(self._fd, _TAIL.size, size - _TAIL.size))
-            if magic != MAGIC or length > min(size, _LARGEST):
-                raise ValueError("wrong end")
-            found = json.loads(os.pread(self._fd, length, size - _TAIL.size - length))
-            self._facts: dict[Key, dict[str, Any]] = {(one["kind"], one["name"]): one for one in found}
-        except (struct.error, ValueError, KeyError, TypeError, OSError) as error:
-            self.close()
-            raise CaptureError(f"{path} is damaged: {error}.") from None
+        self._file = IndexFile(path, MAGIC, _FOOTER)
+        with self._file.checked():
+            (length,) = self._file.footer
+            if length > min(self._file.footer_at, _LARGEST):
+                raise ValueError("wrong footer")
+            found = json.loads(self._file.read(self._file.footer_at - length, length))
+            self._facts = {(one["kind"], one["name"]): _facts(one) for one in found}
 
     def get(self, key: Key, read: Callable[[], Series]) -> StoredSeries | None:
         """A series, None when it is not in the file; `read` gives all of it."""
         facts = self._facts.get(key)
         return None if facts is None else StoredSeries(self, facts, read)
 
-    def level(self, facts: dict[str, Any]) -> Buckets:
+    def level(self, level: Level) -> Buckets:
         """The entries of one level."""
-        count = int(facts["entries"])
-        try:
-            data = os.pread(self._fd, int(facts["packed"]), int(facts["at"]))
-            raw = np.frombuffer(self._codec.decompress(data, 40 * count, asbytes=True), np.uint8)
-        except (ValueError, OSError, pa.ArrowException) as error:
-            raise CaptureError(f"{self.path} is damaged: {error}.") from None
-        planes = raw.reshape(5, 8, count)
-        columns = [np.ascontiguousarray(planes[i].T).view("<i8" if i == 0 else "<f8")[:, 0] for i in range(5)]
-        return Buckets(np.cumsum(columns[0]), *columns[1:])
+        count = level.entries
+        with self._file.checked():
+            data = self._file.chunk(level.at, level.packed, 40 * count)
+            columns = [from_planes(data, count, 8, 8 * count * i) for i in range(5)]
+            return Buckets(np.cumsum(columns[0].view("<i8")), *(column.view("<f8") for column in columns[1:]))
 
     def close(self) -> None:
         """Lets go of the file."""
-        self._close()
+        self._file.close()
+
+
+def _facts(found: dict[str, Any]) -> Facts:
+    """An entry of the directory; ValueError, KeyError or TypeError when it is damaged."""
+    levels = tuple(
+        Level(*(_number(one[name]) for name in ("level", "entries", "at", "packed"))) for one in found["levels"]
+    )
+    if not levels or any(not 0 <= level.level <= LAST_LEVEL or level.entries < 1 for level in levels):
+        raise ValueError("wrong levels")
+    steps, first, end, peak_time = (_number(found[name]) for name in ("steps", "first", "end", "peak_time"))
+    peak, least = float(found["peak"]), float(found["least"])
+    return Facts(str(found["kind"]), str(found["name"]), steps, first, end, peak, peak_time, least, levels)
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or abs(value) > 1 << 63:
+        raise ValueError("a number is none")
+    return value
