@@ -348,6 +348,19 @@ def chrome(path: Path, slices: int, seed: int = 1) -> int:
     return total
 
 
+def many_buffers(path: Path, count: int) -> None:
+    """A sealed capture of that many buffers on one device, in ten seconds, of all sizes and lifetimes."""
+    from peephole.store.writer import CaptureWriter
+
+    rng = np.random.default_rng(3)
+    alloc = np.sort(rng.integers(0, 10_000_000_000, count))
+    life = rng.exponential(8_000_000, count).astype(np.int64) + 1000
+    size = (rng.pareto(1.1, count) * 1000).astype(np.int64) + 16
+    with CaptureWriter(path) as writer:
+        columns = {"id": np.arange(count), "alloc": alloc, "free": alloc + life, "bytes": size}
+        writer.append("buffers", {**columns, "device": ["GPU"] * count, "dtype": ["float"] * count})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, nargs="?", help="capture folder NAME.peep")

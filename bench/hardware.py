@@ -6,7 +6,6 @@ python bench/hardware.py [--packets 20000000]
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import resource
 import statistics
@@ -17,17 +16,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-TESTS = ROOT / "tests" / "query" / "hardware"
+sys.path.insert(0, str(ROOT))
+"""The encoder and the kernels are those of the tests."""
 FIXTURES = ROOT.parent / "shared" / "fixtures" / "sqtt"
-
-
-def neighbour(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, TESTS / f"{name}.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -108,15 +99,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--packets", type=int, default=20_000_000)
     wanted = parser.parse_args().packets
+    from tests.query.hardware import kernels, streams
     from tinygrad.renderer.amd import sqtt as reference
 
     from peephole.query.hardware.decode import SILENT, decode
     from peephole.query.hardware.mapping import map_instructions
     from peephole.query.hardware.packets import Arch
 
-    neighbour("streams")
-    tests = neighbour("test_mapping")
-    streams = sys.modules["streams"]
     bench_blobs(reference)
     for arch in Arch:
         stream = streams.random_stream(arch, 1, 20_000)
@@ -126,8 +115,8 @@ def main() -> None:
         ours = median(lambda blob=stream_blob: decode(blob))  # type: ignore[misc]
         report(f"decode {arch.name}, {count} random packets", ours, peer)
         bench_large(arch, stream, wanted)
-    binary, program = tests.kernel("loop")
-    blob = tests.walk_waves(program, 3, count=3000).blob()
+    binary, program = kernels.kernel("loop")
+    blob = kernels.walk_waves(program, 3, count=3000).blob()
     map_instructions(decode(blob, SILENT), program)
     peer = median(lambda: sum(1 for _ in reference.map_insts(blob, binary, "gfx1100")), 3)
     ours = median(lambda: map_instructions(decode(blob, SILENT), program))

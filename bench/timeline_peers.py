@@ -21,7 +21,20 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from bench.web_timeline import FRAMES, ROOT, TALL, drawn, free_port, p95, perfetto, report, serve, server_mb, stop
+from bench.web_timeline import (
+    FRAMES,
+    ROOT,
+    TALL,
+    drawn,
+    free_port,
+    opened,
+    p95,
+    perfetto,
+    report,
+    serve,
+    server_mb,
+    stop,
+)
 
 WHEEL = """seconds => new Promise(done => {
   const canvas = document.querySelector('#timeline'), box = canvas.getBoundingClientRect(), gaps = [];
@@ -92,20 +105,13 @@ def viz(page: Any, pickled: Path, seconds: float) -> dict[str, float]:
 
 def ours(page: Any, capture: Path, seconds: float) -> dict[str, float]:
     """The same of Peephole."""
-    handle = capture.name.removesuffix(".peep")
-    times = []
-    for _ in range(3):
-        began = time.perf_counter()
-        process, address = serve(capture)
-        drawn(page, address, handle)
-        times.append(time.perf_counter() - began)
-        if len(times) < 3:
-            stop(process)
-            page.goto("about:blank")
+    taken = opened(page, capture)
+    process, address = serve(capture)
     try:
+        drawn(page, address, capture.name.removesuffix(".peep"))
         found = page.evaluate(FRAMES, ["zoom", seconds])
         heap = page.evaluate("performance.memory.usedJSHeapSize") / 1e6
-        return {"drawn": sorted(times)[1], "frame": p95(found["gaps"]), "memory": server_mb(process), "heap": heap}
+        return {"drawn": taken, "frame": p95(found["gaps"]), "memory": server_mb(process), "heap": heap}
     finally:
         stop(process)
 

@@ -29,11 +29,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from bench.web_page import ONE_KEY, WORKLOAD
+from bench.web_timeline import ROOT, free_port
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-ROOT = Path(__file__).resolve().parent.parent
-WORKLOAD = ROOT.parent / "shared" / "workloads" / "gpt.py"
 BUDGETS = {"12010": 2.0, "54000": 3.0}
 
 
@@ -158,23 +160,12 @@ from peephole.server.library import Library
 app = create_app(Library([Path(sys.argv[1])]), static=Path(sys.argv[2]))
 uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[3]), log_level="error", lifespan="off")
 """
-ONE_KEY = """([step, match]) => new Promise(done => {
-  const view = document.querySelector('section.view'), begun = performance.now();
-  const watch = new MutationObserver(() => {
-    if (view.dataset.shown !== `${step}/${match}`) return;
-    watch.disconnect();
-    requestAnimationFrame(() => done(performance.now() - begun));
-  });
-  watch.observe(view, {attributeFilter: ['data-shown']});
-  document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}));
-})"""
 
 
 @contextmanager
 def peephole_served(capture: Path, static: Path) -> Iterator[str]:
     """Our server in a process of its own, as the stock viewer's."""
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        port = sock.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen([sys.executable, "-c", SERVER, str(capture), str(static), str(port)])
     try:
         while True:
@@ -189,8 +180,7 @@ def peephole_served(capture: Path, static: Path) -> Iterator[str]:
 
 @contextmanager
 def stock_served(pickle: Path) -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        port = sock.getsockname()[1]
+    port = free_port()
     env = {**os.environ, "PORT": str(port), "VIZ": "0", "DEV": "NULL", "BROWSER": ""}
     command = [
         sys.executable,

@@ -17,19 +17,19 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from hardware import body, neighbour  # type: ignore[import-not-found]  # neighbours, found through the path above
-from web_timeline import serve, stop  # type: ignore[import-not-found]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from bench.hardware import body
+from bench.web_timeline import serve, stop
 
 
 def make(path: Path, packets: int) -> tuple[bytes, bytes, int]:
+    from tests.query.hardware import kernels
+
     from peephole.query.hardware.decode import decode
     from peephole.store.writer import CaptureWriter
 
-    neighbour("streams")
-    tests = neighbour("test_mapping")
-    binary, program = tests.kernel("loop")
-    stream = tests.walk_waves(program, 3, count=2000)
+    binary, program = kernels.kernel("loop")
+    stream = kernels.walk_waves(program, 3, count=2000)
     blob = stream.blob()
     count = len(decode(blob))
     large = blob[:8] + body(blob, stream.nibbles) * (packets // count + 1) + bytes(16)

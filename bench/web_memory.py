@@ -11,6 +11,7 @@ import argparse
 import json
 import shutil
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -19,6 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from bench.generate import many_buffers
 
 MS = 1_000_000
 COLLECT = """() => {
@@ -33,18 +37,6 @@ COLLECT = """() => {
   };
   requestAnimationFrame(tick);
 }"""
-
-
-def make(path: Path, count: int) -> None:
-    from peephole.store.writer import CaptureWriter
-
-    rng = np.random.default_rng(3)
-    alloc = np.sort(rng.integers(0, 10_000 * MS, count))
-    life = rng.exponential(8 * MS, count).astype(np.int64) + 1000
-    size = (rng.pareto(1.1, count) * 1000).astype(np.int64) + 16
-    with CaptureWriter(path) as writer:
-        columns = {"id": np.arange(count), "alloc": alloc, "free": alloc + life, "bytes": size}
-        writer.append("buffers", {**columns, "device": ["GPU"] * count, "dtype": ["float"] * count})
 
 
 def say(name: str, values: list[float], **facts: Any) -> None:
@@ -102,7 +94,7 @@ def main() -> None:
     wanted = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "many.peep"
-        make(path, wanted.buffers)
+        many_buffers(path, wanted.buffers)
         sock = socket.create_server(("127.0.0.1", 0))
         options = {"static": wanted.static} if wanted.static else {}
         app = create_app(Library([path]), **options)

@@ -12,8 +12,6 @@ import importlib.util
 import json
 import os
 import shutil
-import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -23,7 +21,9 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from bench.web_timeline import ROOT, free_port, serve, stop
+
 WORKLOAD = ROOT.parent / "shared" / "workloads" / "gpt.py"
 PROGRAM = "from tinygrad import Tensor\n((Tensor.rand(64, 64) @ Tensor.rand(64, 64)).softmax(-1).sum()).realize()\n"
 ONE_KEY = """([step, match]) => new Promise(done => {
@@ -44,25 +44,12 @@ def report(name: str, ours: float, peer: float | None, unit: str, **more: Any) -
     print(json.dumps({**row, **more}), flush=True)
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        return int(sock.getsockname()[1])
-
-
-def stop(process: subprocess.Popen[str]) -> None:
-    process.send_signal(signal.SIGTERM)
-    process.wait(10)
-
-
 def ours(page: Any, capture: Path) -> float:
     """Seconds from starting the command to a tree that can be clicked."""
     begun = time.perf_counter()
-    command = [sys.executable, "-m", "peephole", "serve", str(capture), "--no-open", "--port", str(free_port())]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process, address = serve(capture)
     try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        page.goto(line.split()[3])
+        page.goto(address)
         page.wait_for_selector(".tree .row")
         return time.perf_counter() - begun
     finally:
@@ -101,11 +88,8 @@ def record(folder: Path, workload: Path) -> dict[str, Path]:
 
 def stepping(page: Any, capture: Path) -> tuple[float, dict[str, int]]:
     """Milliseconds from the key to the picture, in the pass with the largest graph among those with most matches."""
-    command = [sys.executable, "-m", "peephole", "serve", str(capture), "--no-open", "--port", str(free_port())]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process, address = serve(capture)
     try:
-        assert process.stdout is not None
-        address = process.stdout.readline().split()[3]
         api = f"{address}api/v1/captures/{capture.name.removesuffix('.peep')}"
         with urllib.request.urlopen(f"{api}/steps") as answer:
             steps = json.load(answer)

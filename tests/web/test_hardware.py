@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import struct
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.query.hardware import kernels, streams
+from tests.web.conftest import start
 
+from peephole.query.hardware.packets import Arch
 from peephole.server.app import create_app
 from peephole.server.library import Library
 from peephole.store.writer import CaptureWriter
@@ -20,21 +21,11 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
-HARDWARE = Path(__file__).resolve().parent.parent / "query" / "hardware"
 
 
-def _module(path: Path, name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def hurt(mapping: Any, program: Any) -> bytes:
+def hurt(program: Any) -> bytes:
     """A trace that stalls, loses packets, and is damaged in the end."""
-    stream = mapping.walk_waves(program, 7, 20)
+    stream = kernels.walk_waves(program, 7, 20)
     stream.named("TS_WAVE_STATE", payload=1 << 4, delta=10)
     stream.named("TS_WAVE_STATE", payload=1 << 5, delta=40)
     stream.named("TS_DELTA_OR_MARK", rest=1 << 8, delta=500)
@@ -44,10 +35,8 @@ def hurt(mapping: Any, program: Any) -> bytes:
 @pytest.fixture(scope="module")
 def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A kernel with a loop, traced on two engines (one with instructions), and a CDNA trace."""
-    mapping = _module(HARDWARE / "test_mapping.py", "hardware_mapping")
-    streams = sys.modules["streams"]
-    binary, program = mapping.kernel("loop")
-    cdna = streams.random_stream(mapping.Arch.CDNA, 3, 3000).blob()
+    binary, program = kernels.kernel("loop")
+    cdna = streams.random_stream(Arch.CDNA, 3, 3000).blob()
     counters = struct.pack("<9Q", *range(1, 9), 100)
     path = tmp_path_factory.mktemp("hardware") / "hw.peep"
     with CaptureWriter(path) as writer:
@@ -68,20 +57,20 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "props": [
                     json.dumps({"itrace": True}),
                     json.dumps({"itrace": False}),
-                    json.dumps({"sched": mapping.SCHED}),
+                    json.dumps({"sched": streams.SCHED}),
                     json.dumps({"itrace": True}),
                     json.dumps({"itrace": True}),
                     *(json.dumps({"itrace": i < 2}) for i in range(12)),
                 ],
                 "content": [
-                    mapping.walk_waves(program, 1, 300).blob(),
-                    mapping.walk_waves(program, 2, 50).blob(),
+                    kernels.walk_waves(program, 1, 300).blob(),
+                    kernels.walk_waves(program, 2, 50).blob(),
                     counters,
                     cdna,
-                    hurt(mapping, program),
+                    hurt(program),
                     b"",
-                    mapping.walk_waves(program, 5, 30, unit=(3, 1, 2)).blob(),
-                    *[mapping.walk_waves(program, 6, 5).blob()] * 10,
+                    kernels.walk_waves(program, 5, 30, unit=(3, 1, 2)).blob(),
+                    *[kernels.walk_waves(program, 6, 5).blob()] * 10,
                 ],
             },
         )  # fmt: skip
@@ -90,8 +79,7 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def hardware(static: Path, capture: Path) -> Iterator[str]:
-    conftest = _module(Path(__file__).with_name("conftest.py"), "web_conftest")
-    for served in conftest.start(create_app(Library([capture]), static=static)):
+    for served in start(create_app(Library([capture]), static=static)):
         yield served.address
 
 

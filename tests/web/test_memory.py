@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import subprocess
@@ -12,8 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
+from bench.generate import many_buffers
+from tests.web.conftest import start
 
 from peephole.server.app import create_app
 from peephole.server.library import Library
@@ -77,26 +77,6 @@ def write_training(path: Path) -> dict[int, dict[str, Any]]:
     return found
 
 
-def write_many(path: Path, count: int = MANY) -> None:
-    """A capture with very many allocations, of all sizes and lifetimes."""
-    rng = np.random.default_rng(3)
-    alloc = np.sort(rng.integers(0, 10_000 * MS, count))
-    life = rng.exponential(8 * MS, count).astype(np.int64) + 1000
-    size = (rng.pareto(1.1, count) * 1000).astype(np.int64) + 16
-    with CaptureWriter(path) as writer:
-        columns = {"id": np.arange(count), "alloc": alloc, "free": alloc + life, "bytes": size}
-        writer.append("buffers", {**columns, "device": ["GPU"] * count, "dtype": ["float"] * count})
-
-
-def _start(app: Any) -> Iterator[Any]:
-    spec = importlib.util.spec_from_file_location("web_conftest", Path(__file__).with_name("conftest.py"))
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["web_conftest"] = module
-    spec.loader.exec_module(module)
-    yield from module.start(app)
-
-
 @pytest.fixture(scope="module")
 def training(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, dict[str, Any]]]:
     path = tmp_path_factory.mktemp("memory") / "train.peep"
@@ -106,13 +86,13 @@ def training(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("many") / "many.peep"
-    write_many(path)
+    many_buffers(path, MANY)
     return path
 
 
 @pytest.fixture(scope="module")
 def address(static: Path, training: tuple[Path, Any], many: Path) -> Iterator[str]:
-    for served in _start(create_app(Library([training[0], many]), static=static)):
+    for served in start(create_app(Library([training[0], many]), static=static)):
         yield served.address
 
 
@@ -326,7 +306,7 @@ def test_names_are_data(page: Page, static: Path, tmp_path: Path, hostile_name: 
         slices = {"track": [0], "depth": [0], "start": [20], "dur": [5], "name": [hostile_name], "correlation": [1]}
         writer.append("slices", slices)
         writer.append("uses", {"buffer": [1], "slice": [1], "mode": [hostile_name], "position": [0]})
-    for served in _start(create_app(Library([path]), static=static)):
+    for served in start(create_app(Library([path]), static=static)):
         page.goto(f"{served.address}#/odd/memory?buffer=1")
         page.wait_for_selector('aside.r[data-buffer="1"]')
         page.wait_for_selector("section.view[data-shown]")
@@ -400,7 +380,7 @@ def test_a_live_capture_grows(page: Page, static: Path, tmp_path: Path) -> None:
                 assert time.monotonic() < end, "the program never began to record"
                 time.sleep(0.05)
             time.sleep(1.5)
-            for served in _start(create_app(Library([path]), static=static)):
+            for served in start(create_app(Library([path]), static=static)):
                 page.goto(f"{served.address}#/growing/memory")
                 shown(page, "GPU")
                 first = stage(page, "[s.whole, s.picture.bands.id.length]")

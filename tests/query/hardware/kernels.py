@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from typing import Any
 
+from tests.query.hardware.streams import Stream
 from tinygrad.renderer.amd.dsl import s, v
 from tinygrad.runtime.autogen.amd.rdna3 import ins
+
+from peephole.query.hardware.packets import Arch
+from peephole.query.hardware.program import Program, disassemble
+
+Unit = tuple[int, int, int]
 
 
 def elf(code: bytes, address: int = 0x1600, wave32: bool = True) -> bytes:
@@ -83,3 +90,57 @@ def computed_jump() -> list[Any]:
         ins.s_mov_b32(s[0], 1), ins.s_setpc_b64(s[2:3]), ins.s_mov_b32(s[0], 2), ins.s_mov_b32(s[0], 3),
         ins.v_mov_b32_e32(v[0], v[1]), ins.s_endpgm(),
     ]  # fmt: skip
+
+
+def kernel(name: str) -> tuple[bytes, Program]:
+    """One of the kernels above, by its name: the binary, and what is read out of it."""
+    binary = elf(assemble(globals()[name]()))
+    return binary, disassemble(binary, "gfx1100")
+
+
+def walk_waves(program: Program, seed: int, count: int = 40, arch: Arch = Arch.RDNA3, unit: Unit = (0, 0, 0)) -> Stream:
+    """A trace of waves that run through a program at random, with execution packets behind the dispatches.
+
+    `unit` is the workgroup processor, the half of the engine and the SIMD that is traced.
+    """
+    rng = random.Random(seed)
+    stream = Stream(arch)
+    stream.traces(*unit)
+    place = {"cu": unit[0], "sa": unit[1], "simd": unit[2]}
+    other = {**place, "simd": unit[2] ^ 1}
+    flying: dict[int, int] = {}
+    started = 0
+    while started < count or flying:
+        if started < count and len(flying) < 8 and rng.random() < 0.3:
+            wave = next(w for w in range(16) if w not in flying)
+            stream.named("WAVESTART", wave=wave, delta=rng.randrange(4), **place)
+            flying[wave] = 0
+            started += 1
+            if rng.random() < 0.5:  # waves of other units are none of the walk's business
+                stream.named("WAVESTART", wave=wave, **other)
+                stream.named("WAVEEND", wave=wave, **other)
+            continue
+        if not flying:
+            continue
+        wave = rng.choice(list(flying))
+        at = flying[wave]
+        while program.skipped[at]:
+            at += 1
+        op = program.op[at]
+        if op == "S_ENDPGM":
+            stream.named("WAVEEND", wave=wave, delta=rng.randrange(8), **place)
+            del flying[wave]
+        elif "BRANCH" in op:
+            taken = op == "S_BRANCH" or rng.random() < 0.6
+            stream.named("INST", wave=wave, op=3 if taken else 4, delta=rng.randrange(8))
+            flying[wave] = int(program.target[at]) if taken else at + 1
+        elif op.startswith("V_"):
+            stream.named("VALUINST", wave=wave, delta=rng.randrange(8))
+            stream.named("TS_DELTA_SHORT", delta=rng.randrange(16))
+            stream.named("ALUEXEC", op=2, delta=1)
+            flying[wave] = at + 1
+        else:
+            stream.named("INST", wave=wave, op=0, delta=rng.randrange(8))
+            stream.named("ALUEXEC", op=1, delta=3)
+            flying[wave] = at + 1
+    return stream

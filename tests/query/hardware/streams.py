@@ -8,6 +8,12 @@ from dataclasses import dataclass, field
 
 from peephole.query.hardware.packets import PACKETS, Arch, Packet
 
+SCHED = [
+    {"name": "SQ_INSTS_VALU", "block": "SQ", "xcc": 1, "inst": 1, "se": 2, "sa": 2, "wgp": 2},
+    {"name": "GRBM_GUI_ACTIVE", "block": "GRBM", "xcc": 1, "inst": 1, "se": 1, "sa": 1, "wgp": 1},
+]
+"""Which performance counters a run had, and of how many units."""
+
 
 @dataclass
 class Stream:

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.query.hardware import streams
 from tinygrad.renderer.amd import sqtt as reference
 
 from peephole.query.hardware.decode import SILENT, Decoder, Packets, decode
 from peephole.query.hardware.packets import BY_CODE, OPS, PACKETS, Arch, code_of, op_name
-
-
-def _streams() -> Any:
-    # pytest's importlib mode knows no packages: the neighbour is loaded by its path
-    spec = importlib.util.spec_from_file_location("streams", Path(__file__).with_name("streams.py"))
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["streams"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-streams = _streams()
 
 
 def field(packet: Any, name: str) -> int:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import random
 import struct
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.query.hardware import kernels, streams
 from tinygrad.renderer.amd import sqtt as reference
 
 from peephole.errors import CaptureError, PeepholeError
@@ -23,82 +21,16 @@ from peephole.query.hardware.hotspots import hotspots
 from peephole.query.hardware.losses import losses
 from peephole.query.hardware.mapping import map_instructions
 from peephole.query.hardware.packets import Arch
-from peephole.query.hardware.program import Program, disassemble
+from peephole.query.hardware.program import disassemble
 from peephole.query.hardware.waves import clock_samples, occupancy, waves
 from peephole.store.writer import CaptureWriter
 
 
-def _neighbour(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-streams, kernels = _neighbour("streams"), _neighbour("kernels")
-Unit = tuple[int, int, int]
-
-
-def kernel(name: str) -> tuple[bytes, Program]:
-    binary = kernels.elf(kernels.assemble(getattr(kernels, name)()))
-    return binary, disassemble(binary, "gfx1100")
-
-
-def walk_waves(program: Program, seed: int, count: int = 40, arch: Arch = Arch.RDNA3, unit: Unit = (0, 0, 0)) -> Any:
-    """A trace of waves that run through a program at random, with execution packets behind the dispatches.
-
-    `unit` is the workgroup processor, the half of the engine and the SIMD that is traced.
-    """
-    rng = random.Random(seed)
-    stream = streams.Stream(arch)
-    stream.traces(*unit)
-    place = {"cu": unit[0], "sa": unit[1], "simd": unit[2]}
-    other = {**place, "simd": unit[2] ^ 1}
-    flying: dict[int, int] = {}
-    started = 0
-    while started < count or flying:
-        if started < count and len(flying) < 8 and rng.random() < 0.3:
-            wave = next(w for w in range(16) if w not in flying)
-            stream.named("WAVESTART", wave=wave, delta=rng.randrange(4), **place)
-            flying[wave] = 0
-            started += 1
-            if rng.random() < 0.5:  # waves of other units are none of the walk's business
-                stream.named("WAVESTART", wave=wave, **other)
-                stream.named("WAVEEND", wave=wave, **other)
-            continue
-        if not flying:
-            continue
-        wave = rng.choice(list(flying))
-        at = flying[wave]
-        while program.skipped[at]:
-            at += 1
-        op = program.op[at]
-        if op == "S_ENDPGM":
-            stream.named("WAVEEND", wave=wave, delta=rng.randrange(8), **place)
-            del flying[wave]
-        elif "BRANCH" in op:
-            taken = op == "S_BRANCH" or rng.random() < 0.6
-            stream.named("INST", wave=wave, op=3 if taken else 4, delta=rng.randrange(8))
-            flying[wave] = int(program.target[at]) if taken else at + 1
-        elif op.startswith("V_"):
-            stream.named("VALUINST", wave=wave, delta=rng.randrange(8))
-            stream.named("TS_DELTA_SHORT", delta=rng.randrange(16))
-            stream.named("ALUEXEC", op=2, delta=1)
-            flying[wave] = at + 1
-        else:
-            stream.named("INST", wave=wave, op=0, delta=rng.randrange(8))
-            stream.named("ALUEXEC", op=1, delta=3)
-            flying[wave] = at + 1
-    return stream
-
-
 @pytest.mark.parametrize("name", ["straight", "diamond", "loop", "loop_with_break", "switch"])
 def test_program_counters_are_the_references(name: str) -> None:
-    binary, program = kernel(name)
+    binary, program = kernels.kernel(name)
     for seed in range(5):
-        blob = walk_waves(program, seed).blob()
+        blob = kernels.walk_waves(program, seed).blob()
         packets = decode(blob)
         mapped = map_instructions(packets, program)
         expected = [
@@ -119,7 +51,7 @@ def test_program_counters_are_the_references(name: str) -> None:
 
 
 def test_execution_finds_its_dispatch() -> None:
-    _, program = kernel("straight")
+    _, program = kernels.kernel("straight")
     stream = streams.Stream(Arch.RDNA3)
     stream.header()
     stream.named("WAVESTART", wave=2, simd=0, cu=0, sa=0)
@@ -139,7 +71,7 @@ def test_execution_finds_its_dispatch() -> None:
 
 
 def test_waves_that_do_not_fit_are_counted_not_fatal() -> None:
-    _, program = kernel("straight")
+    _, program = kernels.kernel("straight")
     rng = np.random.default_rng(0)
     for _ in range(50):
         blob = streams.random_stream(Arch.RDNA3, int(rng.integers(1 << 30)), 300).blob()
@@ -149,7 +81,7 @@ def test_waves_that_do_not_fit_are_counted_not_fatal() -> None:
 
 
 def edges(name: str) -> set[tuple[int, int, str]]:
-    _, program = kernel(name)
+    _, program = kernels.kernel(name)
     flow = control_flow(program)
     covered = [i for block in flow.blocks for i in range(block.first, block.last + 1)]
     assert covered == list(range(len(program)))
@@ -168,7 +100,7 @@ def test_control_flow() -> None:
 
 
 def test_elf() -> None:
-    binary, program = kernel("loop")
+    binary, program = kernels.kernel("loop")
     found = resources(binary, "gfx1100")
     assert found is not None
     assert (found.vgprs, found.lds_bytes, found.scratch_bytes) == (32, 1024, 64)
@@ -189,9 +121,9 @@ def test_elf() -> None:
 
 
 def test_registers_have_one_name_alone_and_in_a_range() -> None:
-    _, program = kernel("registers")
+    _, program = kernels.kernel("registers")
     assert [sorted(names) for names in program.registers[:2]] == [["v3", "v4", "v5", "v6"], ["v0", "v4"]]
-    assert sorted(kernel("loop")[1].registers[3]) == ["s0", "s1"]
+    assert sorted(kernels.kernel("loop")[1].registers[3]) == ["s0", "s1"]
 
 
 def test_waves_of_all_units_and_occupancy() -> None:
@@ -263,15 +195,9 @@ def test_losses_of_rdna_are_told(arch: Arch) -> None:
     assert losses(decode(streams.random_stream(arch, 1, 0).blob())).marks == {}
 
 
-SCHED = [
-    {"name": "SQ_INSTS_VALU", "block": "SQ", "xcc": 1, "inst": 1, "se": 2, "sa": 2, "wgp": 2},
-    {"name": "GRBM_GUI_ACTIVE", "block": "GRBM", "xcc": 1, "inst": 1, "se": 1, "sa": 1, "wgp": 1},
-]
-
-
 def test_counters() -> None:
     blob = struct.pack("<9Q", *range(1, 9), 100)
-    found = unpack(SCHED, blob)
+    found = unpack(streams.SCHED, blob)
     assert [(c.name, c.total, c.largest, c.count) for c in found] == [
         ("SQ_INSTS_VALU", 36, 8, 8),
         ("GRBM_GUI_ACTIVE", 100, 100, 1),
@@ -280,13 +206,13 @@ def test_counters() -> None:
         (0, 0, (1, 2)), (0, 1, (3, 4)), (1, 0, (5, 6)), (1, 1, (7, 8)),
     ]  # fmt: skip
     assert [(m.name, round(m.value, 4)) for m in metrics(found)] == [("VALU utilization", 1.125)]
-    assert unpack(SCHED, blob[:20])[0].total == 3
+    assert unpack(streams.SCHED, blob[:20])[0].total == 3
     assert unpack([{"name": "x", "xcc": 1 << 30}], blob) == []
 
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
-    binary, program = kernel("loop")
+    binary, program = kernels.kernel("loop")
     path = tmp_path / "hw.peep"
     props = json.dumps({"itrace": True, "se": 0})
     with CaptureWriter(path) as writer:
@@ -300,8 +226,8 @@ def capture(tmp_path: Path) -> Path:
                 "kind": ["sqtt", "sqtt", "pmc"],
                 "unit": ["SE:0", "SE:0", ""],
                 "arch": ["gfx1100"] * 3,
-                "props": [props, json.dumps({"itrace": False}), json.dumps({"sched": SCHED})],
-                "content": [walk_waves(program, 1).blob(), b"", struct.pack("<9Q", *range(1, 9), 100)],
+                "props": [props, json.dumps({"itrace": False}), json.dumps({"sched": streams.SCHED})],
+                "content": [kernels.walk_waves(program, 1).blob(), b"", struct.pack("<9Q", *range(1, 9), 100)],
             },
         )
     return path

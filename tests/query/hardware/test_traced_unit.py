@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.query.hardware import kernels, streams
 
 from peephole.query.hardware.decode import SILENT, decode
 from peephole.query.hardware.mapping import map_instructions, traced_unit
 from peephole.query.hardware.packets import Arch
 
 
-def _neighbour(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-mapping = _neighbour("test_mapping")
-streams = mapping.streams
-
-
 @pytest.mark.parametrize("arch", [Arch.RDNA3, Arch.RDNA4])
 @pytest.mark.parametrize("unit", [(0, 0, 0), (0, 0, 3), (5, 0, 1), (2, 1, 2)])
 def test_the_header_says_which_unit_was_traced(arch: Arch, unit: tuple[int, int, int]) -> None:
     """The same waves on another SIMD are the same instructions."""
-    _, program = mapping.kernel("loop")
-    packets = decode(mapping.walk_waves(program, 4, arch=arch, unit=unit).blob(), SILENT)
+    _, program = kernels.kernel("loop")
+    packets = decode(kernels.walk_waves(program, 4, arch=arch, unit=unit).blob(), SILENT)
     wgp, sa, simd = unit
     assert traced_unit(packets) == (wgp | sa << (3 if arch is Arch.RDNA3 else 4), simd)
     mapped = map_instructions(packets, program)
-    first = map_instructions(decode(mapping.walk_waves(program, 4, arch=arch).blob(), SILENT), program)
+    first = map_instructions(decode(kernels.walk_waves(program, 4, arch=arch).blob(), SILENT), program)
     assert mapped.instruction.tolist() == first.instruction.tolist()
     assert mapped.wave.tolist() == first.wave.tolist()
     assert int((mapped.instruction >= 0).sum()) > 200
@@ -66,7 +51,7 @@ def jump(wave: int, target: int, *, between: int = 0) -> Any:
 
 
 def test_a_computed_jump_is_followed_where_the_trace_says() -> None:
-    _, program = mapping.kernel("computed_jump")
+    _, program = kernels.kernel("computed_jump")
     base = 0x7F_0000_0000
     landing = base + int(program.pc[4])
     assert map_instructions(jump(9, landing), program, base).instruction.tolist() == [0, 1, 4, 5]
@@ -80,7 +65,7 @@ def test_a_computed_jump_is_followed_where_the_trace_says() -> None:
 
 def test_waves_that_lost_packets_are_not_guessed_at() -> None:
     """Where packets are missing nobody knows how far a wave got; the next wave in its slot is known again."""
-    _, program = mapping.kernel("straight")
+    _, program = kernels.kernel("straight")
     stream = streams.Stream(Arch.RDNA3)
     stream.traces(0, 0, 0)
     for lost in (True, False):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.query.hardware import kernels, streams
+from tests.query.hardware.test_decode import assert_equal
 
 from peephole.query.hardware.decode import decode
 from peephole.query.hardware.events import events
@@ -21,21 +21,8 @@ from peephole.store.capture import open_capture
 from peephole.store.writer import CaptureWriter
 
 
-def _neighbour(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-mapping, decoding = _neighbour("test_mapping"), _neighbour("test_decode")
-streams = mapping.streams
-
-
 def write(path: Path, **blobs: bytes) -> None:
-    binary, _ = mapping.kernel("loop")
+    binary, _ = kernels.kernel("loop")
     n = len(blobs)
     with CaptureWriter(path) as writer:
         writer.append(
@@ -63,8 +50,8 @@ def lossy() -> bytes:
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
-    _, program = mapping.kernel("loop")
-    whole = mapping.walk_waves(program, 1).blob()
+    _, program = kernels.kernel("loop")
+    whole = kernels.walk_waves(program, 1).blob()
     half = len(whole) // 2
     path = tmp_path / "hurt.peep"
     write(
@@ -121,9 +108,9 @@ def test_a_window_keeps_the_cycles_of_what_it_merges() -> None:
 
 def test_waves_and_units_without_the_program(tmp_path: Path) -> None:
     """No binary, or nothing that disassembles it: operations, executions and delays are there, instructions are not."""
-    _, program = mapping.kernel("loop")
+    _, program = kernels.kernel("loop")
     path = tmp_path / "bare.peep"
-    write(path, gemm=mapping.walk_waves(program, 1).blob())
+    write(path, gemm=kernels.walk_waves(program, 1).blob())
     opened = open_capture(path)
     known = Trace(opened, entries(opened)[0])
     unknown = Trace(opened, replace(entries(opened)[0], kernel="nobody's", context=-1))
@@ -151,7 +138,7 @@ def test_real_traces_decode_as_the_reference(arch: str, shared: Any, capture_dir
         for entry in entries(found):
             if entry.kind == "sqtt":
                 blob = content(found, entry)
-                packets += decoding.assert_equal(blob, decode(blob))
+                packets += assert_equal(blob, decode(blob))
                 trace = Trace(found, entry)
                 assert not trace.losses.marks
                 assert trace.words() == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,12 +96,9 @@ class Recorded:
 @pytest.fixture(scope="session")
 def equality() -> ModuleType:
     """bench/replay_equality.py, which compares with the stock viewer."""
-    spec = importlib.util.spec_from_file_location("replay_equality", ROOT / "bench" / "replay_equality.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    from bench import replay_equality
+
+    return replay_equality
 
 
 @pytest.fixture(scope="session")
