@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from peephole.cli.main import available, load, parser_of
+from peephole.cli.main import COMMANDS, load, parser_of
 from peephole.model.tables import FORMAT_VERSION, TABLES, Table
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -108,7 +108,7 @@ def _table(table: Table) -> str:
 def commands_page() -> str:
     """The page about the commands."""
     parts = [COMMANDS_HEAD]
-    for command in available():
+    for command in COMMANDS:
         module = load(command)
         parser = parser_of(command, module)
         lines = [f"## peephole {command.name}", "", _prose(module.HELP), ""]

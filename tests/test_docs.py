@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from peephole.cli.main import Command, available, load, parser_of
+from peephole.cli.main import COMMANDS, Command, load, parser_of
 from peephole.model.tables import TABLES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,7 +46,7 @@ def options(command: Command) -> list[str]:
     return [name for name in found if name not in ("-h", "--help")]
 
 
-@pytest.mark.parametrize("command", available(), ids=lambda command: command.name)
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_every_command_and_option_is_documented(command: Command) -> None:
     text = (DOCS / "commands.md").read_text(encoding="utf-8")
     assert f"## peephole {command.name}\n" in text
@@ -79,7 +79,7 @@ def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
 
 
 def test_the_readme_names_only_commands_that_exist() -> None:
-    names = {command.name for command in available()}
+    names = {command.name for command in COMMANDS}
     text = (ROOT / "README.md").read_text(encoding="utf-8") + (DOCS / "cli.md").read_text(encoding="utf-8")
     used = set(re.findall(r"^\s*peephole ([a-z]+)", text, re.MULTILINE))
     assert used

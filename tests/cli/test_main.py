@@ -18,7 +18,7 @@ from peephole.errors import PeepholeError
 def test_alone_it_explains_itself_and_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([]) == 0
     text = capsys.readouterr().out
-    for command in cli.available():
+    for command in cli.COMMANDS:
         assert f"  {command.name} " in text
     assert "peephole run train.py" in text
 
@@ -45,7 +45,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("command", cli.available(), ids=lambda command: command.name)
+@pytest.mark.parametrize("command", cli.COMMANDS, ids=lambda command: command.name)
 def test_every_command_explains_itself(command: cli.Command, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit:
         cli.main([command.name, "--help"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import io
 import os
 import sys
@@ -40,7 +39,6 @@ COMMANDS: Final = (
     Command("why", "why two kernels did not become one"),
     Command("origin", "from a kernel to the lines of the program that it came from, and back"),
     Command("visualize", "draw a distributed program's tape as a picture"),
-    Command("diff", "what changed between two captures"),
     Command("query", "SQL over the tables of a capture"),
     Command("import", "make a capture of tinygrad pickles, GT tapes, Chrome traces, …"),
     Command("export", "write a capture as another tool's file"),
@@ -111,14 +109,9 @@ def _dispatch(arguments: list[str]) -> int:
     return code
 
 
-def available() -> list[Command]:
-    """The commands that this installation has."""
-    return [command for command in COMMANDS if importlib.util.find_spec(command.module) is not None]
-
-
 def find(name: str) -> Command:
     """The command of that name; PeepholeError with the nearest one when there is none."""
-    commands = {command.name: command for command in available()}
+    commands = {command.name: command for command in COMMANDS}
     if name in commands:
         return commands[name]
     import difflib
@@ -148,7 +141,7 @@ def parser_of(command: Command, module: ModuleType) -> argparse.ArgumentParser:
 def overview() -> str:
     """The page that `peephole` alone prints."""
     lines = ["Peephole shows what a tensor program became and what it did.", "", "usage: peephole COMMAND …", ""]
-    lines += [f"  {command.name:<10} {command.summary}" for command in available()]
+    lines += [f"  {command.name:<10} {command.summary}" for command in COMMANDS]
     return "\n".join([*lines, "", EPILOG])
 
 

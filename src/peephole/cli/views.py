@@ -10,7 +10,6 @@ A view is a module of this package with three functions:
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, cast
@@ -58,7 +57,6 @@ class View(Protocol):
 
 
 def views() -> Iterator[View]:
-    """The views that this installation has."""
+    """The views, loaded one by one as they are asked."""
     for name in VIEWS:
-        if importlib.util.find_spec(f"peephole.cli.{name}") is not None:
-            yield cast(View, importlib.import_module(f"peephole.cli.{name}"))
+        yield cast(View, importlib.import_module(f"peephole.cli.{name}"))
