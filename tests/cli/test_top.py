@@ -78,6 +78,33 @@ def test_a_growing_tape_is_read_once(tmp_path: Path, tape_line: Line) -> None:
     assert sum(worker.failures for worker in now.workers) == 1
 
 
+def test_an_answer_that_stands_before_its_batch_may_be_cut_off_from_it(tmp_path: Path, tape_line: Line) -> None:
+    """Read line by line, so that every pair is cut once: operations and busy time are those of the whole."""
+    path = tmp_path / "grows.log"
+    client, lines = "CLIENT CLIENT 00bb", [registered(tape_line)]
+    for i in range(12):
+        seq, now, worker = 3 + 4 * i, 1 + i / 10, f"WORKER w{i % 2}"
+        name = "UnaryOp" if i % 3 else "FreeTensor"
+        lines += [
+            tape_line(now, seq, "RECV", client, name, "72B", f"tensor_id={i}"),
+            tape_line(now + 0.03, seq + 1, "WORKER_RECV", worker, "WorkerBatch", "91B", "success=True"),
+            tape_line(now + 0.03, seq + 2, "WORKER_SEND", worker, "WorkerBatch", "131B", f"[1 cmds: Worker{name}]"),
+            tape_line(now + 0.04, seq + 3, "SEND", client, name, "91B", "success=True"),
+        ]
+    path.write_text(lines[0])
+    file = TapeFile(path)
+    with path.open("a") as out:
+        for line in lines[1:]:
+            out.write(line)
+            out.flush()
+            now = file.poll()
+    other = whole(path, tmp_path)
+    assert {op for op, _, _ in other.busiest} == {"UnaryOp", "FreeTensor"}
+    assert now.busiest == other.busiest
+    assert [worker.busy for worker in now.workers] == pytest.approx([worker.busy for worker in other.workers])
+    assert [worker.running for worker in now.workers] == [worker.running for worker in other.workers]
+
+
 def test_only_what_is_new_is_read(tmp_path: Path, tape_line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     from peephole.cli import top_tape
 

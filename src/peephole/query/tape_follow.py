@@ -41,6 +41,8 @@ class Following:
         self._end = 0
         self._workers: dict[str, _Worker] = {}
         self._counts: Counter[str] = Counter()
+        self._alone: dict[int, str] = {}
+        """Numbers of recent events whose other half had not come, and the operation as which each was counted."""
         self._spent: Counter[str] = Counter()
 
     @property
@@ -69,10 +71,17 @@ class Following:
         into = np.bincount(arrows.target, size, minlength=len(tape.lanes))
         out = np.bincount(arrows.source, size, minlength=len(tape.lanes))
         early = earliest_start(tape)
+        joined = (tape.pair >= 0) & np.isin(tape.seq, list(self._alone))
+        for row in np.flatnonzero(joined).tolist():
+            # an answer that was logged before its batch: only now it is known what it answers
+            self._counts[self._alone.pop(int(tape.seq[row]))] -= 1
+            self._counts[tape.ops[int(tape.op[row])]] += 1
         for lane in tape.of_kind("worker"):
-            self._take(tape, lane, new, done, early)
+            self._take(tape, lane, new, done, np.where(new | joined, early, -1))
             self._workers[tape.lanes[lane].name].bytes_in += int(into[lane])
             self._workers[tape.lanes[lane].name].bytes_out += int(out[lane])
+        here = np.isin(list(self._alone), tape.seq).tolist()
+        self._alone = {seq: op for (seq, op), known in zip(self._alone.items(), here, strict=True) if known}
         self._seen = int(tape.seq.max())
 
     def _take(self, tape: Tape, lane: int, new: Flags, done: Flags, early: Ints) -> None:
@@ -85,12 +94,15 @@ class Following:
         acts = rows[~setup[rows] & ~tape.is_event("RELEASE", "DISCONNECT")[rows]]
         if len(acts):
             worker.last = tape.ops[int(tape.op[acts[-1]])]
-        for i, n in enumerate(np.bincount(tape.op[rows[~setup[rows]]], minlength=len(tape.ops)).tolist()):
+        work = rows[~setup[rows]]
+        for i, n in enumerate(np.bincount(tape.op[work], minlength=len(tape.ops)).tolist()):
             self._counts[tape.ops[i]] += n
+        for row in work[tape.pair[work] < 0].tolist():
+            self._alone[int(tape.seq[row])] = tape.ops[int(tape.op[row])]
         spans = np.flatnonzero(mine & done)
         for row in spans.tolist():
             self._spent[tape.ops[int(tape.op[row])]] += int(tape.dur[row])
-        late = np.flatnonzero(mine & new & (early >= 0))
+        late = np.flatnonzero(mine & (early >= 0))
         begins, ends = tape.time[spans], tape.time[spans] + tape.dur[spans]
         worker.busy = _joined(worker.busy, begins, ends)
         worker.most = _joined(
