@@ -70,13 +70,14 @@ def find_all(given: list[str]) -> list[Path | Arriving]:
 
 def _arriving(raw: Sequence[str]) -> Arriving:
     """What the files will be when they are read; a file of no known source is refused at once."""
-    from peephole.cli.arrive import begin
+    from peephole.cli.arrive import Reading
     from peephole.ingest import common_source, name_for
     from peephole.server.arriving import Arriving
 
     paths = [Path(name) for name in raw]
     common_source(paths)
-    return Arriving(name_for(paths), begin(paths))
+    reading = Reading(paths)
+    return Arriving(name_for(paths), reading.start, reading.wait)
 
 
 def _newest_or_none() -> list[Path]:

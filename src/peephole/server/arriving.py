@@ -12,4 +12,7 @@ class Arriving:
     """What it will be called, and what makes it of raw files."""
 
     name: str
+    start: Callable[[], None]
+    """Called once the address was told."""
     bring: Callable[[], Path]
+    """Waits for it."""

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from peephole.errors import PeepholeError
+from peephole.server.arriving import Arriving
 
 if TYPE_CHECKING:
     import uvicorn
 
-    from peephole.server.arriving import Arriving
     from peephole.server.library import Library
 
 PORT = 8800
@@ -93,6 +93,9 @@ def serve(
         say(f"Port {port} is taken; using {actual}.")
     say(f"Peephole is at {address} (Ctrl-C stops it)")
     sys.stdout.flush()
+    for path in paths:
+        if isinstance(path, Arriving):
+            path.start()
     if open_browser and can_open_browser():
         threading.Thread(target=_open, args=(address,), daemon=True).start()
 
