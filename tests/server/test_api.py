@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 
 from peephole.server.app import create_app
 from peephole.server.library import Library
+from peephole.store.writer import CaptureWriter
 
 HAND = "/api/v1/captures/hand"
 HOSTILE = "<img src=x onerror=alert(1)>\"'\u202eabc\x00\x1b[31m"
@@ -170,3 +171,12 @@ def test_a_capture_that_is_gone_is_one_sentence(tmp_path: Path) -> None:
 def test_two_captures_of_one_name_have_two_handles(tmp_path: Path) -> None:
     library = Library([tmp_path / "a" / "x y.peep", tmp_path / "b" / "x y.peep", tmp_path / "a" / "x y.peep"])
     assert [shelf.handle for shelf in library.shelves()] == ["x-y", "x-y-2"]
+
+
+def test_a_step_of_a_context_that_is_not_there_counts_for_none(tmp_path: Path) -> None:
+    with CaptureWriter(tmp_path / "odd.peep") as writer:
+        writer.append("contexts", {"id": [3, 8], "name": ["a", "b"], "kind": ["kernel", "kernel"]})
+        writer.append("steps", {"id": [0, 1, 2], "context": [-1, 3, 9], "name": ["p"] * 3, "matches": [5, 1, 7]})
+    odd = TestClient(create_app(Library([tmp_path / "odd.peep"])), base_url="http://127.0.0.1")
+    found = odd.get("/api/v1/captures/odd/contexts").json()
+    assert (found["id"], found["steps"], found["matches"]) == ([3, 8], [1, 0], [1, 0])

@@ -10,6 +10,7 @@ import numpy as np
 from peephole.query.names import plain
 from peephole.query.stacks import frames, user_frame
 from peephole.store.capture import Capture
+from peephole.store.frame import Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,14 @@ def steps_of(capture: Capture, context: int) -> list[Step]:
         Step(id, owner, ordinal, depth, plain(name), file or "", line, matches, dur, error)
         for id, owner, ordinal, depth, line, matches, dur, name, file, error in zip(*numbers, *texts, strict=True)
     ]
+
+
+def work_of_contexts(steps: Frame) -> dict[int, tuple[int, int]]:
+    """How many steps and matches each context has, by its id; `steps` are the columns `context` and `matches`."""
+    owners, place = np.unique(steps["context"], return_inverse=True)
+    count = np.bincount(place, minlength=len(owners)).tolist()
+    matches = np.bincount(place, np.maximum(steps["matches"], 0), len(owners)).astype(np.int64).tolist()
+    return dict(zip(owners.tolist(), zip(count, matches, strict=True), strict=True))
 
 
 def artifacts(capture: Capture, context: int, kind: str | None = None) -> list[Artifact]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from peephole.errors import PeepholeError
-from peephole.query.names import plain
+from peephole.query.names import missing, plain
 from peephole.query.rewrites import ContextInfo, StepInfo, contexts, steps
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ def find_context(capture: Capture, name: str) -> ContextInfo:
     if not found and name.isdecimal():
         found = [context for context in everything if context.id == int(name)]
     if not found:
-        raise _missing("context", name, [context.name for context in everything])
+        raise missing(name, (context.name for context in everything), "context")
     return found[0]
 
 
@@ -35,7 +33,7 @@ def find_steps(capture: Capture, context: ContextInfo, name: str) -> list[StepIn
     if not found and name.isdecimal() and int(name) < len(everything):
         found = [everything[int(name)]]
     if not found:
-        raise _missing(f"step of {context.name}", name, [step.name for step in everything])
+        raise missing(name, (step.name for step in everything), f"step of {context.name}")
     return found
 
 
@@ -46,9 +44,3 @@ def _named(items: Sequence[T], name: str, name_of: Callable[[T], str]) -> list[T
         same = [item for item in items if name_of(item) == numbered[1]]
         found = same[int(numbered[2]) - 1 : int(numbered[2])] if int(numbered[2]) else []
     return found
-
-
-def _missing(what: str, name: str, known: Sequence[str]) -> PeepholeError:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4) or [k for k in known if name.lower() in k.lower()]
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {len(known)}." if known else "there are none."
-    return PeepholeError(f"There is no {what} {name!r} in this capture; {hint}")

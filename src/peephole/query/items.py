@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from peephole.query.compilation import Compilation, compilations
+from peephole.query.compilation import Compilation, compilations, work_of_contexts
 from peephole.query.names import Track, plain
 from peephole.query.top import TopRow, top
 from peephole.store.capture import Capture
@@ -40,17 +40,13 @@ class Runs:
 
 def compiled(capture: Capture) -> list[Compiled]:
     """Every context with how much was done in it, in the order in which they were opened."""
-    frame = capture.read("steps", ["context", "matches"])
-    owners, place = np.unique(frame["context"], return_inverse=True)
-    steps = dict(zip(owners.tolist(), np.bincount(place).tolist(), strict=True))
-    fired = np.bincount(place, weights=np.maximum(frame["matches"], 0))
-    matches = dict(zip(owners.tolist(), fired.astype(np.int64).tolist(), strict=True))
+    work = work_of_contexts(capture.read("steps", ["context", "matches"]))
     seen: Counter[str] = Counter()
     found = []
     for context in compilations(capture):
         seen[context.name] += 1
         name = context.name if seen[context.name] == 1 else f"{context.name}#{seen[context.name]}"
-        found.append(Compiled(name, context, steps.get(context.id, 0), matches.get(context.id, 0)))
+        found.append(Compiled(name, context, *work.get(context.id, (0, 0))))
     return found
 
 

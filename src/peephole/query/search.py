@@ -9,9 +9,10 @@ from typing import Final
 
 import numpy as np
 
+from peephole.query.compilation import work_of_contexts
+from peephole.query.names import plain
 from peephole.store.capture import Capture
 
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
 KINDS: Final = ("kernel", "context", "step", "rule", "op", "slice")
 """Kinds in the order in which equally good hits are listed."""
 
@@ -91,11 +92,8 @@ class SearchIndex:
 
 def build_index(capture: Capture) -> SearchIndex:
     """The index of a capture."""
-    contexts = capture.read("contexts", ["id", "name", "kind"])
-    names = {
-        id_: _ANSI.sub("", name or "")
-        for id_, name in zip(contexts["id"].tolist(), contexts.texts("name"), strict=True)
-    }
+    contexts = capture.read("contexts", ["id", "name"])
+    names = {id_: plain(name) for id_, name in zip(contexts["id"].tolist(), contexts.texts("name"), strict=True)}
     hits = _contexts(capture, names) + _steps(capture, names)
     if capture.count("matches"):
         hits += _rules(capture, names) + _ops(capture)
@@ -106,11 +104,9 @@ def build_index(capture: Capture) -> SearchIndex:
 
 def _contexts(capture: Capture, names: dict[int, str]) -> list[Hit]:
     frame = capture.read("contexts", ["id", "kind"])
-    steps = capture.read("steps", ["context", "matches"])
-    ids, inverse = np.unique(steps["context"], return_inverse=True)
-    matches = dict(zip(ids.tolist(), np.bincount(inverse, steps["matches"]).astype(int).tolist(), strict=True))
+    work = work_of_contexts(capture.read("steps", ["context", "matches"]))
     return [
-        Hit("kernel" if kind == "kernel" else "context", names[id_], kind or "", id_, count=matches.get(id_, 0))
+        Hit("kernel" if kind == "kernel" else "context", names[id_], kind or "", id_, count=work.get(id_, (0, 0))[1])
         for id_, kind in zip(frame["id"].tolist(), frame.texts("kind"), strict=True)
     ]
 
@@ -152,10 +148,12 @@ def _rules(capture: Capture, names: dict[int, str]) -> list[Hit]:
 def _ops(capture: Capture) -> list[Hit]:
     """Each op once, leading to the first match that made one."""
     nodes = capture.read("nodes", ["id", "op"])
+    if not len(nodes):
+        return []
     ops = nodes.texts("op")
     frame = capture.read("matches", ["step", "ordinal", "after"])
     order = np.argsort(nodes["id"], kind="stable")
-    place = np.searchsorted(nodes["id"], frame["after"], sorter=order).clip(0, max(len(order) - 1, 0))
+    place = np.searchsorted(nodes["id"], frame["after"], sorter=order).clip(0, len(order) - 1)
     known = nodes["id"][order[place]] == frame["after"]
     made = np.where(known, ops.codes[order[place]], -1)
     first_codes, first_rows = np.unique(made, return_index=True)
@@ -180,7 +178,7 @@ def _slices(capture: Capture, known: set[str]) -> list[Hit]:
     names = capture.read("slices", ["name"]).texts("name")
     hits = []
     for code, count in zip(*np.unique(names.codes, return_counts=True), strict=True):
-        text = _ANSI.sub("", names.values[int(code)]) if code >= 0 else ""
+        text = plain(names.values[int(code)]) if code >= 0 else ""
         if text and text not in known:
             hits.append(Hit("slice", text, "timeline", count=int(count)))
     return hits

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from peephole.query.compilation import work_of_contexts
 from peephole.query.json_text import json_list
 from peephole.query.stacks import frames
 from peephole.server.library import Shelf, ask, ask_once
@@ -33,12 +34,9 @@ async def list_contexts(request: Request) -> Response:
 
 def _contexts(capture: Capture) -> dict[str, Any]:
     frame = capture.read("contexts", ["id", "name", "kind", "parent", "start", "dur"])
-    steps = capture.read("steps", ["context", "matches"])
-    ids = frame["id"]
-    order = np.argsort(ids, kind="stable")
-    place = (
-        order[np.searchsorted(ids, steps["context"], sorter=order).clip(0, max(len(ids) - 1, 0))] if len(ids) else []
-    )
+    ids = frame["id"].tolist()
+    work = work_of_contexts(capture.read("steps", ["context", "matches"]))
+    steps, matches = zip(*(work.get(id_, (0, 0)) for id_ in ids), strict=True) if ids else ((), ())
     artifacts = capture.read("artifacts", ["context"])
     with_code = set(artifacts["context"].tolist())
     return {
@@ -48,9 +46,9 @@ def _contexts(capture: Capture) -> dict[str, Any]:
         "parent": frame["parent"],
         "start": frame["start"],
         "dur": frame["dur"],
-        "steps": np.bincount(place, minlength=len(ids)) if len(ids) else [],
-        "matches": np.bincount(place, steps["matches"], len(ids)).astype(np.int64) if len(ids) else [],
-        "code": [int(id_ in with_code) for id_ in ids.tolist()],
+        "steps": steps,
+        "matches": matches,
+        "code": [int(id_ in with_code) for id_ in ids],
     }
 
 

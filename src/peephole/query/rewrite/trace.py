@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.errors import PeepholeError
+from peephole.query.compilation import work_of_contexts
 from peephole.query.rewrite.nodes import NodeTable
 from peephole.query.rewrite.places import Places
 from peephole.query.rewrite.pool import Pool
@@ -118,11 +119,7 @@ class Trace:
     @property
     def counts(self) -> dict[int, tuple[int, int]]:
         """Steps and matches by context."""
-        contexts = self._steps["context"]
-        unique, place = np.unique(contexts, return_inverse=True)
-        steps = np.bincount(place, minlength=len(unique))
-        matches = np.bincount(place, weights=self._steps["matches"], minlength=len(unique))
-        return {int(c): (int(s), int(m)) for c, s, m in zip(unique, steps, matches, strict=True)}
+        return work_of_contexts(self._steps)
 
     def context_rows(self, context: int) -> range:
         """The rows of a context's steps."""
