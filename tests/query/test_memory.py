@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peephole.cli.main import main
-from peephole.query.memory import Users, alive, devices, memory, memory_events
+from peephole.query.links import Links
+from peephole.query.memory import alive, devices, memory, memory_events
 from peephole.store.capture import Capture, open_capture
 from peephole.store.writer import CaptureWriter
 
@@ -82,12 +83,14 @@ def used(capture_dir: Path) -> Path:
 
 
 def test_users_by_time_and_without_those_that_are_gone(used: Path) -> None:
-    users = Users(open_capture(used))
-    assert [(use.name, use.mode, use.position, use.start) for use in users.of(4)] == [
-        ("make", "write", 0, 20),
-        ("take", "read", 1, 30),
+    links = Links(open_capture(used))
+    uses, unknown = links.users_of(4)
+    assert [(use.slice.name, use.slice.correlation, use.mode, use.position, use.slice.start) for use in uses] == [
+        ("make", 11, "write", 0, 20),
+        ("take", 12, "read", 1, 30),
     ]
-    assert users.of(5) == []
+    assert unknown == 1
+    assert links.users_of(5) == ([], 0)
 
 
 def test_the_view(used: Path, capsys: pytest.CaptureFixture[str]) -> None:

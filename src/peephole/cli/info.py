@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Column, Printer, count, duration, size
 from peephole.cli.target import add_json, add_target, open_target
+
+if TYPE_CHECKING:
+    from peephole.query.info import Info
 
 HELP = "What a capture holds: rows and bytes per table, the time it spans, how it ended, and everything that was lost."
 
@@ -20,9 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the facts."""
-    from peephole.query.info import Info, info
+    from peephole.query.info import info
 
-    facts: Info = info(open_target(args.capture))
+    facts = info(open_target(args.capture))
     printer = Printer(args.json)
     if args.json:
         printer.record(as_json(facts))
@@ -59,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def as_json(facts: Any) -> dict[str, Any]:
+def as_json(facts: Info) -> dict[str, Any]:
     """The documented object."""
     return {
         "name": facts.name,

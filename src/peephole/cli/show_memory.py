@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Printer, count, pad, size
 from peephole.cli.views import Request
+from peephole.query.info import span
+from peephole.query.links import Links, Use
 from peephole.query.memory import (
+    Buffer,
     Memory,
-    Use,
-    Users,
     alive,
     devices,
     handle,
@@ -39,50 +40,52 @@ def claims(capture: Capture, request: Request) -> bool:
 def show(capture: Capture, request: Request, printer: Printer) -> int:
     """Prints the memory of the device; with -t only the peak and its largest buffers."""
     assert request.source is not None
-    device = request.source.removesuffix(SUFFIX)
-    found = memory(capture, device)
-    held = alive(capture, device, found.peak_time)
+    found = memory(capture, request.source.removesuffix(SUFFIX))
+    held = alive(capture, found.device, found.peak_time)
+    if printer.json and request.top is not None:
+        _peak_record(found, held[: request.top] if request.top >= 0 else held, printer)
+        return 0
+    links = Links(capture) if capture.count("uses") else None
     if printer.json:
-        facts: dict[str, Any] = {"device": device, "peak_bytes": found.peak, "peak_ns": found.peak_time}
-        shown = held if request.top is None or request.top < 0 else held[: request.top]
-        largest = [{"buffer": b.id, "bytes": b.bytes, "dtype": b.dtype, "name": b.name} for b in shown]
-        printer.record({**facts, "buffers": found.buffers[0], "never_freed": found.buffers[1], "at_peak": largest})
+        _peak_record(found, held, printer)
     else:
-        _peak(capture, found, request, printer)
+        limit = _AT_PEAK if request.top is None else request.top if request.top >= 0 else len(held)
+        _peak(capture, found, held, limit, links, printer)
     if request.top is None:
-        _events(capture, found, request, printer)
+        _events(capture, found, request, links, printer)
     return 0
 
 
-def _peak(capture: Capture, found: Memory, request: Request, printer: Printer) -> None:
-    origin = _origin(capture)
-    when = f" at {(found.peak_time - origin) / 1e6:.3f} ms" if found.peak else ""
+def _peak_record(found: Memory, held: list[Buffer], printer: Printer) -> None:
+    facts: dict[str, Any] = {"device": found.device, "peak_bytes": found.peak, "peak_ns": found.peak_time}
+    largest = [{"buffer": b.id, "bytes": b.bytes, "dtype": b.dtype, "name": b.name} for b in held]
+    printer.record({**facts, "buffers": found.buffers[0], "never_freed": found.buffers[1], "at_peak": largest})
+
+
+def _peak(
+    capture: Capture, found: Memory, held: list[Buffer], limit: int, links: Links | None, printer: Printer
+) -> None:
+    when = f" at {(found.peak_time - _origin(capture)) / 1e6:.3f} ms" if found.peak else ""
     printer.line(("peak ", "dim"), (size(found.peak), "bold yellow"), when)
     buffers, left = found.buffers
     printer.line(("buffers ", "dim"), f"{count(buffers)}, {count(left)} never freed")
-    held = alive(capture, found.device, found.peak_time)
-    limit = _AT_PEAK if request.top is None else request.top if request.top >= 0 else len(held)
-    known = Users(capture) if capture.count("uses") else None
     several = of_several_processes(capture.read("buffers", ["id"])["id"])
     for buffer in held[:limit]:
-        made = next((use for use in known.of(buffer.id) if "write" in use.mode), None) if known else None
+        made = links.maker_of(buffer.id) if links else ""
         text = f"  {handle(buffer.id, several)}  {buffer.dtype}  {buffer.name}".rstrip()
-        printer.line(
-            pad(size(buffer.bytes), 12, right=True), text, (f"  written by {made.name}" if made else "", "dim")
-        )
+        printer.line(pad(size(buffer.bytes), 12, right=True), text, (f"  written by {made}" if made else "", "dim"))
     if len(held) > limit:
         rest = sum(buffer.bytes for buffer in held[limit:])
         printer.line(pad(size(rest), 12, right=True), f"  in {count(len(held) - limit)} others")
     printer.line()
 
 
-def _events(capture: Capture, found: Memory, request: Request, printer: Printer) -> None:
+def _events(capture: Capture, found: Memory, request: Request, links: Links | None, printer: Printer) -> None:
     origin = _origin(capture)
-    known = Users(capture) if capture.count("uses") else None
     several = of_several_processes(capture.read("buffers", ["id"])["id"])
     for event in memory_events(capture, found, request.interval):
         buffer = event.buffer
-        uses = known.of(buffer.id) if known is not None and event.kind == "free" else []
+        uses = links.users_of(buffer.id)[0] if links is not None and event.kind == "free" else []
         if printer.json:
             facts = {"event": event.kind, "time_ns": event.time, "buffer": buffer.id, "bytes": buffer.bytes}
             facts |= {"dtype": buffer.dtype, "name": buffer.name, "total_bytes": event.total}
@@ -91,7 +94,8 @@ def _events(capture: Capture, found: Memory, request: Request, printer: Printer)
             printer.record(facts)
             continue
         sign = "+" if event.kind == "alloc" else "-"
-        info = buffer.dtype if event.kind == "alloc" else ", ".join(f"{u.name} {u.mode}@{u.position}" for u in uses)
+        users = ", ".join(f"{use.slice.name} {use.mode}@{use.position}" for use in uses)
+        info = buffer.dtype if event.kind == "alloc" else users
         printer.line(
             (pad(f"{(event.time - origin) / 1e6:.3f} ms", 13, right=True), "dim"),
             (f"  {event.kind:<5}", "green" if event.kind == "alloc" else "red"),
@@ -102,11 +106,10 @@ def _events(capture: Capture, found: Memory, request: Request, printer: Printer)
 
 
 def _use(use: Use) -> dict[str, Any]:
-    facts = {"slice": use.slice, "name": use.name, "mode": use.mode, "position": use.position}
-    return {**facts, "start_ns": use.start, "dur_ns": use.dur}
+    at = use.slice
+    facts = {"slice": at.correlation, "name": at.name, "mode": use.mode, "position": use.position}
+    return {**facts, "start_ns": at.start, "dur_ns": at.dur}
 
 
 def _origin(capture: Capture) -> int:
-    from peephole.query.info import span
-
     return (span(capture) or (0, 0))[0]

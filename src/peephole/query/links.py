@@ -19,11 +19,21 @@ class SliceAt:
     """A slice and its place."""
 
     row: int
+    correlation: int
     track: int
     depth: int
     start: int
     dur: int
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A slice that read or wrote a buffer."""
+
+    slice: SliceAt
+    mode: str
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +87,8 @@ class Links:
     def _slice(self, place: int) -> SliceAt:
         track, depth, start, dur = (int(self._columns[name][place]) for name in ("track", "depth", "start", "dur"))
         code = int(self._names[place])
-        return SliceAt(int(self._rows[place]), track, depth, start, dur, plain(self._texts[code]) if code >= 0 else "")
+        name = plain(self._texts[code]) if code >= 0 else ""
+        return SliceAt(int(self._rows[place]), int(self._numbers[place]), track, depth, start, dur, name)
 
     def _arrows(self, flows: Ints) -> list[Arrow]:
         source, target = self._flow_ends
@@ -120,16 +131,17 @@ class Links:
         rows = np.flatnonzero(self._uses["slice"] == correlation).tolist()
         return [(int(self._uses["buffer"][row]), modes[row] or "", int(self._uses["position"][row])) for row in rows]
 
-    def users_of(self, buffer: int) -> tuple[list[tuple[SliceAt, str, int]], int]:
-        """Slice, mode and position of each use of a buffer, and how many more name a slice that is not there."""
+    def users_of(self, buffer: int) -> tuple[list[Use], int]:
+        """The uses of a buffer by the time of the slice, and how many more name a slice that is not there."""
         owners = self._uses["buffer"]
         first, last = (int(np.searchsorted(owners, buffer, side)) for side in ("left", "right"))
         modes, places = self._uses.texts("mode"), self._place(self._uses["slice"][first:last])
         found = [
-            (self._slice(place), modes[first + i] or "", int(self._uses["position"][first + i]))
+            Use(self._slice(place), modes[first + i] or "", int(self._uses["position"][first + i]))
             for i, place in enumerate(places.tolist())
             if place >= 0
         ]
+        found.sort(key=lambda use: (use.slice.start, use.slice.row, use.position))
         return found, last - first - len(found)
 
     @cached_property

@@ -1,8 +1,8 @@
-"""Memory over time: what was allocated, what held it at the peak, who used a buffer."""
+"""Memory over time: what was allocated, and what held it at the peak."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from peephole.model.journal import PROCESS_SHIFT
 from peephole.model.tables import NONE
-from peephole.query.names import plain
 from peephole.store.capture import Capture
 
 Ints = NDArray[np.int64]
@@ -28,20 +27,6 @@ class Buffer:
     bytes: int
     dtype: str
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """A slice that read or wrote a buffer."""
-
-    slice: int
-    """The slice's correlation."""
-    mode: str
-    position: int
-    name: str
-    track: int
-    start: int
-    dur: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,46 +141,3 @@ def alive(capture: Capture, device: str, moment: int) -> list[Buffer]:
     there = (texts.codes == texts.code(device)) if device else texts.codes < 0
     held = there & (frame["alloc"] <= moment) & ((frame["free"] == NONE) | (frame["free"] > moment))
     return sorted(read_buffers(capture, np.flatnonzero(held)), key=lambda buffer: (-buffer.bytes, buffer.id))
-
-
-class Users:
-    """Who used the buffers of a capture; reads the tables once and answers for many buffers."""
-
-    def __init__(self, capture: Capture) -> None:
-        self._uses = capture.read("uses", ["buffer", "slice", "mode", "position"])
-        self._slices = _named_slices(capture, np.unique(self._uses["slice"]))
-
-    def of(self, buffer: int) -> list[Use]:
-        """The uses of a buffer, by the time of the slice; a slice that is not there is left out."""
-        owners = self._uses["buffer"]
-        first, last = (int(np.searchsorted(owners, buffer, side)) for side in ("left", "right"))
-        found = []
-        modes = self._uses.texts("mode")
-        for row in range(first, last):
-            number = int(self._uses["slice"][row])
-            if number in self._slices:
-                name, track, start, dur = self._slices[number]
-                position = int(self._uses["position"][row])
-                found.append(Use(number, modes[row] or "", position, name, track, start, dur))
-        return sorted(found, key=lambda use: (use.start, use.position))
-
-
-def users(capture: Capture, buffers: Iterable[int]) -> dict[int, list[Use]]:
-    """The uses of some buffers."""
-    known = Users(capture)
-    return {buffer: known.of(buffer) for buffer in buffers}
-
-
-def _named_slices(capture: Capture, numbers: Ints) -> dict[int, tuple[str, int, int, int]]:
-    """The slices of these correlations: name, track, start, duration."""
-    found: dict[int, tuple[str, int, int, int]] = {}
-    if not len(numbers):
-        return found
-    for frame in capture.scan("slices", ["correlation", "name", "track", "start", "dur"]):
-        own = frame["correlation"]
-        rows = np.flatnonzero((own != 0) & np.isin(own, numbers))
-        names = frame.texts("name")
-        for row in rows.tolist():
-            facts = (plain(names[row]), int(frame["track"][row]), int(frame["start"][row]), int(frame["dur"][row]))
-            found[int(own[row])] = facts
-    return found

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.model.tables import NONE
-from peephole.query.links import Links, SliceAt
+from peephole.query.links import Links, Use
 from peephole.query.memory import Memory, memory_of
 from peephole.query.memory_place import place
 from peephole.store.capture import Capture
@@ -110,23 +110,14 @@ def read_devices(capture: Capture, until: int) -> dict[str, DeviceMemory]:
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
-    """A slice that read or wrote a buffer."""
-
-    slice: SliceAt
-    mode: str
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
 class Untouched:
     """The longest time in which nobody used a buffer, between two of its uses or the ends of its life."""
 
     begin: int
     end: int
-    after: Touch | None
+    after: Use | None
     """None for the allocation."""
-    before: Touch | None
+    before: Use | None
     """None for the end of its life."""
 
 
@@ -134,8 +125,8 @@ class Untouched:
 class BufferUse:
     """Who made a buffer, who used it, and how long nobody did."""
 
-    producer: Touch | None
-    consumers: tuple[Touch, ...]
+    producer: Use | None
+    consumers: tuple[Use, ...]
     unknown: int
     """Uses by slices that the capture does not have."""
     untouched: Untouched | None
@@ -144,25 +135,22 @@ class BufferUse:
 def buffer_use(links: Links, buffer: int, alloc: int, end: int) -> BufferUse:
     """The uses of a buffer that lives from `alloc` to `end`."""
     found, unknown = links.users_of(buffer)
-    touches = sorted(
-        (Touch(*use) for use in found), key=lambda touch: (touch.slice.start, touch.slice.row, touch.position)
-    )
-    made = next((i for i, touch in enumerate(touches) if "write" in touch.mode), NONE)
-    producer = touches[made] if made >= 0 else None
-    consumers = tuple(touch for i, touch in enumerate(touches) if i != made)
-    return BufferUse(producer, consumers, unknown, _untouched(touches, alloc, end))
+    made = next((i for i, use in enumerate(found) if "write" in use.mode), NONE)
+    producer = found[made] if made >= 0 else None
+    consumers = tuple(use for i, use in enumerate(found) if i != made)
+    return BufferUse(producer, consumers, unknown, _untouched(found, alloc, end))
 
 
-def _untouched(touches: list[Touch], alloc: int, end: int) -> Untouched | None:
-    if not touches:
+def _untouched(uses: list[Use], alloc: int, end: int) -> Untouched | None:
+    if not uses:
         return None
-    best = Untouched(alloc, max(touches[0].slice.start, alloc), None, touches[0])
-    last, until = touches[0], touches[0].slice.start + touches[0].slice.dur
-    for touch in touches[1:]:
-        if touch.slice.start - until > best.end - best.begin:
-            best = Untouched(until, touch.slice.start, last, touch)
-        if touch.slice.start + touch.slice.dur >= until:
-            last, until = touch, touch.slice.start + touch.slice.dur
+    best = Untouched(alloc, max(uses[0].slice.start, alloc), None, uses[0])
+    last, until = uses[0], uses[0].slice.start + uses[0].slice.dur
+    for use in uses[1:]:
+        if use.slice.start - until > best.end - best.begin:
+            best = Untouched(until, use.slice.start, last, use)
+        if use.slice.start + use.slice.dur >= until:
+            last, until = use, use.slice.start + use.slice.dur
     if end - until > best.end - best.begin:
         best = Untouched(until, end, last, None)
     return best

@@ -11,9 +11,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from peephole.model.tables import NONE
-from peephole.query.links import Links
+from peephole.query.links import Links, Use
 from peephole.query.memory import of_several_processes, read_buffers
-from peephole.query.memory_bands import DeviceMemory, Touch, buffer_use, read_devices
+from peephole.query.memory_bands import DeviceMemory, buffer_use, read_devices
 from peephole.query.timeline import timeline_span
 from peephole.server.arrays import raw_reply
 from peephole.server.library import Shelf
@@ -175,8 +175,8 @@ async def one_buffer(request: Request) -> Response:
             raise Refusal(404, f"There is no buffer {number} in this capture.")
         (found,) = read_buffers(capture, device.rows[place : place + 1])
         peak = device.memory.peak_time
-        use = buffer_use(_links(shelf, capture), number, found.alloc, last if found.free == NONE else found.free)
-        gap = use.untouched
+        used = buffer_use(_links(shelf, capture), number, found.alloc, last if found.free == NONE else found.free)
+        gap = used.untouched
         return {
             "id": number, "device": found.device, "alloc": found.alloc - origin,
             "free": None if found.free == NONE else found.free - origin, "bytes": found.bytes, "dtype": found.dtype,
@@ -184,21 +184,21 @@ async def one_buffer(request: Request) -> Response:
             "peak": device.memory.peak, "atPeak": bool(device.alloc[place] <= peak < device.end[place]),
             "before": int(device.id[place - 1]) if place else NONE,
             "after": int(device.id[place + 1]) if place + 1 < len(device) else NONE,
-            "producer": _touch(use.producer, origin), "consumers": [_touch(t, origin) for t in use.consumers[:USES]],
-            "uses": len(use.consumers), "unknown": use.unknown,
+            "producer": _use(used.producer, origin), "consumers": [_use(use, origin) for use in used.consumers[:USES]],
+            "uses": len(used.consumers), "unknown": used.unknown,
             "untouched": gap and {"begin": gap.begin - origin, "end": gap.end - origin,
-                                  "after": _touch(gap.after, origin), "before": _touch(gap.before, origin)},
+                                  "after": _use(gap.after, origin), "before": _use(gap.before, origin)},
         }  # fmt: skip
 
     return reply(await quick(shelf, answer))
 
 
-def _touch(touch: Touch | None, origin: int) -> dict[str, Any] | None:
-    if touch is None:
+def _use(use: Use | None, origin: int) -> dict[str, Any] | None:
+    if use is None:
         return None
-    at = touch.slice
+    at = use.slice
     return {"row": at.row, "track": at.track, "start": at.start - origin, "dur": at.dur, "name": at.name,
-            "mode": touch.mode, "position": touch.position}  # fmt: skip
+            "mode": use.mode, "position": use.position}  # fmt: skip
 
 
 _BASE = "/captures/{capture}/memory"
