@@ -74,8 +74,8 @@ def info(capture: Capture) -> Info:
     )
 
 
-def span(capture: Capture) -> tuple[int, int] | None:
-    """The first and the last moment of a capture; None when nothing in it has a time."""
+def span(capture: Capture, *, contexts: bool = True) -> tuple[int, int] | None:
+    """The first and the last moment of a capture, of its contexts too if they count; None when nothing has a time."""
     begins: list[int] = []
     ends: list[int] = []
     lanes = capture.lanes()
@@ -93,7 +93,7 @@ def span(capture: Capture) -> tuple[int, int] | None:
     for frame in capture.scan("buffers", ["alloc", "free"]):
         begins.append(int(frame["alloc"].min()))
         ends.append(int(max(frame["alloc"].max(), frame["free"].max())))
-    for frame in capture.scan("contexts", ["start", "dur"]):
+    for frame in capture.scan("contexts", ["start", "dur"]) if contexts else ():
         known = frame["start"] != NONE
         if known.any():
             begins.append(int(frame["start"][known].min()))

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from peephole.query.info import span
 from peephole.query.json_text import json_object
 from peephole.query.memory import devices
 from peephole.query.names import Track, plain, tracks
@@ -111,17 +112,7 @@ def _units(capture: Capture) -> dict[int, str]:
 
 def timeline_span(capture: Capture) -> tuple[int, int]:
     """First and last moment of anything on the timeline, ns; (0, 0) when it is empty."""
-    ends = [capture.span()] if len(capture.lanes()) else []
-    if capture.count("markers"):
-        time = capture.read("markers", ["time"])["time"]
-        ends.append((int(time.min()), int(time.max())))
-    if capture.count("buffers"):
-        frame = capture.read("buffers", ["alloc", "free"])
-        ends.append((int(frame["alloc"].min()), int(max(frame["alloc"].max(), frame["free"].max()))))
-    if capture.count("counters"):
-        time = capture.read("counters", ["time"])["time"]
-        ends.append((int(time.min()), int(time.max())))
-    return (min(end[0] for end in ends), max(end[1] for end in ends)) if ends else (0, 0)
+    return span(capture, contexts=False) or (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +185,8 @@ def name_colours(capture: Capture) -> NDArray[np.uint8]:
     """The data colour (1 … 12) of each name of `Capture.names()`.
 
     The eleven kernels that cost most take one each; in a large capture their cost is estimated from parts of every
-    device's lanes, so that it is quick at any size. The rest share the colours by a hash of
-    the name, which holds in every view.
+    device's lanes, so that it is quick at any size. The rest share the colours by a hash of the name, which holds in
+    every view.
     """
     names = capture.names()
     colours = np.array([1 + _hash(name) % 12 for name in names] or [12], np.uint8)

@@ -76,7 +76,6 @@ class _Sums:
     """Adds up parts of the table: each has its own numbering of names."""
 
     def __init__(self, capture: Capture) -> None:
-        self._tracks: list[str] = []
         self._track_of: dict[int, int] = {}
         numbers: dict[str, int] = {}
         # tracks of one name are one row: the same thread of eight processes

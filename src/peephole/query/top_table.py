@@ -58,7 +58,7 @@ class TopTable:
 
 
 def group_tracks(capture: Capture, group: str) -> list[TimelineTrack]:
-    """The tracks of kernels, copies or the host."""
+    """The tracks of a group, one of GROUPS, that have slices."""
     rows = [row for row in timeline_tracks(capture) if row.depths]
     if group == "copies":
         return [row for row in rows if row.kind in ("copy", "disk")]
@@ -152,8 +152,7 @@ def _exact(kept: list[tuple[Ints, Ints]], size: int) -> tuple[NDArray[np.float64
     result = []
     for share in (0.5, 0.95):
         place = np.zeros(size)
-        at = first[there] + np.minimum(np.ceil(share * count[there]).astype(np.int64), count[there]) - 1
-        place[there] = dur[np.maximum(at, first[there])]
+        place[there] = dur[first[there] + np.ceil(share * count[there]).astype(np.int64) - 1]
         result.append(place)
     return result[0], result[1]
 

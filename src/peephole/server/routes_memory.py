@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 from starlette.requests import Request
@@ -11,19 +10,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from peephole.model.tables import NONE
-from peephole.query.links import Links, Use
+from peephole.query.links import Use
 from peephole.query.memory import of_several_processes, read_buffers
 from peephole.query.memory_bands import DeviceMemory, buffer_use, read_devices
-from peephole.query.timeline import timeline_span
 from peephole.server.arrays import raw_reply
 from peephole.server.library import Shelf
 from peephole.server.replies import Refusal, coded, path_number, query_moment, query_number, reply
 from peephole.server.routes_captures import shelf_of
-from peephole.server.routes_timeline import quick
+from peephole.server.routes_timeline import kept, links_of, quick, span_of
 from peephole.store.capture import Capture
 from peephole.store.frame import Frame
 
-Result = TypeVar("Result")
 BANDS: Final = 4000
 """Bands of a reply: more than fit on a screen, few enough to draw in a frame."""
 PIXELS: Final = 8192
@@ -32,27 +29,9 @@ USES: Final = 1000
 _SPARK: Final = 32
 
 
-def _once(shelf: Shelf, capture: Capture, name: str, make: Callable[[Capture], Result]) -> Result:
-    """What `make` returns, made by one thread alone and kept until the capture grows."""
-    if name not in shelf.derived:
-        with shelf.lock:
-            if name not in shelf.derived:
-                shelf.derived[name] = make(capture)
-    result: Result = shelf.derived[name]
-    return result
-
-
-def _span(shelf: Shelf, capture: Capture) -> tuple[int, int]:
-    return _once(shelf, capture, "timeline span", timeline_span)
-
-
-def _links(shelf: Shelf, capture: Capture) -> Links:
-    return _once(shelf, capture, "timeline links", Links)
-
-
 def _devices(shelf: Shelf, capture: Capture) -> dict[str, DeviceMemory]:
-    until = _span(shelf, capture)[1]
-    return _once(shelf, capture, "memory devices", lambda capture: read_devices(capture, until))
+    until = span_of(shelf, capture)[1]
+    return kept(shelf, capture, "memory devices", lambda capture: read_devices(capture, until))
 
 
 def _device(request: Request, shelf: Shelf, capture: Capture) -> DeviceMemory:
@@ -64,7 +43,7 @@ def _device(request: Request, shelf: Shelf, capture: Capture) -> DeviceMemory:
 
 
 def _offsets(shelf: Shelf, capture: Capture, device: DeviceMemory) -> Any:
-    return _once(shelf, capture, f"memory offsets {device.name}", lambda _: device.offset)
+    return kept(shelf, capture, f"memory offsets {device.name}", lambda _: device.offset)
 
 
 async def list_devices(request: Request) -> Response:
@@ -72,7 +51,7 @@ async def list_devices(request: Request) -> Response:
     shelf = shelf_of(request)
 
     def answer(capture: Capture) -> dict[str, Any]:
-        origin, end = _span(shelf, capture)
+        origin, end = span_of(shelf, capture)
         devices = [
             {
                 "name": name, "buffers": len(device), "living": device.memory.buffers[1], "peak": device.memory.peak,
@@ -101,7 +80,7 @@ async def window(request: Request) -> Response:
     most = min(query_number(request, "most", BANDS, 0), BANDS)
 
     def answer(capture: Capture) -> Response:
-        origin, end = _span(shelf, capture)
+        origin, end = span_of(shelf, capture)
         t0 = origin + query_moment(request, "t0", 0)
         t1 = max(t0 + 1, origin + query_moment(request, "t1", end - origin))
         device = _device(request, shelf, capture)
@@ -111,7 +90,7 @@ async def window(request: Request) -> Response:
         found = device.bands(t0, t1, most, seen, max(1, (t1 - t0) // pixels))
         # without a band nobody has to be placed: the total of very many buffers comes at once
         offset = _offsets(shelf, capture, device) if len(found.drawn) else device.alloc
-        texts = _once(shelf, capture, "memory texts", lambda capture: capture.read("buffers", ["dtype", "name"]))
+        texts = kept(shelf, capture, "memory texts", lambda capture: capture.read("buffers", ["dtype", "name"]))
         rows = device.rows[found.drawn]
         dtypes, dtype = _texts(texts, "dtype", rows)
         names, name = _texts(texts, "name", rows)
@@ -143,12 +122,12 @@ async def alive(request: Request) -> Response:
     shelf = shelf_of(request)
 
     def answer(capture: Capture) -> dict[str, Any]:
-        origin = _span(shelf, capture)[0]
+        origin = span_of(shelf, capture)[0]
         moment = origin + query_moment(request, "time", 0)
         device = _device(request, shelf, capture)
         places = device.at(moment)
         shown = read_buffers(capture, device.rows[places[:ALIVE]])
-        links = _links(shelf, capture) if capture.count("uses") else None
+        links = links_of(shelf, capture) if capture.count("uses") else None
         makers = [links.maker_of(buffer.id) if links else "" for buffer in shown]
         dtype, dtypes = coded([buffer.dtype for buffer in shown])
         producer, producers = coded([buffer.name or made for made, buffer in zip(makers, shown, strict=True)])
@@ -166,7 +145,7 @@ async def one_buffer(request: Request) -> Response:
     shelf, number = shelf_of(request), path_number(request, "buffer")
 
     def answer(capture: Capture) -> dict[str, Any]:
-        origin, last = _span(shelf, capture)
+        origin, last = span_of(shelf, capture)
         for device in _devices(shelf, capture).values():
             place = device.find(number)
             if place >= 0:
@@ -175,7 +154,7 @@ async def one_buffer(request: Request) -> Response:
             raise Refusal(404, f"There is no buffer {number} in this capture.")
         (found,) = read_buffers(capture, device.rows[place : place + 1])
         peak = device.memory.peak_time
-        used = buffer_use(_links(shelf, capture), number, found.alloc, last if found.free == NONE else found.free)
+        used = buffer_use(links_of(shelf, capture), number, found.alloc, last if found.free == NONE else found.free)
         gap = used.untouched
         return {
             "id": number, "device": found.device, "alloc": found.alloc - origin,

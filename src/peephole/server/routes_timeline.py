@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -52,7 +53,7 @@ async def quick(shelf: Shelf, question: Callable[[Capture], Result], fresh: bool
     return await run_in_threadpool(work)
 
 
-def _kept(shelf: Shelf, capture: Capture, name: str, make: Callable[[Capture], Result]) -> Result:
+def kept(shelf: Shelf, capture: Capture, name: str, make: Callable[[Capture], Result]) -> Result:
     """As `Shelf.once`, without looking for news; who comes while it is being made waits for it."""
     if name not in shelf.derived:
         with _making.setdefault((shelf.handle, name), threading.Lock()):
@@ -65,22 +66,33 @@ def _kept(shelf: Shelf, capture: Capture, name: str, make: Callable[[Capture], R
 def get_ready(shelf: Shelf, capture: Capture) -> None:
     """Makes what the timeline asks for first, while the browser still loads the page."""
     if capture.count("slices") and not capture.live:
-        _origin(shelf, capture)
+        span_of(shelf, capture)
         _tracks(shelf, capture)
-        _kept(shelf, capture, "timeline colours", query.name_colours)
+        colours_of(shelf, capture)
 
 
-def _origin(shelf: Shelf, capture: Capture) -> tuple[int, int]:
-    return _kept(shelf, capture, "timeline span", query.timeline_span)
+def span_of(shelf: Shelf, capture: Capture) -> tuple[int, int]:
+    """First and last moment of the timeline; times in requests and replies count from the first."""
+    return kept(shelf, capture, "timeline span", query.timeline_span)
+
+
+def links_of(shelf: Shelf, capture: Capture) -> Links:
+    """The slices that flows and uses name."""
+    return kept(shelf, capture, "timeline links", Links)
+
+
+def colours_of(shelf: Shelf, capture: Capture) -> NDArray[np.uint8]:
+    """The data colour of each name."""
+    return kept(shelf, capture, "timeline colours", query.name_colours)
 
 
 def _tracks(shelf: Shelf, capture: Capture) -> list[query.TimelineTrack]:
-    return _kept(shelf, capture, "timeline tracks", query.timeline_tracks)
+    return kept(shelf, capture, "timeline tracks", query.timeline_tracks)
 
 
 def _generation(shelf: Shelf, capture: Capture) -> int:
     """A number that changes with the rows of a growing capture: rows and names are numbered anew then."""
-    return _kept(shelf, capture, "timeline generation", lambda _: next(_generations))
+    return kept(shelf, capture, "timeline generation", lambda _: next(_generations))
 
 
 def _times(request: Request, origin: tuple[int, int]) -> tuple[int, int]:
@@ -100,10 +112,10 @@ async def whole(request: Request) -> Response:
     shelf = shelf_of(request)
 
     def answer(capture: Capture) -> dict[str, Any]:
-        t0, t1 = _origin(shelf, capture)
+        t0, t1 = span_of(shelf, capture)
         rows = _tracks(shelf, capture)
         names = ("id", "name", "kind", "group", "depths", "slices", "parent", "under", "unit")
-        marks = _kept(shelf, capture, "timeline markers", query.markers)
+        marks = kept(shelf, capture, "timeline markers", query.markers)
         return {
             "origin": str(t0),
             "span": t1 - t0,
@@ -139,7 +151,7 @@ async def names(request: Request) -> Response:
 
     def answer(capture: Capture) -> dict[str, Any]:
         every = capture.names()
-        colours = _kept(shelf, capture, "timeline colours", query.name_colours)
+        colours = colours_of(shelf, capture)
         page = slice(first, first + NAMES)
         colour = colours[: len(every)][page].tolist()
         return {"first": first, "total": len(every), "page": NAMES, "text": every[page], "colour": colour}
@@ -153,7 +165,7 @@ async def window(request: Request) -> Response:
     lanes = _lanes(request.query_params.get("lanes", ""))
 
     def answer(capture: Capture) -> Response:
-        span = _origin(shelf, capture)
+        span = span_of(shelf, capture)
         t0, t1 = _times(request, span)
         found = capture.windows(lanes, t0, t1, pixels)
         head: dict[str, Any] = {
@@ -197,7 +209,7 @@ async def series(request: Request) -> Response:
         raise Refusal(400, f"At most {LANES} series can be asked for at once.")
 
     def answer(capture: Capture) -> Response:
-        span = _origin(shelf, capture)
+        span = span_of(shelf, capture)
         t0, t1 = _times(request, span)
         found = [capture.counter(track) for track in counters]
         found += [capture.memory(device) for device in devices]
@@ -223,11 +235,9 @@ async def overview(request: Request) -> Response:
     shelf, pixels = shelf_of(request), _pixels(request)
 
     def answer(capture: Capture) -> Response:
-        t0, t1 = _origin(shelf, capture)
+        t0, t1 = span_of(shelf, capture)
         tracks = _tracks(shelf, capture)
-        found = _kept(
-            shelf, capture, f"timeline overview {pixels}", lambda c: query.overview(c, t0, t1, pixels, tracks)
-        )
+        found = kept(shelf, capture, f"timeline overview {pixels}", lambda c: query.overview(c, t0, t1, pixels, tracks))
         return raw_reply({"pixels": pixels, "generation": _generation(shelf, capture)}, [found.devices, found.host])
 
     return await quick(shelf, answer)
@@ -238,7 +248,7 @@ async def one_slice(request: Request) -> Response:
     shelf, row = shelf_of(request), query_number(request, "row", 0)
 
     def answer(capture: Capture) -> dict[str, Any]:
-        origin = _origin(shelf, capture)[0]
+        origin = span_of(shelf, capture)[0]
         try:
             found = slice_query.slice_detail(capture, row)
         except IndexError:
@@ -258,8 +268,8 @@ async def slice_links(request: Request) -> Response:
     shelf, row = shelf_of(request), query_number(request, "row", 0)
 
     def answer(capture: Capture) -> dict[str, Any]:
-        origin = _origin(shelf, capture)[0]
-        links = _kept(shelf, capture, "timeline links", Links)
+        origin = span_of(shelf, capture)[0]
+        links = links_of(shelf, capture)
         try:
             found = slice_query.slice_links(capture, row, links)
         except IndexError:
@@ -286,8 +296,8 @@ async def flows(request: Request) -> Response:
     shelf, most = shelf_of(request), min(query_number(request, "most", 300, 1), 2000)
 
     def answer(capture: Capture) -> dict[str, Any]:
-        span = _origin(shelf, capture)
-        links = _kept(shelf, capture, "timeline links", Links)
+        span = span_of(shelf, capture)
+        links = links_of(shelf, capture)
         arrows, total = links.flows_in(*_times(request, span), most)
         return {"total": total, "flows": [_arrow(arrow, span[0]) for arrow in arrows]}
 
@@ -301,7 +311,7 @@ async def slice_at(request: Request) -> Response:
     time = query_moment(request, "time", 0)
 
     def answer(capture: Capture) -> dict[str, Any]:
-        return {"row": slice_query.slice_at(capture, track, depth, _origin(shelf, capture)[0] + time)}
+        return {"row": slice_query.slice_at(capture, track, depth, span_of(shelf, capture)[0] + time)}
 
     return reply(await quick(shelf, answer))
 
@@ -311,12 +321,12 @@ async def range_figures(request: Request) -> Response:
     shelf = shelf_of(request)
 
     def answer(capture: Capture) -> dict[str, Any]:
-        span = _origin(shelf, capture)
+        span = span_of(shelf, capture)
         t0, t1 = _times(request, span)
         rows = _tracks(shelf, capture)
         if (t0, t1) == span:  # the figures that are shown first, and again whenever a range is cleared
             make = lambda c: query.range_figures(c, t0, t1, rows=rows)  # noqa: E731
-            found = _kept(shelf, capture, "timeline figures", make)
+            found = kept(shelf, capture, "timeline figures", make)
         else:
             found = query.range_figures(capture, t0, t1, rows=rows)
         return {
@@ -335,7 +345,7 @@ async def search(request: Request) -> Response:
     time = query_moment(request, "time", 0)
 
     def answer(capture: Capture) -> dict[str, Any]:
-        origin = _origin(shelf, capture)[0]
+        origin = span_of(shelf, capture)[0]
         found = _hits(shelf, capture, text)
         at = (place % len(found) if place >= 0 else found.after(origin + time) % len(found)) if len(found) else -1
         start = int(found.start[at]) - origin if at >= 0 else 0
@@ -359,7 +369,7 @@ async def gaps(request: Request) -> Response:
     ranged = "t0" in request.query_params
 
     def answer(capture: Capture) -> dict[str, Any]:
-        span = _origin(shelf, capture)
+        span = span_of(shelf, capture)
         found = idle(capture, interval=_times(request, span) if ranged else None, limit=limit)
         rows = [
             {"track": gap.track.id, "trackName": gap.track.name, "start": gap.start - span[0], "dur": gap.dur,

@@ -13,20 +13,21 @@ from peephole.query import timeline, top_table
 from peephole.query.names import plain
 from peephole.query.rates import rates
 from peephole.query.top import TopRow
+from peephole.server.library import Shelf
 from peephole.server.replies import FURTHEST, Refusal, number, query_moment, query_number, reply
 from peephole.server.routes_captures import shelf_of
-from peephole.server.routes_timeline import LANES, quick
+from peephole.server.routes_timeline import LANES, colours_of, quick, span_of
 from peephole.store.capture import Capture
 
 NAMES = 20_000
 """Names that are sent, most time first; the reply says how many there are."""
 
 
-def _asked(request: Request, capture: Capture) -> tuple[str, tuple[int, int] | None, int]:
+def _asked(request: Request, shelf: Shelf, capture: Capture) -> tuple[str, tuple[int, int] | None, int]:
     group = request.query_params.get("group", "kernels")
     if group not in top_table.GROUPS:
         raise Refusal(400, f"group must be one of {', '.join(top_table.GROUPS)}.")
-    origin = timeline.timeline_span(capture)[0]
+    origin = span_of(shelf, capture)[0]
     if "t0" not in request.query_params and "t1" not in request.query_params:
         return group, None, origin
     low = query_moment(request, "t0", 0)
@@ -41,9 +42,9 @@ async def table(request: Request) -> Response:
     tracks = None if only is None else {number(part, "tracks") for part in only.split(",") if part}
 
     def answer(capture: Capture) -> dict[str, Any]:
-        group, interval, _ = _asked(request, capture)
+        group, interval, _ = _asked(request, shelf, capture)
         found = top_table.top_table(capture, group, tracks, interval)
-        colours = timeline.name_colours(capture)
+        colours = colours_of(shelf, capture)
         speed = _rates(capture, found, tracks, interval) if group == "kernels" else {}
         rows = found.rows[:NAMES]
         speeds = [speed.get(row.name, {}) for row in rows]
@@ -77,7 +78,7 @@ async def table(request: Request) -> Response:
 def _rates(
     capture: Capture, found: top_table.TopTable, tracks: set[int] | None, interval: tuple[int, int] | None
 ) -> dict[str, dict[str, float]]:
-    """Mean rates by name, over all tracks, weighted by how often they were seen there."""
+    """Rates by name: the mean of those on its tracks."""
     chosen = {row.id for row in found.tracks if tracks is None or row.id in tracks}
     rows = [
         TopRow(track.name, row.name, row.total, row.count, row.shortest, row.longest, 0.0, row.context)
@@ -101,7 +102,7 @@ async def runs(request: Request) -> Response:
     def answer(capture: Capture) -> dict[str, Any]:
         if name >= len(capture.names()):
             raise Refusal(404, f"This capture has {len(capture.names())} names; there is no number {name}.")
-        group, interval, origin = _asked(request, capture)
+        group, interval, origin = _asked(request, shelf, capture)
         found = top_table.name_runs(capture, name, group, interval)
         marks = timeline.markers(capture)
         times = np.array(marks.time, np.int64)
