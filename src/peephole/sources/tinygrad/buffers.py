@@ -40,6 +40,8 @@ class Buffers:
 
     def alloc(self, device: str, key: int, arg: Any, time: Any) -> None:
         """Takes an alloc event."""
+        if type(device) is not str or type(key) is not int:
+            raise ValueError("a buffer has no device or no number")
         dtype = arg["dtype"]
         # 0.11 said the bytes itself, and the dtype as a text
         size = arg["nbytes"] if "nbytes" in arg else int(arg["sz"]) * item_size(dtype, self._texts.release)
@@ -65,7 +67,7 @@ class Buffers:
 
     def free(self, device: str, key: int, time: Any) -> None:
         """Takes a free event."""
-        row = self._alive.pop((device, key), None)
+        row = self._alive.pop((device, key), None) if type(device) is str and type(key) is int else None
         if row is None:
             raise ValueError("a buffer is freed that was not allocated")
         at = ns(time)
@@ -92,8 +94,10 @@ class Buffers:
         A view has no allocation, and its number is that of the next buffer: a number that was used before there was
         a buffer of it does not say which of the two is meant.
         """
-        found = NONE if key in self._unallocated else self.number(key, begun, until)
-        if found == NONE and told and type(key) is int:
+        if type(key) is not int or key in self._unallocated:
+            return NONE
+        found = self.number(key, begun, until)
+        if found == NONE and told:
             self._unallocated.add(key)
         return found
 

@@ -109,8 +109,10 @@ class Offsets:
 
 def device_of(event: Any) -> str:
     """The device of a range, or the first one of a batch."""
-    device = event.ents[0].device if type(event).__name__ == "ProfileGraphEvent" else event.device
-    return str(device)
+    devices = [entry.device for entry in event.ents] if type(event).__name__ == "ProfileGraphEvent" else [event.device]
+    if not all(type(device) is str for device in devices):
+        raise ValueError("a range has no device")
+    return str(devices[0])
 
 
 def host_clock(device: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.programs import Fields, Takes, kernel_name
-from peephole.sources.tinygrad.text import fields_of, plain
+from peephole.sources.tinygrad.text import fields_of, label, plain
 
 _UNNAMED: Final = re.compile(r"(\w+) n\d+\Z")
 """What a group is called until it has ended: the function that was tracked, numbered."""
@@ -34,7 +34,7 @@ def unnamed(key: Any) -> str | None:
     """The tracked function while a group has not got its own name, which comes when it ends; None afterwards."""
     name = key.display_name
     found = _UNNAMED.match(name) if type(name) is str else None
-    return found[1] if found and tuple(key.keys) == (name,) and " " not in found[1] else None
+    return found[1] if found and _keys(key) == (name,) and " " not in found[1] else None
 
 
 class Contexts:
@@ -67,9 +67,9 @@ class Contexts:
 
     def row(self, index: int, key: Any, parent: int, group: Sequence[Any], fields: Fields) -> dict[str, Any]:
         """The row of a context. A kernel that failed never gets its name; its passes may know it."""
-        name = self._names[index] = plain(str(key.display_name))
+        name = self._names[index] = label(key.display_name)
         keys: list[str] = []
-        for one in tuple(key.keys)[:20]:
+        for one in _keys(key):
             if type(one) is str:
                 keys.append(plain(one))
                 self._link(plain(one), index)
@@ -140,4 +140,8 @@ def _kind(name: str, key: Any) -> str:
     for prefix, kind in _KINDS:
         if name.startswith(prefix):
             return kind
-    return "kernel" if any(type(one) is not str for one in tuple(key.keys)[:20]) else "other"
+    return "kernel" if any(type(one) is not str for one in _keys(key)) else "other"
+
+
+def _keys(key: Any) -> tuple[Any, ...]:
+    return tuple(key.keys[:20]) if isinstance(key.keys, (tuple, list)) else ()

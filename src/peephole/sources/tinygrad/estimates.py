@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.clock import SKEW, Offsets, device_of, ns
 from peephole.sources.tinygrad.pairing import Key, Waiting, base_of, range_key, says_copy
+from peephole.sources.tinygrad.text import NOT_UNDERSTOOD
 from peephole.sources.tinygrad.tracks import Out
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 Clock = tuple[str, bool]
 """A device, and whether it is the clock of its copies."""
 _NEAR: Final = 1_000_000_000
-_WRONG: Final = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
 
 
 class Sketching(Protocol):
@@ -84,7 +84,7 @@ class Estimates:
             return
         self._written = True
         for event in self._estimate(due, seen, execs):
-            with suppress(*_WRONG):  # counted when it is taken
+            with suppress(*NOT_UNDERSTOOD):  # counted when it is taken
                 self._timeline.sketch(event)
 
     def settle(self) -> None:
@@ -118,7 +118,7 @@ class Estimates:
                     found = waiting[key] if key in waiting else waiting.setdefault(key, execs.all(key))
                     submitted = ns(found[turns[key]].ts) if turns[key] < len(found) else None
                     turns[key] += 1
-            except _WRONG:
+            except NOT_UNDERSTOOD:
                 continue  # counted when it is taken
             good.append(event)
             for clock, start, end in times:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.clock import Offsets
 from peephole.sources.tinygrad.contexts import Contexts
-from peephole.sources.tinygrad.text import fields_of, plain
+from peephole.sources.tinygrad.text import fields_of, label, plain
 from peephole.sources.tinygrad.tracks import Out
 
 _MACHINES: Final = {
@@ -45,10 +45,10 @@ class Hardware:
         """Takes a ProfileProgramEvent."""
         fields = fields_of(event)
         if type(fields.get("tag")) is int:
-            self._programs[str(fields.get("device")), fields["tag"]] = event
+            self._programs[label(fields.get("device")), fields["tag"]] = event
         self._libraries.append(event)
         if machine := _machine(fields.get("lib")):
-            self._machines.setdefault(str(fields.get("device")), machine)
+            self._machines.setdefault(label(fields.get("device")), machine)
 
     def trace(self, kind: str, event: Any) -> None:
         """Takes a ProfileSQTTEvent or ProfilePMCEvent."""
@@ -60,13 +60,13 @@ class Hardware:
             fields = fields_of(event)
             library = fields.get("lib")
             if type(library) is bytes:
-                device = str(fields.get("device"))
+                device = label(fields.get("device"))
                 self._out.row(
                     "artifacts",
                     context=self._context(event),
                     kind="binary",
                     language=self.arch(device),
-                    name=plain(str(fields.get("name"))),
+                    name=label(fields.get("name")),
                     content=library,
                 )
         runs: dict[Any, list[Any]] = {}
@@ -85,7 +85,7 @@ class Hardware:
 
     def _only_program(self, device: str) -> Any:
         """The program of a trace that does not name one, when there is no other that it could be of."""
-        own = [event for event in self._libraries if str(fields_of(event).get("device")) == device]
+        own = [event for event in self._libraries if label(fields_of(event).get("device")) == device]
         return own[0] if len(own) == 1 else None
 
     def _context(self, event: Any) -> int:
@@ -105,13 +105,14 @@ class Hardware:
         program = self._programs.get((device, kernel)) if type(kernel) is int else None
         if program is None and kernel is None:
             program = self._only_program(device)
-        name = plain(str(fields_of(program).get("name") if program is not None else kernel or "a kernel"))
+        name = label(fields_of(program).get("name") if program is not None else kernel or "a kernel")
         # a run is one exec_tag of a kernel; without it (0.11 and older) each engine's second trace is the second run
         seen = runs.setdefault((device, name), [])
-        engine = fields.get("se")
+        engine = fields.get("se") if type(fields.get("se")) is int else None
         count = runs.setdefault((device, name, kind, engine), [])
         count.append(None)
-        tag = fields.get("exec_tag", len(count))
+        tag = fields.get("exec_tag")
+        tag = tag if type(tag) is int else len(count)
         if tag not in seen:
             seen.append(tag)
         props: dict[str, Any] = {k: v for k, v in fields.items() if type(v) in (int, str, bool) and k != "device"}
@@ -133,7 +134,7 @@ class Hardware:
             device=device,
             run=seen.index(tag),
             kind=kind,
-            unit=f"SE:{engine}" if type(engine) is int else "",
+            unit="" if engine is None else f"SE:{engine}",
             arch=self.arch(device),
             props=json.dumps(props, separators=(",", ":")),
             content=bytes(blob),

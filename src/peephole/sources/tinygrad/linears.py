@@ -20,7 +20,7 @@ from peephole.model.tables import NONE
 from peephole.sources.tinygrad.buffers import item_size
 from peephole.sources.tinygrad.pairing import function_name, is_copy, single_spaced
 from peephole.sources.tinygrad.programs import are_numbers
-from peephole.sources.tinygrad.text import Texts, fields_of
+from peephole.sources.tinygrad.text import Texts, fields_of, label
 
 _RUN: Final = "optimize local size"
 _JIT: Final = "View graphed linear"
@@ -125,7 +125,7 @@ class _Jit:
     def _given(self, call: Call, run: list[Any]) -> list[Any]:
         """tinygrad's numbers of the buffers that are not its inputs."""
         return [
-            key
+            key if type(key) is int else NONE
             for lane, event in enumerate(run)
             for number, key in zip(call.given, event.arg.get("bufs") or (), strict=False)
             if self._reader.argument(number, lane).buffer[0] != NONE
@@ -193,7 +193,7 @@ def _runs(linear: Linear, calls: list[list[Any]], at: int) -> bool:
 
 
 def _name(event: Any) -> str:
-    return _COPY if is_copy(event) else function_name(single_spaced(str(event.arg["name"])))
+    return _COPY if is_copy(event) else function_name(single_spaced(event.arg["name"]))
 
 
 class _Reader:
@@ -225,7 +225,7 @@ class _Reader:
                 if not are_numbers(places) or not all(0 <= place < len(given) for place in places):
                     return None
                 context = self._kernels.get(inner, NONE)
-                calls.append(Call(function_name(str(info.get("name"))), context, tuple(given[at] for at in places)))
+                calls.append(Call(function_name(label(info.get("name"))), context, tuple(given[at] for at in places)))
             elif op == "COPY":
                 calls.append(Call(_COPY, NONE, given))
             elif op == "CUSTOM_FUNCTION" and arg == "graph" and inner:
@@ -259,7 +259,7 @@ class _Reader:
             op, src, arg = self._node(number)
             if op == "BUFFER":
                 return Argument((number, lane), is_view, self._size(number, src))
-            if op == "MSTACK" and lane < len(src):  # a buffer of each device's own
+            if op == "MSTACK" and 0 <= lane < len(src):  # a buffer of each device's own
                 number, lane = src[lane], 0
             elif op == "MSELECT" and type(arg) is int and src:
                 number, lane = src[0], arg

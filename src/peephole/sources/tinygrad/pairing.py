@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from peephole.sources.tinygrad.text import fields_of, plain
+from peephole.sources.tinygrad.text import fields_of, label, plain
 from peephole.sources.tinygrad.tracks import kind_of
 
 Key = tuple[str, ...]
@@ -32,19 +32,19 @@ def function_name(name: str) -> str:
     return _WORD.sub(lambda found: f"{ord(found[0]):02X}", plain(name))
 
 
-def single_spaced(name: str) -> str:
+def single_spaced(name: Any) -> str:
     """An exec point's name without the blanks that put it into columns."""
-    return " ".join(plain(name).split())
+    return " ".join(label(name).split())
 
 
 def is_copy(executed: Any) -> bool:
     """Whether an exec point is a copy's."""
-    return single_spaced(str(executed.arg["name"])).startswith("copy ")
+    return single_spaced(executed.arg["name"]).startswith("copy ")
 
 
 def exec_keys(executed: Any) -> tuple[Key, ...]:
     """The keys under which an exec point's range may be found, the most telling first."""
-    name = single_spaced(str(executed.arg["name"]))
+    name = single_spaced(executed.arg["name"])
     device = executed.device
     if name.startswith("copy "):
         found = _COPY.match(name)
@@ -62,7 +62,7 @@ def range_key(event: Any) -> Key | None:
     kind = kind_of(event.device)
     if kind == "copy" or says_copy(event):
         name = event.name if type(event.name) is str else event.name.display_name
-        source, _, to = str(name).partition(" -> ")
+        source, _, to = label(name).partition(" -> ")
         if to in _ANY:  # PYTHON calls itself that whichever of its devices it is, the queue's name is right
             return "copy", "", single_spaced(base_of(event.device)[:_SHOWN])
         if not to or source in _ANY:
@@ -84,7 +84,7 @@ def base_of(device: str) -> str:
 
 def copy_bytes(executed: Any, sizes: Iterable[int]) -> int | None:
     """The bytes of a copy: of the sizes of its buffers the one that its name rounds, else what the name says."""
-    found = _COPY.match(single_spaced(str(executed.arg["name"])))
+    found = _COPY.match(single_spaced(executed.arg["name"]))
     unit = _UNITS.get(found[2]) if found else None
     if found is None or unit is None or found[1].count(".") > 1:
         return None

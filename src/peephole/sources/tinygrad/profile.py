@@ -9,7 +9,7 @@ from peephole.sources.tinygrad.columns import Columns
 from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.enums import REFERENCE
 from peephole.sources.tinygrad.rewrites import Rewrites
-from peephole.sources.tinygrad.text import Texts
+from peephole.sources.tinygrad.text import NOT_UNDERSTOOD, Texts, label
 from peephole.sources.tinygrad.timeline import Timeline
 
 
@@ -21,7 +21,10 @@ def read_profile(events: list[Any], sink: Sink, texts: Texts, rewrites: Rewrites
     else:
         timeline = Timeline(out, texts, rewrites.contexts, closed=rewrites.closed)
         if texts.release == REFERENCE:
-            timeline.runs = rewrites.runs(events)
+            try:
+                timeline.runs = rewrites.runs(events)
+            except NOT_UNDERSTOOD as error:
+                sink.problem("what ran cannot be told from the rewrites", 1, label(error.args[0] if error.args else ""))
     # Offsets and allocations come last in the file, and the rest relies on them.
     for event in sorted(events, key=_turn):
         timeline.event(event)

@@ -136,7 +136,7 @@ def _from_node(program: Program, root: int, fields: Fields, texts: Texts) -> Non
             program.source = value
         elif op == "BINARY" and type(value) is bytes:
             program.binary = value
-        elif op == "LINEAR" and type(part[2]) is tuple:
+        elif op == "LINEAR" and are_numbers(part[2]):
             program.linear = part[2]
         elif op == "SINK" and type(value).__name__ == "KernelInfo":
             program.estimates = fields_of(value).get("estimates") or program.estimates
@@ -185,7 +185,7 @@ def op_list(numbers: Sequence[int], fields: Fields, texts: Texts) -> str:
         if op is None:
             op = ops[id(node[0])] = texts.op(node[0])
         sources = []
-        for source in node[2] if type(node[2]) is tuple else ():
+        for source in node[2] if are_numbers(node[2]) else ():
             other = fields.get(source)
             if type(other) is tuple and len(other) > 3 and ops.get(id(other[0])) == "CONST":
                 sources.append(repr(texts.arg(other[3])) if other[3] is not None else "'None'")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from typing import Any, TypeGuard
 
@@ -172,13 +173,10 @@ class Matches:
 
 def numbers(values: list[int]) -> NDArray[np.int64]:
     """Numbers as a column; CaptureError when one of them is none, or larger than any that tinygrad writes."""
-    try:
-        column = np.array(values) if values else np.zeros(0, np.int64)
-    except (OverflowError, ValueError):
-        column = np.zeros(0)
-    if column.dtype != np.int64 or column.ndim != 1:
-        raise CaptureError("The rewrites name a node or a line by something that is no number: the file is damaged.")
-    return column
+    if set(map(type, values)) <= {int}:
+        with suppress(OverflowError):
+            return np.array(values, np.int64)
+    raise CaptureError("The rewrites name a node or a line by something that is no number: the file is damaged.")
 
 
 def _nodes(fields: dict[int, Any], sink: Sink, texts: Texts) -> Iterator[dict[str, Any]]:

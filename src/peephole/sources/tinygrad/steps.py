@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from peephole.model.tables import NONE
-from peephole.sources.tinygrad.text import Texts, fields_of, plain
+from peephole.sources.tinygrad.text import Texts, fields_of, label
 
 
 def step_row(
@@ -24,7 +24,7 @@ def step_row(
         "name": name if type(name) is str else "",
         "file": file,
         "line": line,
-        "root": sink if type(sink) is int else NONE,
+        "root": sink if type(sink) is int and 0 <= sink < 1 << 62 else NONE,
         "matches": matches,
         "bottom_up": fields.get("bottom_up") is True,
         "walk": fields.get("walk") is True,
@@ -36,7 +36,7 @@ def step_row(
 def place(location: Any) -> tuple[str | None, int]:
     """File and line of a location."""
     if type(location) is tuple and len(location) >= 2 and type(location[0]) is str and type(location[1]) is int:
-        return location[0], location[1]
+        return location[0], location[1] if 0 <= location[1] < 1 << 31 else NONE
     return None, NONE
 
 
@@ -87,7 +87,7 @@ def step_times(steps: Sequence[Any], ranges: Sequence[Range]) -> list[tuple[int,
     times: list[tuple[int, int] | None] = [None] * len(steps)
     reached = -1
     for at in ended:
-        waiting = places.get(plain(str(fields[at].get("name"))), deque())
+        waiting = places.get(label(fields[at].get("name")), deque())
         while waiting and waiting[0] <= reached:
             waiting.popleft()
         if waiting:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from peephole.sources.tinygrad.text import Texts, _uop_fields, _variable
+from peephole.sources.tinygrad.text import Texts, uop_fields, variable_name
 
 _MOST: Final = 10_000
 _BINARY: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
@@ -63,14 +63,14 @@ class _Evaluation:
         self._left -= 1
         if depth > 200 or self._left < 0:
             raise ValueError("too large")
-        op, _, src, arg = _uop_fields(item)
+        op, _, src, arg = uop_fields(item)
         name = self._texts.op(op)
         if name == "CONST":
             result = arg.args[0] if hasattr(arg, "args") else arg
         elif name in ("PARAM", "DEFINE_VAR"):
-            result = self._variables[_variable(arg)]
+            result = self._variables[variable_name(arg)]
         elif name == "AFTER":  # a bound variable: AFTER(variable, STORE(variable, value))
-            result = self.value(_uop_fields(src[1])[2][1], depth + 1)
+            result = self.value(uop_fields(src[1])[2][1], depth + 1)
         elif name in ("BIND", "CAST"):
             result = self.value(src[-1] if name == "BIND" else src[0], depth + 1)
         elif name == "WHERE":

@@ -52,6 +52,10 @@ _DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {
 """What a field has when nobody set it; None is left out of every class. Enum members are compared by their text."""
 _NEVER: Final = frozenset(("grad_fxn", "fxn"))
 """Functions of the running program, which tinygrad does not pickle."""
+NOT_UNDERSTOOD: Final = (
+    ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError
+)  # fmt: skip
+"""What reading an object that is not as tinygrad makes it leads to."""
 
 _INFIX: Final = {
     "ADD": "+", "MUL": "*", "SUB": "-", "IDIV": "//", "CDIV": "//", "FLOORDIV": "//", "MOD": "%", "CMOD": "%",
@@ -63,6 +67,14 @@ _INFIX: Final = {
 def plain(text: str) -> str:
     """A text without terminal colours."""
     return _ANSI.sub("", text) if "\x1b" in text else text
+
+
+def label(value: Any) -> str:
+    """The text of what should be one, without colours; of anything else, whose text may be endless, its class."""
+    if isinstance(value, str):
+        return plain(value)
+    short = value is None or type(value) in (bool, float) or (type(value) is int and value.bit_length() < 64)
+    return str(value) if short else type(value).__name__
 
 
 def fields_of(value: Any) -> Mapping[str, Any]:
@@ -102,7 +114,7 @@ class Texts:
         args = getattr(value, "args", ())
         number = args[0] if args else value
         name = self._enums.get(type(value).__name__, {}).get(number) if type(number) is int else None
-        return name or str(number)[:40]
+        return name or label(number)[:40]
 
     def dtype(self, value: Any) -> str:
         """A dtype as tinygrad prints it: `dtypes.float.vec(4)`."""
@@ -203,11 +215,11 @@ class Texts:
 
     def _uop(self, value: Any) -> str:
         """A symbolic expression: `(i*4)+j` where it is one, else op and sources."""
-        op, dtype, src, arg = _uop_fields(value)
+        op, dtype, src, arg = uop_fields(value)
         name = self.op(op)
         if name == "CONST":
             return self._any(arg)
-        if name in ("PARAM", "DEFINE_VAR") and (label := _variable(arg)):
+        if name in ("PARAM", "DEFINE_VAR") and (label := variable_name(arg)):
             return label
         if name in _INFIX and len(src) == 2:
             return f"({self._any(src[0])}{_INFIX[name]}{self._any(src[1])})"
@@ -221,7 +233,7 @@ class Texts:
     def _dtype(self, value: Any) -> str:
         args = getattr(value, "args", None)
         if type(args) is not tuple:
-            return repr(value)
+            return label(value) if type(value).__module__ == "builtins" else repr(value)
         if len(args) < 4 or type(args[2]) is not str:
             return self._any_args(value, args)
         kind = type(value).__name__
@@ -246,14 +258,15 @@ class Texts:
         return f"{type(value).__name__}({', '.join(repr(a)[:40] if type(a) in _SIMPLE else '…' for a in args[:12])})"
 
 
-def _uop_fields(value: Any) -> tuple[Any, Any, tuple[Any, ...], Any]:
+def uop_fields(value: Any) -> tuple[Any, Any, tuple[Any, ...], Any]:
+    """Op, dtype, sources and argument of a node."""
     args = getattr(value, "args", None)
     if type(args) is tuple and len(args) >= 4 and not hasattr(value, "src"):
         return args[0], args[1], args[2] if type(args[2]) is tuple else (), args[3]
     return value.op, value.dtype, value.src, value.arg
 
 
-def _variable(arg: Any) -> str:
+def variable_name(arg: Any) -> str:
     """The name of a symbolic variable, or nothing."""
     if type(arg) is tuple and arg and type(arg[0]) is str:
         return plain(arg[0])

@@ -37,7 +37,7 @@ from peephole.sources.tinygrad.pairing import (
 )
 from peephole.sources.tinygrad.steps import Range
 from peephole.sources.tinygrad.symbolic import evaluate
-from peephole.sources.tinygrad.text import Texts, fields_of, plain
+from peephole.sources.tinygrad.text import NOT_UNDERSTOOD, Texts, fields_of, label, plain
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
 
 if TYPE_CHECKING:
@@ -102,11 +102,14 @@ class Timeline:
         if take is None:
             self._count(f"unknown event {type(event).__name__[:60]}")
             return
+        if self._untimed:
+            self._try(self._write_untimed, event)
+        self._try(take, event)
+
+    def _try(self, take: Callable[..., None], event: Any, *more: Any) -> None:
         try:
-            if self._untimed:
-                self._write_untimed(event)
-            take(event)
-        except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
+            take(event, *more)
+        except NOT_UNDERSTOOD as error:
             self._count(f"{type(event).__name__} not understood: {str(error)[:60]}")
 
     def age(self, now: int) -> None:
@@ -126,18 +129,18 @@ class Timeline:
     def finish(self) -> None:
         """Writes what waited for something that did not come."""
         while self._untimed:
-            self._write_exec(self._untimed.popleft())
+            self._try(self._write_exec, self._untimed.popleft())
         unaligned, self._unaligned = self._unaligned, []
         self._waiting.clear()
         if self._estimates is not None:
             for device in self._estimates.adopt(self.offsets, unaligned, self._execs):
                 self._count(f"kernels of {device} on an estimated clock")
         for event in unaligned:
-            self._take_aligned(event)
+            self._try(self._take_aligned, event)
         for event in self._ranges.drain():
-            self._write_range(event, None)
+            self._try(self._write_range, event, None)
         for event in self._execs.drain():
-            self._write_exec(event)
+            self._try(self._write_exec, event)
         if self._estimates is not None:
             self._estimates.settle()
         self._buffers.finish()
@@ -161,7 +164,7 @@ class Timeline:
     # ranges
 
     def _range(self, event: Any) -> None:
-        if event.device in HOST:
+        if device_of(event) in HOST:
             self._write_range(event, None)
         else:
             self._align(event)
@@ -185,7 +188,7 @@ class Timeline:
         unaligned, self._unaligned = self._unaligned, []
         for event in unaligned:
             if device_of(event) in known:
-                self._take_aligned(event)
+                self._try(self._take_aligned, event)
             else:
                 self._unaligned.append(event)
         if self._estimates is not None and not self._unaligned:
@@ -240,7 +243,7 @@ class Timeline:
         dur = max(0, ns(end) - start) if end is not None else 0
         title, context, args = self._describe(name, fields.get("profile_key"), dur, executed)
         if type(event) is OwnRange and executed is not None and is_copy(executed):
-            title = single_spaced(str(executed.arg["name"]))  # as where nobody timed it
+            title = single_spaced(executed.arg["name"])  # as where nobody timed it
         if end is None:
             args["open"] = True
         elif device == "TINY" and self._closed is not None:
@@ -272,7 +275,7 @@ class Timeline:
                 context = links.get(title, NONE)
             return self._contexts.name(context, title), context, self._speed(context, dur, executed)
         args: dict[str, Any] = {}
-        title = plain(str(name.display_name))
+        title = label(name.display_name)
         context = self._context_of(title, name.keys)
         fields = fields_of(name)
         value = fields.get("ret")
@@ -328,17 +331,19 @@ class Timeline:
             self._out.row(
                 "markers",
                 time=ns(event.ts),
-                name=plain(str(arg["name"])),
+                name=label(arg["name"]),
                 kind="marker",
                 colour=colour if type(colour) is str else None,
             )
         elif name == "JSON":
             content = self._texts.any(event.arg).encode("utf-8", "replace")
-            self._out.row("artifacts", kind="data", language="text", name=str(event.key)[:200], content=content)
+            self._out.row("artifacts", kind="data", language="text", name=label(event.key)[:200], content=content)
         elif name != "start":
-            self._count(f"unknown point {str(name)[:60]}")
+            self._count(f"unknown point {label(name)[:60]}")
 
     def _exec(self, event: Any) -> None:
+        if type(event.device) is not str:
+            raise ValueError("an exec point has no device")
         keys = exec_keys(event)
         begun = ns(event.ts) - slack(event.device)
         for key in keys:
@@ -353,7 +358,7 @@ class Timeline:
 
     def _write_exec(self, event: Any, until: int = _NEVER) -> None:
         """A kernel or copy that nobody timed: it is there, with what it used, without length."""
-        name = single_spaced(str(event.arg["name"]))
+        name = single_spaced(event.arg["name"])
         context = self._ran(event, function_name(name), until)
         device = f"{event.device}:COPY" if is_copy(event) else event.device
         self._slice(device, ns(event.ts), 0, self._contexts.name(context, name), context, {}, event, until=until)
