@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, cast
@@ -28,15 +27,7 @@ def load(name: str) -> Source:
 
 def every() -> Iterator[Source]:
     """All sources, in the order in which they are asked."""
-    for name in NAMES:
-        if _is_there(name):
-            yield load(name)
-
-
-def _is_there(name: str) -> bool:
-    if importlib.util.find_spec(f"{__name__}.{name}") is None:
-        return False
-    return hasattr(importlib.import_module(f"{__name__}.{name}"), "SOURCE")
+    return (load(name) for name in NAMES)
 
 
 def head_of(path: Path) -> bytes:
@@ -75,8 +66,7 @@ def find(path: Path) -> Source:
 
 def left_behind() -> Sequence[Path]:
     """The newest files that any producer left at its own place (tinygrad's VIZ does); empty when there are none."""
-    there = [cast(LeavesFiles, load(name)) for name in LEAVE_FILES if _is_there(name)]
-    groups = [list(source.left_behind()) for source in there]
+    groups = [list(cast(LeavesFiles, load(name)).left_behind()) for name in LEAVE_FILES]
     return max((group for group in groups if group), key=newest, default=[])
 
 

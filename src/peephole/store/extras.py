@@ -14,6 +14,12 @@ from numpy.typing import NDArray
 
 from peephole.model.sink import Strings
 from peephole.store.lanes import Ints
+from peephole.store.schema import text_values
+
+_LARGE: Final = 64 << 20
+"""Bytes of args from which on they are let go of as soon as they were taken."""
+_FILL: Final = 1 << 16
+"""Numbers that are made at a time."""
 
 
 def text_array(args: Sequence[str | None] | Strings | None) -> pa.Array | None:
@@ -25,24 +31,9 @@ def text_array(args: Sequence[str | None] | Strings | None) -> pa.Array | None:
         known = (codes >= 0) & (codes < len(args.values))
         if not known.any():
             return None
-        return text_column(list(args.values)).take(pa.array(codes, mask=~known))
-    found = text_column(list(args))
+        return text_values(list(args.values), pa.large_string()).take(pa.array(codes, mask=~known))
+    found = text_values(list(args), pa.large_string())
     return found if found.null_count < len(found) else None
-
-
-def text_column(values: list[str | None]) -> pa.Array:
-    """The texts; what UTF-8 cannot say (a lone surrogate) is written as an escape."""
-    try:
-        return pa.array(values, pa.large_string())
-    except UnicodeEncodeError:
-        safe = [None if v is None else v.encode("utf-8", "backslashreplace").decode() for v in values]
-        return pa.array(safe, pa.large_string())
-
-
-_LARGE: Final = 64 << 20
-"""Bytes of args from which on they are let go of as soon as they were taken."""
-_FILL: Final = 1 << 16
-"""Numbers that are made at a time."""
 
 
 class _Numbers:

@@ -66,7 +66,8 @@ def clean_text(value: Any) -> str:
     return text
 
 
-def _text_array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+def text_values(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """The texts; what is none becomes one, what UTF-8 cannot say (a lone surrogate) is spelled out."""
     try:
         return pa.array(values, kind)
     except (UnicodeEncodeError, pa.ArrowInvalid, pa.ArrowTypeError):
@@ -77,7 +78,7 @@ def _dictionary(values: Strings) -> pa.Array:
     codes = np.asarray(values.codes)
     mask = (codes < 0) | (codes >= len(values.values))
     indices = pa.array(np.where(mask, 0, codes).astype(np.int32), mask=mask)
-    return pa.DictionaryArray.from_arrays(indices, _text_array(list(values.values), pa.string()))
+    return pa.DictionaryArray.from_arrays(indices, text_values(list(values.values), pa.string()))
 
 
 def _id_lists(values: Any) -> pa.Array:
@@ -143,8 +144,8 @@ def arrow_column(column: Column, values: Any, rows: int) -> pa.Array:
     if column.type == "bytes":
         return pa.array([v.encode("utf-8", "surrogatepass") if isinstance(v, str) else v for v in values], kind)
     if column.type == "str":
-        return _text_array(values, pa.string()).dictionary_encode()
-    return _text_array(values, kind)
+        return text_values(values, pa.string()).dictionary_encode()
+    return text_values(values, kind)
 
 
 def arrow_table(table: Table, columns: Mapping[str, Any]) -> pa.Table:

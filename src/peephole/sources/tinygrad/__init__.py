@@ -64,8 +64,3 @@ class Tinygrad:
 
 
 SOURCE: Final = Tinygrad()
-
-
-def latest() -> Sequence[Path]:
-    """The files of the last run under VIZ."""
-    return SOURCE.left_behind()
