@@ -11,9 +11,10 @@ from peephole.layout import tape_axis
 from peephole.layout.tape_arrows import arrows
 from peephole.layout.tape_axis import Axis
 from peephole.layout.tape_density import density, singles
+from peephole.layout.tape_events import REGISTER, of_commands, registered
 from peephole.layout.tape_labels import Box, Label, Space
 from peephole.layout.tape_legend import legend, legend_height
-from peephole.layout.tape_picture import Floats, Ints, LaneBox, Marks, Picture, Rects, SignalLine
+from peephole.layout.tape_picture import Ints, LaneBox, Marks, Picture, Rects, SignalLine
 from peephole.layout.tape_style import OUTLINED, SHAPES, UNKNOWN_SHAPE, colours_of, radii
 from peephole.layout.tape_text import shorten, size_text, visible, width, wrap
 from peephole.query.tape import Signal, Tape
@@ -65,7 +66,7 @@ def layout(tape: Tape, options: Options = Options()) -> Picture:  # noqa: B008
     total = min(max(left + content + RIGHT, 1440.0), limit)
     axis = tape_axis.layout(parts, left, total - RIGHT, has_lead)
     signal_labels, signal_rows, rows, missing = _signal_names(tape, axis, total - RIGHT)
-    items, item_rows = legend(tape, drawn, colours, dense, left, total - RIGHT)
+    items, item_rows = legend(tape, drawn, colours, left, total - RIGHT)
     top = 74.0
     lanes, bottom = _lanes(tape, top + SIGNAL_ROW * max(rows, 1) + 4, limit - legend_height(item_rows) - 120, dense)
     marks = _marks(tape, singles(tape, drawn) if dense else drawn, axis, lanes, colours)
@@ -75,22 +76,19 @@ def layout(tape: Tape, options: Options = Options()) -> Picture:  # noqa: B008
     lines, spans = _signal_lines(tape.signals, axis, signal_rows, top, lanes[0].y0 - 3)
     labels = [replace(label, y=label.y + top) for label in signal_labels]
     space = Space(left - 4, total - 6, (label.box for label in labels))
-    left_out = missing
     labels += _lane_names(lanes, left)
     labels += _fold_notes(tape, axis, top, space, has_lead, lanes)
     if not dense:
         labels += _event_labels(tape, marks, lanes, space)
         labels += _size_labels(tape, marks, space, 24)
-    left_out += space.left_out
+    left_out = missing + space.left_out
     labelled, small = _ticks(axis)
     axis_y = bottom + 8
     y = axis_y + 62
+    note = _note(tape, per, left_out, dense, total - left - RIGHT)
     return Picture(
         width=total,
-        height=y
-        + legend_height(item_rows)
-        + 18 * len(note := _note(tape, per, left_out, dense, total - left - RIGHT))
-        + 10,
+        height=y + legend_height(item_rows) + 18 * len(note) + 10,
         title=_title(tape, total - left - RIGHT),
         subtitle=_subtitle(tape),
         lanes=lanes,
@@ -123,12 +121,8 @@ def _family_counts(tape: Tape, rows: Ints) -> dict[str, int]:
 
 def _drawn(tape: Tape) -> Ints:
     """The events that get a mark: a signal is a line, and the answer to a registration says nothing new."""
-    commands = np.array([name in SIGNAL_COMMANDS for name in tape.commands], np.bool_)[tape.command]
-    worker = tape.is_event("WORKER_SEND", "WORKER_RECV")
-    signal = tape.is_event("SIGNAL")
-    answers = np.array([name == "RegisterWorker" for name in tape.commands], np.bool_)[tape.command]
-    answers &= tape.is_event("SEND")
-    found: Ints = np.flatnonzero((~commands | worker | signal) & ~answers)
+    drawn = ~of_commands(tape, SIGNAL_COMMANDS) | tape.is_event("WORKER_SEND", "WORKER_RECV", "SIGNAL")
+    found: Ints = np.flatnonzero(drawn & ~registered(tape))
     return found if len(found) else np.arange(len(tape))
 
 
@@ -140,13 +134,10 @@ def _times(tape: Tape) -> Ints:
 
 def _work_begins(tape: Tape) -> int | None:
     """When the first client asked for something, if workers had to come first."""
-    early = np.array([name in ("RegisterWorker", "CLIENT", "WORKER") for name in tape.commands], np.bool_)
-    work = np.flatnonzero(~early[tape.command])
+    work = np.flatnonzero(~of_commands(tape, ("RegisterWorker", "CLIENT", "WORKER")))
     if not len(work) or len(work) == len(tape):
         return None
-    begins = int(tape.time[work].min())
-    marks = [signal.start for signal in tape.signals]
-    return min([begins, *marks])
+    return min([int(tape.time[work].min()), *(signal.start for signal in tape.signals)])
 
 
 def _left(tape: Tape) -> float:
@@ -209,8 +200,7 @@ def _bars(tape: Tape, axis: Axis, lanes: list[LaneBox], colours: dict[str, str])
     """Durations that the tape knows, on the workers' lanes."""
     found = Rects()
     workers = np.array([lane.kind == "worker" for lane in tape.lanes], np.bool_)
-    registers = np.array([name == "RegisterWorker" for name in tape.commands], np.bool_)
-    rows = np.flatnonzero((tape.dur > 0) & workers[tape.lane] & ~registers[tape.command])
+    rows = np.flatnonzero((tape.dur > 0) & workers[tape.lane] & ~of_commands(tape, REGISTER))
     for i, x0, x1 in zip(
         rows.tolist(), axis.x(tape.time[rows]).tolist(), axis.x(tape.time[rows] + tape.dur[rows]).tolist(), strict=True
     ):
@@ -408,7 +398,7 @@ def _note(tape: Tape, per: int, left_out: int, dense: bool, room: float) -> list
     if left_out:
         said.append(f"{_plural(left_out, 'label')} left out for space.")
     more = []
-    gathers = int(np.array([name == "GatherShards" for name in tape.commands], np.bool_)[tape.command].sum())
+    gathers = int(of_commands(tape, ("GatherShards",)).sum())
     if gathers and tape.engine == "gt":
         more.append(
             f"GT does not log what moves between workers: the data of {_plural(gathers, 'gather')} is not drawn."
@@ -428,6 +418,3 @@ def _note(tape: Tape, per: int, left_out: int, dense: bool, room: float) -> list
 def _milliseconds(ns: int) -> str:
     value = ns / 1e6
     return f"{value:,.1f} ms" if value >= 0.1 else f"{ns / 1e3:,.1f} µs"
-
-
-__all__ = ["Floats", "Options", "layout"]

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from peephole.layout.tape_axis import Axis
+from peephole.layout.tape_events import registered
 from peephole.layout.tape_picture import Arrow, LaneBox
 from peephole.query.tape import Tape
 
@@ -25,9 +26,7 @@ def arrows(tape: Tape, axis: Axis, lanes: list[LaneBox], bin_px: float) -> tuple
     per = (longest.end - longest.start) / max(1.0, longest.x1 - longest.x0 - 28) * bin_px
     if not len(many):
         return [], round(per)
-    answers = np.array([name == "RegisterWorker" for name in tape.commands], np.bool_)[tape.command]
-    answers &= tape.is_event("SEND")
-    keep = np.flatnonzero((many.source != many.target) & ~np.append(answers, False)[many.event])
+    keep = np.flatnonzero((many.source != many.target) & ~np.append(registered(tape), False)[many.event])
     x0, x1 = axis.x(many.start[keep]), axis.x(many.end[keep])
     slanted = np.abs(x1 - x0) > SLANT
     source, target, size = many.source[keep], many.target[keep], np.maximum(many.bytes[keep], 0)

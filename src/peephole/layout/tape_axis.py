@@ -35,7 +35,6 @@ class Stretch:
     end: int
     x0: float
     x1: float
-    note: str = ""
 
     def x(self, time: Ints) -> Floats:
         """Where times of this stretch are drawn."""

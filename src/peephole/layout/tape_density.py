@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peephole.layout.tape_axis import Axis
+from peephole.layout.tape_events import REGISTER, of_commands
 from peephole.layout.tape_picture import Ints, LaneBox, Rects
 from peephole.query.tape import Tape
 
@@ -20,7 +20,7 @@ SINGLE: Final = 24
 def density(tape: Tape, rows: Ints, axis: Axis, lanes: list[LaneBox], colours: dict[str, str]) -> Rects:
     """Stacked columns per lane and moment: how high by how many, in the colours of what they are."""
     found = Rects()
-    rows = rows[~_registers(tape, rows)]
+    rows = rows[~of_commands(tape, REGISTER)[rows]]
     x = axis.x(tape.time[rows])
     bins = np.floor(x / BIN).astype(np.int64)
     families = len(tape.families)
@@ -53,15 +53,10 @@ def density(tape: Tape, rows: Ints, axis: Axis, lanes: list[LaneBox], colours: d
     return found
 
 
-def _registers(tape: Tape, rows: Ints) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = np.array([name == "RegisterWorker" for name in tape.commands], np.bool_)[tape.command]
-    return found[rows]
-
-
 def singles(tape: Tape, rows: Ints) -> Ints:
     """The few events that get a mark all the same: what failed, what is rare, what is largest."""
     rare = tape.is_event("CONNECT", "DISCONNECT", "ERROR", "SIGNAL")[rows] | tape.failed[rows]
-    chosen = np.flatnonzero(rare | _registers(tape, rows))[: 8 * SINGLE]
+    chosen = np.flatnonzero(rare | of_commands(tape, REGISTER)[rows])[: 8 * SINGLE]
     size = tape.size[rows]
     largest = np.argsort(-size, kind="stable")[:SINGLE]
     largest = largest[size[largest] >= 4096]

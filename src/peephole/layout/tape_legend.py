@@ -23,9 +23,7 @@ def legend_height(rows: int) -> float:
     return ROW * rows
 
 
-def legend(
-    tape: Tape, drawn: Ints, colours: dict[str, str], dense: bool, left: float, right: float
-) -> tuple[list[LegendItem], int]:
+def legend(tape: Tape, drawn: Ints, colours: dict[str, str], left: float, right: float) -> tuple[list[LegendItem], int]:
     """The items with y from 0, and in how many rows they stand."""
     flow = _Flow(left + 6, right)
     count = np.bincount(tape.family[drawn], minlength=len(tape.families))

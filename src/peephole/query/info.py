@@ -82,14 +82,10 @@ def span(capture: Capture, *, contexts: bool = True) -> tuple[int, int] | None:
     if len(lanes):
         begins.append(int(lanes.start.min()))
         ends.append(int(lanes.end.max()))
-    if rows := capture.count("markers"):
-        for row in (0, rows - 1):  # sorted by time
-            moment = int(capture.read("markers", ["time"], slice(row, row + 1))["time"][0])
-            begins.append(moment)
-            ends.append(moment)
-    for frame in capture.scan("counters", ["time"]):
-        begins.append(int(frame["time"].min()))
-        ends.append(int(frame["time"].max()))
+    for table in ("markers", "counters"):
+        for frame in capture.scan(table, ["time"]):
+            begins.append(int(frame["time"].min()))
+            ends.append(int(frame["time"].max()))
     for frame in capture.scan("buffers", ["alloc", "free"]):
         begins.append(int(frame["alloc"].min()))
         ends.append(int(max(frame["alloc"].max(), frame["free"].max())))

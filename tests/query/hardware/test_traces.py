@@ -36,6 +36,13 @@ def write(path: Path, **blobs: bytes) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.parametrize("props", ["no JSON", "[" * 100_000, "[1]"])
+def test_props_that_are_none_are_empty(tmp_path: Path, props: str) -> None:
+    with CaptureWriter(tmp_path / "odd.peep") as writer:
+        writer.append("hardware", {"kernel": ["gemm"], "kind": ["sqtt"], "props": [props], "content": [b""]})
+    assert [entry.props for entry in entries(open_capture(tmp_path / "odd.peep"))] == [{}]
+
+
 def lossy() -> bytes:
     stream = streams.Stream(Arch.RDNA3)
     stream.traces(0, 0, 0)

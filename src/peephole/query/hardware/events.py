@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import heapq
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from peephole.query.hardware.mapping import QUEUE_NAMES
-from peephole.query.hardware.packets import op_name
+from peephole.query.hardware.packets import cycles, op_name, shown_as
 from peephole.query.hardware.program import NO_PROGRAM
 from peephole.query.hardware.traces import Trace
-
-_CYCLES = re.compile(r"_(\d+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,26 +67,19 @@ def _mapped(trace: Trace) -> Iterator[HardwareEvent]:
     for packet, wave, inst, link in zip(
         packet_rows, mapped.wave.tolist(), instructions, mapped.link.tolist(), strict=True
     ):
-        kind, time = packets.name(packet), times[packet]
+        time = times[packet]
         if wave < 0:
             unit = QUEUE_NAMES[-1 - wave]
             origin = packet_rows[link] if link >= 0 else -1
             source = instructions[link] if link >= 0 else -1
-            op = "" if origin < 0 else _name(trace, origin, ops)
-            cycles = _CYCLES.search(op)
-            length = int(cycles.group(1)) if cycles else 1
+            op = unit if origin < 0 else shown_as(packets.arch, packets.name(origin), ops[origin])
+            length = 1 if origin < 0 else cycles(op)
             delay = time - times[origin] if origin >= 0 else None
             text = program.text[source] if 0 <= source < len(program) else ""
             pc = pcs[source] if 0 <= source < len(program) else None
-            yield HardwareEvent(time, unit, op or unit, length, delay, pc, text)
+            yield HardwareEvent(time, unit, op, length, delay, pc, text)
             continue
-        op = _name(trace, packet, ops)
+        op = shown_as(packets.arch, packets.name(packet), ops[packet])
         known = 0 <= inst < len(program)
         text = program.text[inst] if known else ""
-        yield HardwareEvent(time, f"WAVE:{wave}", op if kind != "IMMEDIATE_MASK" else "IMMEDIATE", 1, None,
-                            pcs[inst] if known else None, text)  # fmt: skip
-
-
-def _name(trace: Trace, packet: int, ops: list[int]) -> str:
-    kind = trace.packets.name(packet)
-    return op_name(trace.packets.arch, kind, ops[packet]) if kind in ("INST", "CDNA_INST") else kind
+        yield HardwareEvent(time, f"WAVE:{wave}", op, 1, None, pcs[inst] if known else None, text)

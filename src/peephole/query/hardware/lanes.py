@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.query.hardware.mapping import QUEUE_NAMES
-from peephole.query.hardware.packets import BY_CODE, op_name
+from peephole.query.hardware.packets import BY_CODE, cycles, shown_as
 from peephole.query.hardware.traces import Trace
 
 Ints = NDArray[np.int64]
@@ -20,7 +20,6 @@ _PATTERNS = (
     (r"LDS", 2), (r"SMEM", 4), (r"MEM|FLAT|BUF", 3), (r"VALU|WMMA|VINTERP|TFU", 0), (r"SALU", 1),
     (r"JUMP|CALL|WAVEEND|NEXT|PC", 6), (r"IMM|BARRIER|WAVERDY|MESSAGE|MSG", 5),
 )  # fmt: skip
-_CYCLES = re.compile(r"_(\d+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +97,7 @@ def _packet_ops(trace: Trace, ops: dict[str, int]) -> Ints:
     key = packets.kind.astype(np.int32) << 8 | (packets.op & 0xFF)
     numbers = np.zeros(1 << 15, np.int64)
     for value in np.flatnonzero(np.bincount(key, minlength=1 << 15)).tolist():
-        kind = BY_CODE[value >> 8].name
-        name = (
-            op_name(packets.arch, kind, value & 0xFF) if kind in ("INST", "CDNA_INST") else kind.removesuffix("_MASK")
-        )
+        name = shown_as(packets.arch, BY_CODE[value >> 8].name, value & 0xFF)
         numbers[value] = ops.setdefault(name, len(ops))
     return np.asarray(numbers[key], np.int64)
 
@@ -114,10 +110,10 @@ def _mapped(trace: Trace, ops: dict[str, int]) -> tuple[list[tuple[str, str]], _
     executes = mapped.wave < 0
     origin = np.where(mapped.link >= 0, mapped.link, 0)
     op = np.where(executes & (mapped.link >= 0), by_packet[mapped.packet[origin]], by_packet[mapped.packet])
-    cycles = np.array([int(m.group(1)) if (m := _CYCLES.search(name)) else 1 for name in ops] or [1], np.int64)[op]
+    taken = np.array([cycles(name) for name in ops] or [1], np.int64)[op]
     queue = np.where(executes, -1 - mapped.wave, 0)
     late = executes & (queue & 3 == 1)  # a vector instruction reports its last clock, the others their first
-    length = np.where(executes, cycles, 1)
+    length = np.where(executes, taken, 1)
     start = np.where(late, time - length, time)
     instruction = np.where(executes, np.where(mapped.link >= 0, mapped.instruction[origin], -1), mapped.instruction)
     link = mapped.link.copy()

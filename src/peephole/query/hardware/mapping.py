@@ -73,11 +73,16 @@ class _Roles:
 
 @cache
 def _roles() -> _Roles:
+    from peephole.query.hardware.walk import DECIDES, END, EXEC, ISSUE, JUMPS, LAND, MASK, OTHER, READY, START
+
     shape = (128, 256)
     role, flags = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
     queue, queue2 = np.full(shape, -1, np.int8), np.full(shape, -1, np.int8)
-    simple = {"WAVESTART": 1, "CDNA_WAVESTART": 1, "WAVEEND": 2, "VALUINST": 3, "IMMEDIATE": 3, "INST": 3,
-              "IMMEDIATE_MASK": 4, "ALUEXEC": 5, "VMEMEXEC": 5, "TS_DELTA_S8_W3": 6, "WAVERDY": 7}  # fmt: skip
+    simple = {
+        "WAVESTART": START, "CDNA_WAVESTART": START, "WAVEEND": END, "VALUINST": ISSUE, "IMMEDIATE": ISSUE,
+        "INST": ISSUE, "IMMEDIATE_MASK": MASK, "ALUEXEC": EXEC, "VMEMEXEC": EXEC, "TS_DELTA_S8_W3": LAND,
+        "WAVERDY": READY,
+    }  # fmt: skip
     for code, packet in BY_CODE.items():
         role[code, :] = simple.get(packet.name, 0)
         if packet.name == "VALUINST":
@@ -89,7 +94,7 @@ def _roles() -> _Roles:
                 found = _QUEUE_OF.get(plain.split("_")[0], -1)
                 other = plain != name
                 queue[code, op] = found + 4 if other and found >= 0 else found
-                flags[code, op] = (op == OP_JUMP) | (2 if other else 0) | (4 if op in (OP_JUMP, OP_JUMP_NO) else 0)
+                flags[code, op] = JUMPS * (op == OP_JUMP) | OTHER * other | DECIDES * (op in (OP_JUMP, OP_JUMP_NO))
         elif packet.name == "ALUEXEC":
             queue[code, 1], queue[code, 2], queue[code, 3], queue2[code, 3] = 0, 1, 1, 0
         elif packet.name == "VMEMEXEC":

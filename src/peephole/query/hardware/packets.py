@@ -6,6 +6,7 @@ tables, the tests' encoder and the names on the screen all come out of this.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -154,11 +155,6 @@ NEW_PC_WAVE, NEW_PC = (11, 5), (16, 46)
 """Fields of TS_DELTA_S8_W3: the wave that jumped to a computed address, and the address in words of 4 bytes."""
 
 
-def code_of(arch: Arch, name: str) -> int:
-    """The code of a packet type; -1 when the stream has no such type."""
-    return next((arch << 5 | i for i, packet in enumerate(PACKETS[arch]) if packet.name == name), -1)
-
-
 @dataclass(frozen=True, slots=True)
 class Tables:
     """What the compiled loop reads. A field that a type does not have gives -1, without a branch."""
@@ -263,3 +259,17 @@ def op_name(arch: Arch, kind: str, op: int) -> str:
     if kind == "VMEMEXEC":
         return MEMORY_SOURCES[op & 3]
     return OPS[arch].get(op, f"0x{op:02x}")
+
+
+def shown_as(arch: Arch, kind: str, op: int) -> str:
+    """What a packet is shown as: the operation of an instruction, else its type."""
+    return op_name(arch, kind, op) if kind in ("INST", "CDNA_INST") else kind.removesuffix("_MASK")
+
+
+_CYCLES = re.compile(r"_(\d+)$")
+
+
+def cycles(name: str) -> int:
+    """The clocks that an operation takes, which its name may end in; 1 where it does not."""
+    found = _CYCLES.search(name)
+    return int(found[1]) if found else 1

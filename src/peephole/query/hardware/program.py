@@ -39,10 +39,6 @@ class Program:
     def __len__(self) -> int:
         return len(self.pc)
 
-    def index(self, pc: int) -> int:
-        """The instruction at an address; -1 when there is none."""
-        return int(self.indices(np.array([pc], np.int64))[0])
-
     def indices(self, pcs: NDArray[np.int64]) -> NDArray[np.int64]:
         """The instructions at addresses; -1 where there is none."""
         at = np.minimum(np.searchsorted(self.pc, pcs), len(self.pc) - 1)

@@ -43,7 +43,7 @@ class Entry:
 
     @property
     def kernel_run(self) -> str:
-        """The kernel with the number of its run when it ran more than once before: `gemm`, `gemm n2`."""
+        """The kernel, from its second run on with the run's number: `gemm`, `gemm n2`."""
         return f"{self.kernel} n{self.run + 1}" if self.run > 0 else self.kernel
 
     @property
@@ -91,18 +91,18 @@ def counters(capture: Capture, entry: Entry) -> list[Counter]:
 def binary_of(capture: Capture, entry: Entry) -> bytes | None:
     """The kernel's binary: that of its context, else the one of its name; None when the capture has none."""
     frame = capture.read("artifacts", ["context", "kind", "name"])
-    by_name = None
+    found = None
     for row in range(len(frame)):
         if frame.texts("kind")[row] != "binary":
             continue
         if entry.context >= 0 and int(frame["context"][row]) == entry.context:
-            by_name = row
+            found = row
             break
         if plain(frame.texts("name")[row]) == entry.kernel:
-            by_name = row
-    if by_name is None:
+            found = row
+    if found is None:
         return None
-    return capture.read("artifacts", ["content"], slice(by_name, by_name + 1)).blobs("content")[0]
+    return capture.read("artifacts", ["content"], slice(found, found + 1)).blobs("content")[0]
 
 
 class Trace:

@@ -9,8 +9,9 @@ from numba import njit  # noqa: TID253
 
 START, END, ISSUE, MASK, EXEC, LAND, READY, LOST = 1, 2, 3, 4, 5, 6, 7, 8
 """What a packet means for the walk; 0 is nothing."""
-JUMPS, OTHER = 1, 2
-"""Flags of an ISSUE: a taken jump; the instruction of another SIMD, which moves no program counter."""
+JUMPS, OTHER, DECIDES = 1, 2, 4
+"""Flags of an ISSUE: a taken jump; the instruction of another SIMD, which moves no program counter; a packet that says
+whether a branch was taken."""
 ASTRAY = 1 << 40
 QUEUES = 8
 """Queues of dispatched instructions: SALU, VALU, VMEM, LDS, and the same for other SIMDs."""
@@ -99,7 +100,7 @@ def walk(
                     elif flags[i] & JUMPS:
                         pcs[w] = target[at] if target[at] >= 0 else count
                     else:
-                        if branches[at] and not flags[i] & 4:
+                        if branches[at] and not flags[i] & DECIDES:
                             problems[3] += 1
                         pcs[w] = at + 1
             out_packet[n], out_wave[n], out_inst[n], out_link[n] = i, w, at, -1

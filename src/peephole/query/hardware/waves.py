@@ -72,17 +72,6 @@ class ClockSamples:
     cycle: NDArray[np.int64]
     tick: NDArray[np.int64]
 
-    def frequency(self) -> NDArray[np.float64]:
-        """Shader clock in Hz between each two samples."""
-        ticks = np.maximum(np.diff(self.tick), 1)
-        return np.asarray(np.diff(self.cycle) * 1e8 / ticks, np.float64)
-
-    def nanoseconds(self, cycles: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Time since the first sample; needs two samples, otherwise not a number."""
-        if len(self.cycle) < 2:
-            return np.full(len(cycles), np.nan)
-        return np.asarray(np.interp(cycles, self.cycle, (self.tick - self.tick[0]) * 10.0), np.float64)
-
 
 def clock_samples(packets: Packets) -> ClockSamples:
     """The samples that the trace holds; RDNA only."""
