@@ -14,6 +14,7 @@ from tests.store import journals as j
 
 from peephole.model.tables import TABLES
 from peephole.store.capture import Capture, open_capture
+from peephole.store.threads import LOST
 
 FIRST = "p00000/t0000.000000.seg"
 
@@ -227,3 +228,31 @@ def test_many_rows_of_one_kind_are_read_as_few_are() -> None:
         out.append(list(capture.read("buffers", ["device"], slice(0, 10)).texts("device")))
         out.append(list(capture.read("markers", ["args"], slice(0, 10)).texts("args")))
     assert few == many
+
+
+def test_the_last_row_of_a_buffer_counts_however_many_come_together() -> None:
+    first = j.row("buffers", id=5, alloc=1, bytes=10)
+    later = b"".join(j.row("buffers", id=number, alloc=1, bytes=20) for number in range(100))
+    capture = opened(
+        {FIRST: j.segment(first, True), FIRST.replace(".000000", ".000001"): j.segment(later, True, number=1)}
+    )
+    assert set(capture.read("buffers")["bytes"].tolist()) == {20}
+
+
+def test_behind_a_segment_that_lost_texts_a_name_is_missing_rather_than_wrong() -> None:
+    first = j.segment(j.text("a") + j.slot_slice(0, 1, 1) + j.text("b"), True)
+    second = j.segment(
+        j.text("c") + j.slot_slice(5, 1, 1) + j.slot_slice(10, 1, 2) + j.slot_slice(20, 1, 3), True, number=1
+    )
+    later = FIRST.replace(".000000", ".000001")
+    whole = opened({FIRST: first, later: second})
+    assert [name for _, _, name, _ in slices(whole)] == ["a", "a", "b", "c"]
+    cut = opened({FIRST: first[:-32], later: second})
+    assert [name for _, _, name, _ in slices(cut)] == ["a", "a", LOST, LOST]
+    assert reasons(cut)["journal segments that were cut short"] == 1
+    folder = Path(tempfile.mkdtemp()) / "t.peep"
+    j.capture_folder(folder, {later: second})
+    (folder / "journal" / FIRST).mkdir()  # there, and not to be read
+    gone = open_capture(folder)
+    assert [name for _, _, name, _ in slices(gone)] == [LOST] * 3
+    assert reasons(gone)["journal segments that cannot be read"] == 1

@@ -149,7 +149,7 @@ def test_a_packed_capture_with_a_damaged_member(capture: Path, tmp_path: Path, m
     at = data.index(b"slices.parquet") + len("slices.parquet")
     data[at : at + 40] = b"\xff" * 40
     packed.write_bytes(data)
-    with pytest.raises(PeepholeError, match="cannot be unpacked|damaged"):
+    with pytest.raises(PeepholeError, match=r"cannot be unpacked|damaged"):
         open_capture(packed)
 
 

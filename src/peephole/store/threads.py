@@ -100,7 +100,7 @@ class ThreadReader:
             self._segment, self._slot, self._dropped, self._done = number, 0, 0, False
         if loaded.error is not None:
             self._problem("journal segments that cannot be read", 1, f"{where}: {loaded.error}")
-            self._done = True
+            self._done = self._gap = True
             return False
         header, data = loaded.header, loaded.data
         if header is None:
@@ -108,16 +108,16 @@ class ThreadReader:
             self._done = self._gap = True
             return False
         closed = header.used > 0
-        damaged = False
+        damaged = cut = False
         if closed and self._slot == 0:
             if len(data) < header.used * SLOT:
                 self._problem("journal segments that were cut short", 1, where)
-                closed = False
+                closed, cut = False, True
             elif not loaded.whole:
                 self._problem("journal segments with a wrong checksum", 1, where)
                 damaged = True
+        self._done = closed or cut
         if closed:
-            self._done = True
             data = data[: max(0, header.used - self._slot) * SLOT]
         if header.dropped > self._dropped:
             lost = header.dropped - self._dropped
@@ -126,11 +126,11 @@ class ThreadReader:
             self._problem("events for which there was no room on the disk", lost, where)
         found = split(data, closed, self._problem, where)
         self._slot += found.end
-        if len(found.slices) or found.record_at:
+        news = bool(len(found.slices) or found.record_at)
+        if news:
             self._take(found, where)
-            self._gap = self._gap or (damaged and _doubtful(found))
-            return True
-        return False
+        self._gap = self._gap or cut or (damaged and _doubtful(found))
+        return news
 
     def _take(self, found: Split, where: str) -> None:
         args_at: list[int] = []
@@ -168,10 +168,10 @@ class ThreadReader:
             if kind == KIND_FREE:
                 self._frees.append(data)
             else:
+                self._flush_rows(kind)  # those came earlier
                 self._append_rows(_TABLES[kind], data, {})
         for table, data, offsets, ids in listed:
-            if TABLE_KINDS[table.name] in self._rows:  # those came earlier
-                self._flush_rows(TABLE_KINDS[table.name])
+            self._flush_rows(TABLE_KINDS[table.name])
             tail = offsets, global_ids(ids, self.process.ordinal)
             self._append_rows(table, data, {tail_columns(table)[0].name: tail})
         if len(found.slices):
@@ -274,7 +274,7 @@ class ThreadReader:
 
     def _flush_rows(self, kind: int) -> None:
         table = _TABLES[kind]
-        payloads = self._rows.pop(kind)
+        payloads = self._rows.pop(kind, [])
         fixed = _FORMATS[table.name]
         good = []
         tails: dict[str, list[bytes | None]] = {column.name: [] for column in tail_columns(table)}
