@@ -83,13 +83,13 @@ def test_an_answer_that_stands_before_its_batch_may_be_cut_off_from_it(tmp_path:
     path = tmp_path / "grows.log"
     client, lines = "CLIENT CLIENT 00bb", [registered(tape_line)]
     for i in range(12):
-        seq, now, worker = 3 + 4 * i, 1 + i / 10, f"WORKER w{i % 2}"
+        seq, at, worker = 3 + 4 * i, 1 + i / 10, f"WORKER w{i % 2}"
         name = "UnaryOp" if i % 3 else "FreeTensor"
         lines += [
-            tape_line(now, seq, "RECV", client, name, "72B", f"tensor_id={i}"),
-            tape_line(now + 0.03, seq + 1, "WORKER_RECV", worker, "WorkerBatch", "91B", "success=True"),
-            tape_line(now + 0.03, seq + 2, "WORKER_SEND", worker, "WorkerBatch", "131B", f"[1 cmds: Worker{name}]"),
-            tape_line(now + 0.04, seq + 3, "SEND", client, name, "91B", "success=True"),
+            tape_line(at, seq, "RECV", client, name, "72B", f"tensor_id={i}"),
+            tape_line(at + 0.03, seq + 1, "WORKER_RECV", worker, "WorkerBatch", "91B", "success=True"),
+            tape_line(at + 0.03, seq + 2, "WORKER_SEND", worker, "WorkerBatch", "131B", f"[1 cmds: Worker{name}]"),
+            tape_line(at + 0.04, seq + 3, "SEND", client, name, "91B", "success=True"),
         ]
     path.write_text(lines[0])
     file = TapeFile(path)
