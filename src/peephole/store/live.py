@@ -13,7 +13,7 @@ from typing import Final
 from peephole.store.build import Builder
 from peephole.store.journal import JournalReader
 from peephole.store.manifest import Manifest
-from peephole.store.seal import first_manifest
+from peephole.store.seal import first_manifest, is_live
 
 _SHARE: Final = 4.0
 """A snapshot that took a second is followed by this many seconds of rest, so that a live view costs a bounded share."""
@@ -36,8 +36,8 @@ class LiveJournal:
         self._reader = JournalReader(self.folder, self._builder)
 
     def alive(self) -> bool:
-        """Whether any process of the capture still runs."""
-        return any(info.alive() for info in self._reader.processes.values())
+        """Whether any process of the capture still runs, one that has joined since the last look too."""
+        return any(info.alive() for info in self._reader.processes.values()) or is_live(self.folder)
 
     def due(self) -> bool:
         """Whether it is time for another look."""
