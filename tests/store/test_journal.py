@@ -256,3 +256,17 @@ def test_behind_a_segment_that_lost_texts_a_name_is_missing_rather_than_wrong() 
     gone = open_capture(folder)
     assert [name for _, _, name, _ in slices(gone)] == [LOST] * 3
     assert reasons(gone)["journal segments that cannot be read"] == 1
+
+
+def test_whatever_stands_on_a_lost_node_goes_in_one_walk() -> None:
+    deep = 20_000
+
+    def node(number: int, *src: int) -> bytes:
+        return j.row("nodes", id=number, src=struct.pack(f"<{len(src)}q", *src))
+
+    # 0 was lost; 1 stands on it, 2 on 1, …; the last two stand on each other alone
+    chain = b"".join(node(number, number - 1) for number in range(1, deep))
+    whole = node(deep) + node(deep + 1, deep, deep)
+    capture = opened({FIRST: j.segment(chain + node(deep + 2, deep, 7) + whole, True)})
+    assert capture.read("nodes", ["id"])["id"].tolist() == [deep, deep + 1]
+    assert reasons(capture) == {"nodes whose sources were lost, removed": deep}

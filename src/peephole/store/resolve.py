@@ -86,21 +86,27 @@ def _with_lost_tracks(data: pa.Table, owners: Sequence[tuple[int, int]], manifes
 
 
 def _whole_nodes(data: pa.Table, manifest: Manifest) -> pa.Table:
-    lost = 0
-    while data.num_rows:
-        sources = data.column("src").combine_chunks()
-        values = sources.flatten().to_numpy()
-        _, known = _find(numbers(data, "id"), values)
-        if known.all():
-            break
-        owner = np.repeat(np.arange(data.num_rows), np.diff(sources.offsets.to_numpy()))
-        keep = np.ones(data.num_rows, np.bool_)
-        keep[owner[~known]] = False
-        lost += int((~keep).sum())
-        data = data.filter(pa.array(keep))
-    if lost:
-        manifest.problem("nodes whose sources were lost, removed", lost)
-    return data
+    """Without the nodes that stand on a lost one, at any distance."""
+    rows = data.num_rows
+    sources = data.column("src").combine_chunks()
+    at, known = _find(numbers(data, "id"), sources.flatten().to_numpy())
+    if known.all():
+        return data
+    owner = np.repeat(np.arange(rows), np.diff(sources.offsets.to_numpy()))
+    # who stands on a node: users[first[row] : first[row + 1]]
+    order = np.argsort(at[known], kind="stable")
+    users = owner[known][order]
+    first = np.searchsorted(at[known][order], np.arange(rows + 1))
+    keep = np.ones(rows, np.bool_)
+    lost = np.unique(owner[~known])
+    while len(lost):
+        keep[lost] = False
+        counts = first[lost + 1] - first[lost]
+        places = np.repeat(first[lost] - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+        lost = np.unique(users[places])
+        lost = lost[keep[lost]]
+    manifest.problem("nodes whose sources were lost, removed", int((~keep).sum()))
+    return data.filter(pa.array(keep))
 
 
 def _only(
