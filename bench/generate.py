@@ -37,6 +37,7 @@ from peephole.model.journal import (
     slots_for,
 )
 from peephole.model.tables import FORMAT_VERSION, TABLES
+from peephole.store.segments import SLICE as ROW
 
 RANKS: Final = 8
 THREADS: Final = 6
@@ -45,18 +46,6 @@ STEP: Final = 1500
 """Kernels of one training step."""
 SEGMENT: Final = (4 << 20) // SLOT - 1
 EPOCH: Final = 1_000_000_000_000
-ROW: Final = np.dtype(
-    [
-        ("start", "<i8"),
-        ("dur", "<i8"),
-        ("name", "<u4"),
-        ("correlation", "<u4"),
-        ("track", "<u4"),
-        ("depth", "<u2"),
-        ("flags", "u1"),
-        ("kind", "u1"),
-    ]
-)
 Rows = NDArray[Any]
 Ints = NDArray[np.int64]
 
