@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from peephole import sources
 from peephole.errors import CaptureError
 from peephole.sources.gt.columns import Builder
+from peephole.sources.gt.runs import MOST_RUNS
 from peephole.sources.gt.scan import scan
 
 Line = Callable[..., str]
@@ -49,6 +50,37 @@ def test_cut_in_a_line_and_in_a_character(read: Read, tape_line: Line) -> None:
         assert len(kept.events) in (20, 21)
         assert kept.problems["the tape ends in the middle of a line"] == 1
     assert read(whole[:-1]).problems["lines that are not UTF-8, read as Latin-1"] == 1
+
+
+def test_a_name_survives_a_cut_within_a_character(read: Read, tape_line: Line) -> None:
+    lines = [tape_line(n, n, "WORKER_SEND", "WORKER rührer", "WorkerBatch", "9B", "signal=é") for n in (1, 2)]
+    kept = read("".join(lines).encode().rstrip(b"\n")[:-1])
+    assert kept.kinds["worker"] == ["rührer"]
+    assert kept.problems == {"the tape ends in the middle of a line": 1}
+
+
+def test_numbers_that_repeat_without_end_are_not_runs_without_end(read: Read, tape_line: Line) -> None:
+    lines = [
+        tape_line(n / 100, 1, "RECV", "CLIENT CLIENT 00bb", "GetData", "9B", f"tensor_id={n}") for n in range(1200)
+    ]
+    kept = read("".join(lines))
+    assert len(kept.events) == 1200
+    assert len(kept.facts["tape"]["sessions"]) == MOST_RUNS
+    assert kept.problems[f"numbers that come again more than {MOST_RUNS} times: put into the last run"] == 200
+
+
+def test_all_members_of_a_gzip_file(read: Read, tape_line: Line) -> None:
+    lines = run(tape_line, 40)
+    parts = [gzip.compress("".join(part).encode()) for part in (lines[:20], lines[20:])]
+    whole = read(b"".join(parts) + b"\0" * 512)
+    assert [event["seq"] for event in whole.events] == list(range(1, 41))
+    assert not whole.problems
+    cut = read(b"".join(parts)[:-12])
+    assert cut.problems["the gzip file is cut off: what came before is shown"] == 1
+    assert len(cut.events) > 20
+    spoilt = read(parts[0] + b"what is this?")
+    assert len(spoilt.events) == 20
+    assert spoilt.problems == {"the gzip file is damaged: what came before is shown": 1}
 
 
 def test_shuffled_lost_and_repeated_lines(read: Read, tape_line: Line) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from peephole.model.sink import Sink
 from peephole.sources.gt.columns import Codes, Columns, Ints
+
+MOST_RUNS: Final = 1000
+"""Runs that are told apart by their numbers alone: no tape without headers has more, a damaged one may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ def split(columns: Columns, sink: Sink) -> list[Run]:
     elif _headers_tell(columns):
         run = columns.run
     else:
-        run = _assign(columns)
+        run = _assign(columns, sink)
         starts = _starts(columns, run)
     found = []
     numbers, first = np.unique(run, return_index=True)
@@ -61,8 +65,9 @@ def _headers_tell(columns: Columns) -> bool:
     return bool((first <= max(1, int(first[0]))).all())
 
 
-def _assign(columns: Columns) -> Codes:
+def _assign(columns: Columns, sink: Sink) -> Codes:
     """A run for each event when numbers repeat: it follows the run that stopped one number before it."""
+    beyond = 0
     seq, time = columns.seq.tolist(), columns.time.tolist()
     run = np.zeros(len(columns), np.int32)
     last: list[int] = []
@@ -76,6 +81,9 @@ def _assign(columns: Columns) -> Codes:
             r = min(follows, key=lambda r: (last[r] != number - 1, abs(now - clock[r]), -r))
         elif seen and seq[i - 1] == number and _same(columns, i, i - 1):
             r = int(run[i - 1])  # the same line twice
+        elif len(last) == MOST_RUNS:
+            r = MOST_RUNS - 1
+            beyond += 1
         else:
             r = len(last)
             last.append(0)
@@ -83,6 +91,8 @@ def _assign(columns: Columns) -> Codes:
             seen.append(set())
         run[i], last[r], clock[r] = r, number, now
         seen[r].add(number)
+    if beyond:
+        sink.problem(f"numbers that come again more than {MOST_RUNS} times: put into the last run", beyond)
     return run
 
 

@@ -6,7 +6,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from peephole.errors import CaptureError
 from peephole.model.sink import Sink
@@ -18,6 +18,7 @@ LIMIT: Final = 4 << 30
 """No tape is larger, so a larger one is a gzip bomb."""
 
 _UTF16: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+_GZIP: Final = b"\x1f\x8b"
 _LINE_END: Final = re.compile(rb"\r\n?")
 
 
@@ -60,22 +61,33 @@ def _chunks(path: Path, sink: Sink) -> Iterator[bytes]:
         with path.open("rb") as file:
             head = file.read(2)
             file.seek(0)
-            unzip = zlib.decompressobj(wbits=31) if head == b"\x1f\x8b" else None
-            while block := file.read(BLOCK if unzip is None else BLOCK // 16):
-                if unzip is not None:
-                    try:
-                        block = unzip.decompress(block)
-                    except zlib.error as error:
-                        sink.problem("the gzip file is damaged: what came before is shown", example=str(error))
-                        return
+            for block in _unzipped(file, sink) if head == _GZIP else iter(lambda: file.read(BLOCK), b""):
                 total += len(block)
                 if total > LIMIT:
                     raise CaptureError(f"{path} unpacks to more than {LIMIT >> 30} GiB, which no tape does.")
                 yield block
-            if unzip is not None and not unzip.eof:
-                sink.problem("the gzip file is cut off: what came before is shown")
     except OSError as error:
         raise CaptureError(f"Cannot read {path}: {error.strerror or error}.") from error
+
+
+def _unzipped(file: BinaryIO, sink: Sink) -> Iterator[bytes]:
+    """What a gzip file holds, of all its members: `cat a.gz b.gz` is a gzip file too."""
+    unzip = zlib.decompressobj(wbits=31)
+    while block := file.read(BLOCK // 16):
+        while block:
+            if unzip.eof:
+                block = block.lstrip(b"\0")  # what tapes and disks fill up with
+                if not block:
+                    break
+                unzip = zlib.decompressobj(wbits=31)
+            try:
+                yield unzip.decompress(block)
+            except zlib.error as error:
+                sink.problem("the gzip file is damaged: what came before is shown", example=str(error))
+                return
+            block = unzip.unused_data
+    if not unzip.eof:
+        sink.problem("the gzip file is cut off: what came before is shown")
 
 
 def _last(data: bytes, end: bytes, width: int) -> int:
@@ -105,7 +117,11 @@ def _utf8(data: bytes, encoding: str, sink: Sink) -> bytes:
     for i, line in enumerate(lines):
         try:
             line.decode()
-        except UnicodeDecodeError:
+        except UnicodeDecodeError as error:
+            whole = line[: error.start]
+            if i == len(lines) - 1 and error.reason == "unexpected end of data" and not whole.isascii():
+                lines[i] = whole  # UTF-8 before it: the file is cut within a character
+                continue
             # a byte that is no UTF-8 is most likely Latin-1, and Latin-1 loses nothing: names stay distinct
             sink.problem("lines that are not UTF-8, read as Latin-1", example=line[:200].decode("latin-1"))
             lines[i] = line.decode("latin-1").encode()
