@@ -209,6 +209,23 @@ def test_a_decorator_without_its_parentheses_is_told() -> None:
         decorated(3)
 
 
+def test_a_rule_is_where_it_is_written_however_it_is_wrapped(recorder: Any, finish: Any) -> None:
+    def rule(node: Any) -> Any:
+        return node
+
+    wrapped: Any = rule
+    for _ in range(3):
+
+        def around(node: Any, inner: Any = wrapped) -> Any:
+            return inner(node)
+
+        wrapped = functools.partial(functools.wraps(wrapped)(around))
+    for one in (rule, wrapped):
+        peephole.match(Node("A"), Node("B"), one)
+    lines = {(row["file"], row["line"]) for row in finish().rows["matches"]}
+    assert lines == {(__file__, rule.__code__.co_firstlineno)}
+
+
 def test_whatever_can_be_called_is_a_context(recorder: Any, finish: Any) -> None:
     assert peephole.track_rewrites("named")(functools.partial(int, "7"))() == 7
     assert peephole.track_rewrites()(functools.partial(int, "8"))() == 8

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 _HERE: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _FRAMES: Final = 64
+_WRAPPERS: Final = 16
+"""Decorators and partials around a rule that are looked behind; one may be around itself."""
 
 
 def call_site() -> tuple[str, int]:
@@ -36,8 +38,12 @@ def rule_site(rule: object) -> tuple[str, int]:
     """File and line of a rule, given as a function or as just that; of the caller when it is neither."""
     if isinstance(rule, tuple) and len(rule) == 2:
         return str(rule[0]), int(rule[1])
-    inner = getattr(rule, "__wrapped__", rule)
-    inner = getattr(inner, "func", inner)
+    inner: Any = rule
+    for _ in range(_WRAPPERS):
+        around = inner
+        inner = getattr(inner, "__wrapped__", None) or getattr(inner, "func", None) or inner
+        if inner is around:
+            break
     code = getattr(getattr(inner, "__func__", inner), "__code__", None)
     return call_site() if code is None else (code.co_filename, code.co_firstlineno)
 
