@@ -270,3 +270,13 @@ def test_whatever_stands_on_a_lost_node_goes_in_one_walk() -> None:
     capture = opened({FIRST: j.segment(chain + node(deep + 2, deep, 7) + whole, True)})
     assert capture.read("nodes", ["id"])["id"].tolist() == [deep, deep + 1]
     assert reasons(capture) == {"nodes whose sources were lost, removed": deep}
+
+
+def test_a_clock_that_cannot_be_moves_nothing(tmp_path: Path) -> None:
+    later = FIRST.replace("p00000", "p00001")
+    rows = j.segment(j.text("a") + j.slot_slice(5, 1, 1), True)
+    path = j.capture_folder(tmp_path / "t.peep", {FIRST: rows, later: rows}, {"boot": None})
+    for folder, moved in (("p00000", 0), ("p00001", 10**40)):
+        facts = {"clean": True, "clock": {"time_ns": moved, "perf_counter_ns": 0}}
+        (path / "journal" / folder / "process.json").write_text(json.dumps(facts))
+    assert [start for start, *_ in slices(open_capture(path))] == [5, 5]

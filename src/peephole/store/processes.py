@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from peephole.model.running import is_writing
 from peephole.store.manifest import Manifest
 
-_LIMIT = 1 << 20
+_LIMIT: Final = 1 << 20
+_FURTHEST: Final = 1 << 61
 
 
 @dataclass(slots=True)
@@ -37,12 +38,14 @@ class ProcessInfo:
 
     @property
     def wall(self) -> int | None:
-        """Nanoseconds from its clock to the time of day."""
+        """Nanoseconds from its clock to the time of day; None when it does not say, or cannot be."""
         clock = self.facts.get("clock")
         if not isinstance(clock, dict):
             return None
         wall, own = clock.get("time_ns"), clock.get("perf_counter_ns")
-        return wall - own if isinstance(wall, int) and isinstance(own, int) else None
+        if not isinstance(wall, int) or not isinstance(own, int) or abs(wall - own) > _FURTHEST:
+            return None
+        return wall - own
 
     def alive(self) -> bool:
         """Whether the process still runs and still has this journal open."""
