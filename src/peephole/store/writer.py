@@ -18,13 +18,16 @@ from peephole.store.manifest import FILE, Manifest
 
 
 class CaptureWriter:
-    """Takes rows of any table in any order and leaves a sealed capture at `path` when it is closed without error."""
+    """Takes rows of any table in any order and leaves a sealed capture at `path` when it is closed without error.
 
-    def __init__(self, path: str | os.PathLike[str], replace: bool = True) -> None:
+    An earlier capture there gives way.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.manifest = Manifest(name=self.path.name.removesuffix(".peep"))
         self.manifest.created = datetime.now(UTC).isoformat(timespec="seconds")
-        if self.path.exists() and not (replace and ((self.path / FILE).is_file() or _is_empty(self.path))):
+        if self.path.exists() and not (self.path / FILE).is_file() and not _is_empty(self.path):
             raise CaptureError(f"{self.path} is there already and is no capture: choose another name.")
         self._folder = self._temporary()
         self._builder = Builder(self._folder, self.manifest)
