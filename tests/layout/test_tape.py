@@ -14,7 +14,7 @@ from peephole.ingest import import_files
 from peephole.layout.tape import MOST_PIXELS, PX, Options, layout
 from peephole.layout.tape_axis import fold
 from peephole.layout.tape_picture import Picture
-from peephole.layout.tape_style import COLOURS, OTHER, colours_of, radius
+from peephole.layout.tape_style import COLOURS, LARGEST_RADIUS, OTHER, colours_of, radius
 from peephole.layout.tape_text import size_text, width
 from peephole.query.tape import Tape, tape
 from peephole.query.tape_select import select
@@ -118,9 +118,13 @@ def test_events_of_one_moment_stand_above_each_other_in_order(make: Make, tape_l
 
 def test_area_grows_with_size() -> None:
     sizes = [0, 64, 1 << 10, 1 << 16, 1 << 20, 1 << 30]
-    found = [radius(size) for size in sizes]
-    assert found == sorted(found)
-    assert found[0] < found[2] < found[3]
+    for largest in (1 << 30, 1 << 42):
+        found = [radius(size, largest) for size in [*sizes, largest]]
+        assert found == sorted(found)
+        assert found[-1] <= LARGEST_RADIUS
+        assert radius(1 << 20, largest) < 0.85 * radius(largest, largest)
+    # small ones do not shrink for want of large ones
+    assert radius(64, 1 << 10) == radius(64, 1 << 16) > radius(64, 1 << 40)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -177,6 +177,15 @@ def test_now(make: Make, tape_line: Line) -> None:
     ]
 
 
+def test_a_tape_without_events_says_what_to_check(peephole: Any, tmp_path: Path) -> None:
+    path = tmp_path / "tape"
+    path.write_text("GT2 Dispatcher Instruction Stream\n")
+    for name in ("Workers", "Messages"):
+        said = peephole("show", path, "-s", name, check=False)
+        assert said.returncode == 2
+        assert "holds no events. Check that GT_INSTRUCTION_LOG was set" in said.stderr
+
+
 def test_show_and_top(peephole: Any, tmp_path: Path, tape_line: Line) -> None:
     path = tmp_path / "tape"
     path.write_text(two_workers(tape_line))

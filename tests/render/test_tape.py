@@ -115,6 +115,8 @@ def test_nothing_to_draw_is_one_sentence(
         (["--output", "no/such/folder/x.png"], "there is no folder"),
         (["--dpi", "5"], "--dpi must be between"),
         (["--interval", "5", "4"], "beginning before its end"),
+        (["--interval", "nan", "4"], "beginning before its end"),
+        (["--interval", "50", "inf"], "Nothing is left to draw"),
         (["--interval", "50", "60"], "Nothing is left to draw"),
         (["--run", "7"], "no run 7"),
     ],

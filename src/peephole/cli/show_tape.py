@@ -27,10 +27,10 @@ def sources(capture: Capture) -> list[str]:
 
 
 def claims(capture: Capture, request: Request) -> bool:
-    """Whether the request is this view's."""
+    """Whether the request is this view's; a tape without events too, about which there is something to say."""
     from peephole.query.tape import is_tape
 
-    return request.source in NAMES and is_tape(capture)
+    return request.source in NAMES and (is_tape(capture) or capture.manifest.source == "gt")
 
 
 def show(capture: Capture, request: Request, printer: Printer) -> int:

@@ -188,7 +188,7 @@ def _marks(tape: Tape, rows: Ints, axis: Axis, lanes: list[LaneBox], colours: di
     return Marks(
         x,
         y,
-        radii(tape.size[rows]),
+        radii(tape.size[rows], int(tape.size.max(initial=0))),
         [SHAPES.get(event, UNKNOWN_SHAPE) for event in events],
         [colours[family] for family in families],
         np.array([family in OUTLINED for family in families], np.bool_),

@@ -49,10 +49,11 @@ def legend(tape: Tape, drawn: Ints, colours: dict[str, str], left: float, right:
     sizes = sizes[sizes > 0]
     if len(sizes):
         least, most = int(sizes.min()), int(sizes.max())
-        steps = sorted({least, *(s for s in (1 << 10, 1 << 16, 1 << 20, 1 << 26) if least * 2 < s < most / 2), most})
+        round_sizes = (1 << 10, 1 << 16, 1 << 20, 1 << 26, 1 << 30)
+        steps = sorted({least, *(step for step in round_sizes if least * 2 < step < most / 2), most})
         flow.gap(24)
         for step in steps:
-            flow.add(size_text(step), "o", PALE, radius(step))
+            flow.add(size_text(step), "o", PALE, radius(step, int(tape.size.max())))
     return flow.items, flow.rows
 
 

@@ -63,15 +63,18 @@ LEAST_RADIUS: Final = 2.6
 LARGEST_RADIUS: Final = 11.0
 
 
-def radius(size: int) -> float:
-    """A marker's radius in px for so many bytes: its area grows with the size's logarithm, 64 KB is ten times 64 B."""
-    return float(radii(np.array([size], np.int64))[0])
+def radius(size: int, largest: int) -> float:
+    """A marker's radius in px for so many bytes: its area grows with the size's logarithm, 64 KB is ten times 64 B.
+
+    Where the largest on the tape would outgrow a marker's room, all grow less, so that no two sizes look alike.
+    """
+    return float(radii(np.array([size], np.int64), largest)[0])
 
 
-def radii(size: NDArray[np.int64]) -> NDArray[np.float64]:
+def radii(size: NDArray[np.int64], largest: int) -> NDArray[np.float64]:
     """The same for many."""
-    grown = LEAST_RADIUS + 0.95 * np.log2(1 + np.maximum(size, 0) / 96) ** 0.85
-    return np.asarray(np.minimum(LARGEST_RADIUS, grown), np.float64)
+    grown, most = (0.95 * np.log2(1 + np.maximum(x, 0) / 96) ** 0.85 for x in (size, largest))
+    return np.asarray(LEAST_RADIUS + grown * min(1.0, (LARGEST_RADIUS - LEAST_RADIUS) / max(most, 1.0)), np.float64)
 
 
 def colours_of(families: dict[str, int]) -> dict[str, str]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import Final
 
 import numpy as np
 
 from peephole.errors import PeepholeError
 from peephole.query.tape import Arrows, Signal, Tape
 from peephole.query.tape_rows import Flags, Ints
+
+LIMIT: Final = 9.0e9
+"""Seconds that fit into 63 bits of nanoseconds: `--interval 2 inf` is to the end."""
 
 
 def select(
@@ -24,11 +28,11 @@ def select(
     keep = np.isin(tape.lane, lanes)
     signals = tape.signals
     if interval is not None:
-        a, b = (round(second * 1e9) for second in interval)
-        if not a < b:
+        if not interval[0] < interval[1]:
             raise PeepholeError(
                 f"--interval needs a beginning before its end, not {interval[0]:g} and {interval[1]:g}."
             )
+        a, b = (round(min(max(second, -LIMIT), LIMIT) * 1e9) for second in interval)
         keep &= (tape.time < b) & (tape.time + np.maximum(tape.dur, 0) >= a)
         signals = tuple(
             replace(signal, start=max(signal.start, a), end=None if signal.end is None else min(signal.end, b))
