@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import json
 import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.web.conftest import start
+
+from peephole.server.app import create_app
+from peephole.server.library import Library
+from peephole.store.writer import CaptureWriter
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
     from .conftest import Served, Shown
 
 pytestmark = pytest.mark.browser
@@ -253,3 +262,22 @@ def test_a_failed_compilation_shows_its_traceback(view: Shown) -> None:
     assert stage["y"] <= seen["y"] and seen["y"] + seen["height"] <= stage["y"] + stage["height"] + 1
     assert page.get_by_role("button", name="Error", exact=True).get_attribute("aria-pressed") == "true"
     assert page.locator(".pane.l [aria-selected=true] .bad").inner_text() == "!"
+
+
+@pytest.fixture(scope="module")
+def long_code(static: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A kernel of many short lines."""
+    path = tmp_path_factory.mktemp("long") / "long.peep"
+    with CaptureWriter(path) as writer:
+        context = {"id": [0], "name": ["E_4"], "kind": ["kernel"], "parent": [-1], "keys": ["[]"], "stack": ["[]"]}
+        writer.append("contexts", {**context, "function": ["E_4"]})
+        source = {"context": [0], "step": [-1], "kind": ["source"], "language": ["c"], "name": ["E_4"]}
+        writer.append("artifacts", {**source, "content": ["\n".join(f"x = {i};" for i in range(1000)).encode()]})
+    yield from start(create_app(Library([path]), static=static))
+
+
+def test_short_lines_do_not_scroll_sideways(page: Page, long_code: Served) -> None:
+    page.goto(f"{long_code.address}#/long/code")
+    page.locator(".code .tx").first.wait_for()
+    code = "document.querySelector('.code')"
+    assert page.evaluate(f"{code}.scrollHeight > 1000 * 18 && {code}.scrollWidth <= {code}.clientWidth")

@@ -141,6 +141,25 @@ def test_the_sink_comes_and_goes(rewrites: Shown) -> None:
     rewrites.until(script, count)
 
 
+def test_every_line_of_the_text_can_be_reached(rewrites: Shown) -> None:
+    page = rewrites.page
+    page.set_viewport_size({"width": 700, "height": 700})  # the deepest lines begin outside
+    page.keyboard.press("g")
+    page.locator(".listing .t").first.wait_for()
+    seen: list[float] = page.evaluate(
+        """() => {
+          const host = document.querySelector('.listing'), ends = [...host.querySelectorAll('.t')].map(line => {
+            const range = document.createRange();
+            range.selectNodeContents(line);
+            return range.getBoundingClientRect().right;
+          });
+          return [host.clientWidth, host.scrollWidth, Math.max(...ends) - host.getBoundingClientRect().left];
+        }"""
+    )
+    shown, reach, longest = seen
+    assert shown < longest <= reach < longest + 40
+
+
 def test_g_switches_to_text_and_back(rewrites: Shown) -> None:
     page = rewrites.page
     page.keyboard.press("g")

@@ -34,6 +34,16 @@ def test_search_finds_and_goes(rewrites: Shown) -> None:
     assert rewrites.wait_other(before).endswith("/0")
 
 
+def test_enter_takes_what_was_typed_even_before_it_is_answered(rewrites: Shown) -> None:
+    page = rewrites.page
+    before = rewrites.shown
+    page.keyboard.press("/")
+    page.keyboard.type("early symbolic")
+    page.keyboard.press("Enter")
+    rewrites.wait_other(before)
+    assert "early symbolic" in page.locator(".tree [aria-selected=true]").inner_text()
+
+
 def test_search_says_what_is_near_when_there_is_nothing(rewrites: Shown) -> None:
     page = rewrites.page
     page.keyboard.press("/")
@@ -153,6 +163,9 @@ def test_without_a_capture_the_page_says_how_to_get_one(page: Page, empty_served
     page.wait_for_selector("h2")
     assert page.locator("h2").inner_text() == "No capture yet"
     assert page.locator(".cmd").count() == 3
+    for name in ("Search the capture", "Panes"):  # nothing to search, no pane to shut, no capture to choose
+        assert page.get_by_role("button", name=name).is_disabled()
+    assert page.locator("button.cap").is_hidden()
 
 
 def test_several_captures_are_open_at_once(rewrites: Shown) -> None:

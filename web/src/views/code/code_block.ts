@@ -31,7 +31,7 @@ export class CodeBlock {
     for (let first = 0; first < shown.length; first += BLOCK) {
       const part = shown.slice(first, first + BLOCK);
       const block = h("div.block");
-      block.style.containIntrinsicSize = `auto ${part.length * LINE}px`;
+      block.style.containIntrinsicHeight = `auto ${part.length * LINE}px`;
       for (const [index, line] of part.entries()) {
         const row = h(
           "div.ln",

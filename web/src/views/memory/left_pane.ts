@@ -136,8 +136,8 @@ export class LeftPane {
 
 function spark(device: DeviceWire): SVGElement {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("width", String(SPARK.width));
-  svg.setAttribute("height", String(SPARK.height));
+  svg.setAttribute("viewBox", `0 0 ${SPARK.width} ${SPARK.height}`);
+  svg.setAttribute("preserveAspectRatio", "none"); // a narrow pane squeezes the line, it never cuts it
   svg.setAttribute("aria-hidden", "true");
   // the figure beside it says how much; the line says when
   const least = Math.min(...device.spark);

@@ -149,8 +149,8 @@ export class MatchPane {
           h("dt", "Order"), h("dd", orderOf(step.flags)),
           h("dt", "Matches"), h("dd", count(step.matches)),
         ),
-        step.matches > 0 && h("p.dim", "This is the graph that went in. ", h("kbd", "→"), " shows it after the first match."),
-        step.matches === 0 && h("p.dim", "No rule fired: the graph came out as it went in."),
+        step.matches > 0 && h("p.dim.below", "This is the graph that went in. ", h("kbd", "→"), " shows it after the first match."),
+        step.matches === 0 && h("p.dim.below", "No rule fired: the graph came out as it went in."),
       ),
     );
   }

@@ -19,7 +19,7 @@ export function textView(graph: GraphWire, selected: number | null, onSelect: (i
   for (let first = 0; first < lines.length; first += BLOCK) {
     const block = lines.slice(first, first + BLOCK);
     const pre = h("pre");
-    pre.style.containIntrinsicSize = `auto ${block.length * LINE}px`;
+    pre.style.containIntrinsicHeight = `auto ${block.length * LINE}px`;
     for (const line of block) {
       const mark = line.again ? "ref" : (marks.get(line.node) ?? "");
       const chosen = graph.identity[line.node] === selected;

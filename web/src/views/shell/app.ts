@@ -28,6 +28,13 @@ export class App {
   private readonly captureName = h("span.ell.name");
   private readonly captureNote = h("small");
   private readonly tabs = h("nav.tabs", { "aria-label": "Views" });
+  private readonly captureButton = h("button.cap", { type: "button" }, this.captureName, this.captureNote, h("span.faint.caret", "▾"));
+  private readonly searchButton = h(
+    "button.search",
+    { type: "button", "aria-label": "Search the capture", "aria-keyshortcuts": "/ Control+K", onclick: () => this.search() },
+    icon("search", 14), h("span.grow", "Search the capture"), h("kbd", "/"), h("kbd.wide", "Ctrl K"),
+  );
+  private readonly panesButton = iconButton("panes", "Panes");
   private captures: CaptureRow[] = [];
   private info: CaptureInfo | null = null;
   private client: CaptureClient | null = null;
@@ -57,6 +64,8 @@ export class App {
     if (!reply) return;
     this.captures = reply.captures;
     if (this.captures.length === 0) {
+      this.captureButton.hidden = true;
+      this.offer(false);
       fill(middle, h("div.layer", emptyState(
         "No capture yet",
         "Record a program, or open a file: a tinygrad pickle, a GT tape, a Chrome trace. The format is found by content.",
@@ -65,6 +74,11 @@ export class App {
       return;
     }
     await this.open(this.nav.place);
+  }
+
+  /** Whether there is a capture that can be searched, with panes to shut. */
+  private offer(open: boolean): void {
+    for (const button of [this.searchButton, this.panesButton]) button.toggleAttribute("disabled", !open);
   }
 
   /** What a view asks for first. */
@@ -80,14 +94,17 @@ export class App {
   private async open(place: Place): Promise<void> {
     const id = place.capture || this.captures[0]!.id;
     this.leave();
-    this.info = null;
+    this.info = this.client = null;
     const client = new CaptureClient(id);
     client.early("", ...this.firstOf(place.view));
     const info = await waitFor(this.panes.middle, { title: `Opening ${id}` }, (signal) => client.get<CaptureInfo>("", signal));
     if (!info) {
       this.captureName.textContent = id;
+      fill(this.tabs);
+      this.offer(false);
       return;
     }
+    this.offer(true);
     this.client = client;
     this.info = info;
     this.captureName.textContent = info.name;
@@ -215,13 +232,7 @@ export class App {
   }
 
   private topBar(): HTMLElement {
-    const capture = h("button.cap", { type: "button" }, this.captureName, this.captureNote, h("span.faint.caret", "▾"));
-    const find = h(
-      "button.search",
-      { type: "button", "aria-label": "Search the capture", "aria-keyshortcuts": "/ Control+K", onclick: () => this.search() },
-      icon("search", 14), h("span.grow", "Search the capture"), h("kbd", "/"), h("kbd.wide", "Ctrl K"),
-    );
-    const panes = iconButton("panes", "Panes");
+    const { captureButton: capture, searchButton: find, panesButton: panes } = this;
     const colours = iconButton(theme(), "Theme");
     onTheme(() => fill(colours, icon(chosenTheme() === "system" ? theme() : chosenTheme() as IconName)));
     const keys = iconButton("keys", "Keys (?)");

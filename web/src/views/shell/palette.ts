@@ -6,6 +6,7 @@ import { isAbort, type CaptureClient } from "../../data/client.ts";
 import { serials } from "../../data/serials.ts";
 import type { ContextsWire } from "../../wire/capture.ts";
 import type { Hit, SearchWire } from "../../wire/search.ts";
+import { PATIENCE_MS } from "../common/states.ts";
 import { openOverlay, type Overlay } from "./overlay.ts";
 
 const TITLES: Record<string, string> = {
@@ -23,6 +24,8 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
   let shown: Hit[] = [];
   let chosen = 0;
   let asked = new AbortController();
+  /** Settled when what is shown answers what is typed. */
+  let answered = Promise.resolve();
   const serialOf = new Map<number, string>();
   client.once<ContextsWire>("contexts").then((wire) => {
     const serial = serials(wire.name);
@@ -81,17 +84,21 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
       fill(list, h("div.none", h("p", "Every name of the capture, as you type. Words may come in any order: “symbolic r_256”.")));
       return;
     }
+    const late = window.setTimeout(() => fill(list, h("div.none", { role: "status" }, h("p", "Reading the names of the capture"))), PATIENCE_MS);
+    asked.signal.addEventListener("abort", () => window.clearTimeout(late));
     try {
       draw(await client.get<SearchWire>(`search?q=${encodeURIComponent(text)}&limit=${LIMIT}`, asked.signal));
     } catch (error) {
       if (!isAbort(error)) fill(list, h("div.none", { role: "alert" }, h("p", error instanceof Error ? error.message : String(error))));
+    } finally {
+      window.clearTimeout(late);
     }
   };
-  input.addEventListener("input", () => void search());
+  input.addEventListener("input", () => (answered = search()));
   input.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown") mark(chosen + 1);
     else if (event.key === "ArrowUp") mark(chosen - 1);
-    else if (event.key === "Enter") take(shown[chosen]);
+    else if (event.key === "Enter") void answered.then(() => take(shown[chosen])); // of what is typed, not of what was shown before
     else return;
     event.preventDefault();
   });

@@ -38,7 +38,7 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
       h("div", h("b", about + part(Math.min(1, mean))), h("span", "busy, mean")),
     ),
     h("div.h", h("span.grow", devices.length > 0 ? "Busy per device" : "Busy per track"), h("span.faint.plainw", "idle")),
-    h("div.tl-busy", ...shown.slice(0, MOST).map((track) => {
+    h("div.tl-busy.columns", ...shown.slice(0, MOST).map((track) => {
       const share = Math.min(1, track.busy / length);
       const name = h("span.ell.name", track.name);
       tip(name, () => `${track.name}: ${counted(track.count, "slice")}, busy ${duration(track.busy)}`);
@@ -50,7 +50,7 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
     })),
     wire.top.length > 0 && h("div.h.more", h("span.grow", wire.kernels > 0 ? "Top kernels" : "Top names"),
       links.top !== null ? h("a.plainw", { href: links.top }, `all ${count(wire.names)}`) : h("span.faint.plainw", `of ${count(wire.names)}`)),
-    ...wire.top.slice(0, TOP).map((row) => {
+    h("div.tl-most.columns", ...wire.top.slice(0, TOP).map((row) => {
       const colour = `var(--cat-${links.colour(row.number)})`;
       const swatch = h("span.sw");
       swatch.style.background = colour;
@@ -60,7 +60,7 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
       const name = h("button.ell.mono.name.plainb", { type: "button", onclick: () => links.find(row.name) }, clip(row.name, 120));
       tip(name, () => `${row.name}\nClick finds its slices`);
       return h("div.krow", { "data-total": row.total, "data-count": row.count }, swatch, name, h("div.meter", meter), h("span.num", about + duration(row.total)), h("span.num.faint", `×${count(row.count)}`));
-    }),
+    })),
     h("details.tl-counts", h("summary.faint", `Slices per track, ${count(slices)} in all`),
       ...wire.tracks.filter((track) => track.count > 0).slice(0, MOST).map((track) => h("div.crow", { "data-track": track.track }, h("span.ell.name", track.name), h("span.num", count(track.count))))),
     !wire.exact && h("p.faint.small.below", "There are so many tracks that the 5,000 with most slices are summed up."),

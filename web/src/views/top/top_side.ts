@@ -42,7 +42,7 @@ export function drawSide(host: HTMLElement, page: Page, chosen: Chosen, runs: Ru
         histogram(counts, 346, 96, `var(--cat-${top.colour[row]!})`),
         h("div.top-axis.faint", h("span", duration(top.shortest[row]!)), h("span", `${top.exact ? "" : "≈ "}median ${duration(top.median[row]!)}`), h("span", duration(top.longest[row]!))),
       ),
-      runs && h("div.sec", h("div.h", "Per device, mean"), ...means(runs)),
+      runs && h("div.sec", h("div.h", "Per device, mean"), means(runs)),
       runs && runs.slowest.length > 0 && h("div.sec",
         h("div.h", h("span.grow", "Slowest runs"), page.has("timeline") && h("a.plainw", { href: find }, `all ${count(top.runs[row]!)}`)),
         h("table.top-runs", h("tbody", ...runs.slowest.map((run) => h("tr",
@@ -65,11 +65,11 @@ function spread(runs: RunsWire): string {
   return ` · ${low === high ? count(low) : `${count(low)} to ${count(high)}`} on each of ${counts.length} devices`;
 }
 
-function means(runs: RunsWire): HTMLElement[] {
+function means(runs: RunsWire): HTMLElement {
   const longest = Math.max(1, ...runs.tracks.map((track) => track.total / track.count));
-  return runs.tracks.slice(0, 64).map((track) => {
+  return h("div.top-means.columns", ...runs.tracks.slice(0, 64).map((track) => {
     const bar = h("i");
     bar.style.width = `${((100 * track.total) / track.count / longest / 1.05).toFixed(1)}%`;
-    return h("div.top-mean", h("span.ell.name", track.name), h("div.meter", bar), h("span.num", duration(track.total / track.count)));
-  });
+    return h("div", h("span.ell.name", track.name), h("div.meter", bar), h("span.num", duration(track.total / track.count)));
+  }));
 }

@@ -231,7 +231,7 @@ class TopView implements View {
     const swatch = h("span.sw");
     swatch.style.background = colour;
     const bar = h("i");
-    const largest = Math.max(1, ...top.sum.slice(0, 1));
+    const largest = Math.max(1, top.sum[0]!);
     bar.style.width = `${Math.max(0.6, (100 * top.sum[row]!) / largest)}%`;
     bar.style.background = colour;
     const name = tip(h("span.ell.mono.name", ...nameNodes(top.name[row]! || "no name", 160)), () => plain(top.name[row]!));
@@ -241,7 +241,7 @@ class TopView implements View {
       h("div.share", h("span.meter", bar), h("span.num.dim", `${((100 * top.sum[row]!) / Math.max(1, top.total)).toFixed(1)}%`)),
       h("div.num", count(top.runs[row]!)), h("div.num", duration(top.sum[row]! / top.runs[row]!)), h("div.num", duration(top.p95[row]!)), h("div.num", duration(top.longest[row]!)),
       h("div.bins", histogram(top.histogram.slice(row * top.bins, (row + 1) * top.bins), 80, 16, "var(--fg-3)")),
-      h("div.num.dim.rate", rate(top.flops[row]!, 1e9, top.flops[row]! < 1e10 ? 2 : 0)), h("div.num.dim.rate", rate(top.bytesPerS[row]!, 1e9, 2)),
+      h("div.num.dim.rate", rate(top.flops[row]!, 1e9, top.flops[row]! < 1e10 ? 2 : top.flops[row]! < 1e11 ? 1 : 0)), h("div.num.dim.rate", rate(top.bytesPerS[row]!, 1e9, 2)),
     );
   }
 
