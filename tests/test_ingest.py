@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import subprocess
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -131,3 +133,20 @@ def test_the_newest_of_what_was_left_behind_and_the_captures(
     assert find_target(None).parent.parent == cache_folder()
     os.utime(left, (time.time() - 1000,) * 2)
     assert find_target(None) == old
+
+
+def test_neither_writing_nor_reading_waits_for_wrappers_of_arrow(tmp_path: Path, tape_line: Callable[..., str]) -> None:
+    tape = tmp_path / "tape.log"
+    tape.write_text(
+        "".join(tape_line(i, i + 1, "RECV", "CLIENT CLIENT a", "UnaryOp", "8B", "op=relu") for i in range(9))
+    )
+    code = f"""
+import sys
+from pathlib import Path
+from peephole.ingest import import_files
+from peephole.store.capture import open_capture
+capture = open_capture(import_files([Path({str(tape)!r})], Path({str(tmp_path / "tape.peep")!r})))
+print(len(capture.read("slices")), list(capture.read("markers").texts("name")), "pyarrow.compute" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "18 [] False\n"

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from peephole.model.tables import SLICES, TABLES
+from peephole.store.arrow import indices_of, take, valid
 from peephole.store.extras import text_array
 from peephole.store.files import INDEX, open_writer, table_path
 from peephole.store.interner import Interner
@@ -75,11 +76,11 @@ class Builder:
         if context is not None:
             has |= context != -1
         if texts is not None:
-            has |= texts.is_valid().to_numpy(zero_copy_only=False)
+            has |= valid(texts)
         at = np.flatnonzero(has)
         if len(at):
             own = np.full(len(at), -1, np.int64) if context is None else context[at]
-            some = texts if texts is None or len(at) == len(records) else texts.take(pa.array(at))
+            some = texts if texts is None or len(at) == len(records) else take(texts, pa.array(at))
             records["extra"][at] = self.spool.extras.append(own, some)
         before = self.spool.rows
         self.spool.append(records)
@@ -154,7 +155,7 @@ def _write_bounded(writer: pq.ParquetWriter, data: pa.Table, order: NDArray[np.i
     each = max(1, data.nbytes // max(1, data.num_rows))
     size = min(1 << 17, max(16, (64 << 20) // each))
     for at in range(0, data.num_rows, size):
-        rows = data.slice(at, size) if order is None else data.take(pa.array(order[at : at + size]))
+        rows = data.slice(at, size) if order is None else take(data, pa.array(order[at : at + size]))
         writer.write_table(rows, row_group_size=size)
 
 
@@ -168,7 +169,7 @@ def _order(data: pa.Table, order: tuple[str, ...]) -> NDArray[np.int64] | None:
             rank = np.empty(len(column.dictionary) + 1, np.int64)
             rank[-1] = -1
             rank[np.argsort(np.array(column.dictionary.to_pylist(), object), kind="stable")] = np.arange(len(rank) - 1)
-            keys.append(rank[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
+            keys.append(rank[indices_of(column)])
         else:
             keys.append(column.to_numpy())
     return None if _in_order(keys) else np.lexsort(keys[::-1])

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from peephole.model.tables import Column, Table
+from peephole.store.arrow import encoded, indices_of
 from peephole.store.frame import Blobs, Frame, Lists, Texts
 from peephole.store.schema import NUMPY
 
@@ -50,7 +51,7 @@ def _lists(data: pa.ChunkedArray) -> Lists:
 def _texts(data: pa.ChunkedArray) -> Texts:
     if not pa.types.is_dictionary(data.type):
         if len(data) > _ENCODE_FIRST:
-            data = data.dictionary_encode()
+            data = encoded(data)
         else:
             values = data.to_pylist()
             numbers: dict[str, int] = {}
@@ -63,14 +64,5 @@ def _texts(data: pa.ChunkedArray) -> Texts:
     chunks = data.chunks
     if any(chunk.dictionary is not chunks[0].dictionary for chunk in chunks[1:]):
         chunks = data.unify_dictionaries().chunks
-    codes = np.concatenate([_codes(chunk.indices) for chunk in chunks])
+    codes = np.concatenate([indices_of(chunk) for chunk in chunks])
     return Texts(codes, chunks[-1].dictionary.to_pylist())
-
-
-def _codes(indices: pa.Array) -> NDArray[np.int32]:
-    if indices.null_count:
-        # not at the top: it costs a fifth of a short command's time, and most columns have no nulls
-        import pyarrow.compute as pc
-
-        indices = pc.fill_null(indices, -1)
-    return indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)  # type: ignore[no-any-return]

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from peephole.model.sink import Strings
+from peephole.store.arrow import take, valid
 from peephole.store.lanes import Ints
 from peephole.store.schema import text_values
 
@@ -31,7 +32,7 @@ def text_array(args: Sequence[str | None] | Strings | None) -> pa.Array | None:
         known = (codes >= 0) & (codes < len(args.values))
         if not known.any():
             return None
-        return text_values(list(args.values), pa.large_string()).take(pa.array(codes, mask=~known))
+        return take(text_values(list(args.values), pa.large_string()), pa.array(codes, mask=~known))
     found = text_values(list(args), pa.large_string())
     return found if found.null_count < len(found) else None
 
@@ -125,7 +126,7 @@ class Extras:
         if data is not None:
             self._file.write(memoryview(data)[int(bounds[0]) : int(bounds[-1])])
         lengths = np.diff(bounds).astype(np.int32)
-        lengths[~args.is_valid().to_numpy(zero_copy_only=False)] = -1
+        lengths[~valid(args)] = -1
         self._lengths.append(lengths)
         self._offsets.append(bounds[1:] - bounds[0] + self._bytes)
         self._bytes += int(bounds[-1] - bounds[0])
@@ -168,7 +169,7 @@ class Extras:
         places, missing = np.zeros(rows, np.int64), np.ones(rows, np.bool_)
         places[has] = at
         missing[has[known]] = False
-        return self._args.take(pa.array(places, mask=missing))
+        return take(self._args, pa.array(places, mask=missing))
 
     def _mapped(self) -> pa.Array:
         """All args as one array over the files: its bytes are read when they are taken."""

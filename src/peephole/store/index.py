@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from peephole.errors import CaptureError
 from peephole.store import codes, seriesfile
+from peephole.store.arrow import indices_of
 from peephole.store.files import INDEX, LANES_SCHEMA, open_table
 from peephole.store.interner import Interner
 from peephole.store.lanes import runs
@@ -159,7 +160,7 @@ def rebuild_index(folder: Path, target: Path) -> None:
                 continue
             text = data.column("name").combine_chunks()
             numbers = np.array([names.number(t) for t in text.dictionary.to_pylist()] or [-1], np.int32)
-            own = text.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+            own = indices_of(text)
             name = np.where(own < 0, -1, numbers[np.maximum(own, 0)]).astype(np.int32)
             track, depth, start, dur = (data.column(c).to_numpy() for c in columns[:4])
             writer.add(track, depth, start, dur, name, data.num_rows)

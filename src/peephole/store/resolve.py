@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from peephole.model.tables import TABLES
+from peephole.store.arrow import only
 from peephole.store.manifest import Manifest
 from peephole.store.schema import arrow_table
 
@@ -106,7 +107,7 @@ def _whole_nodes(data: pa.Table, manifest: Manifest) -> pa.Table:
         lost = np.unique(users[places])
         lost = lost[keep[lost]]
     manifest.problem("nodes whose sources were lost, removed", int((~keep).sum()))
-    return data.filter(pa.array(keep))
+    return only(data, keep)
 
 
 def _only(
@@ -117,7 +118,7 @@ def _only(
     if known.all():
         return data
     manifest.problem(reason + ", removed", int((~known).sum()))
-    return data.filter(pa.array(known))
+    return only(data, known)
 
 
 def _steps_and_matches(tables: dict[str, pa.Table], manifest: Manifest) -> None:
@@ -161,4 +162,4 @@ def _whole_matches(data: pa.Table, nodes: Ints, steps: Ints, manifest: Manifest)
     keep = (bad_steps[at] != step) | (ordinal < limit[at])
     keep &= good
     manifest.problem("matches whose nodes or step were lost, removed with those after them", int((~keep).sum()))
-    return data.filter(pa.array(keep))
+    return only(data, keep)

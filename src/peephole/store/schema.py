@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from peephole.model.sink import Strings
 from peephole.model.tables import Column, Table
+from peephole.store.arrow import encoded
 
 NUMPY: Final[dict[str, Any]] = {
     "bool": np.bool_,
@@ -144,7 +145,7 @@ def arrow_column(column: Column, values: Any, rows: int) -> pa.Array:
     if column.type == "bytes":
         return pa.array([v.encode("utf-8", "surrogatepass") if isinstance(v, str) else v for v in values], kind)
     if column.type == "str":
-        return text_values(values, pa.string()).dictionary_encode()
+        return encoded(text_values(values, pa.string()))
     return text_values(values, kind)
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from peephole.model.tables import SLICES
+from peephole.store.arrow import take
 from peephole.store.chunks import Slices
 from peephole.store.files import ROW_GROUP, open_writer, table_path
 from peephole.store.index import IndexWriter
@@ -172,7 +173,7 @@ class SliceTable:
         safe = np.where(mask, 0, codes)
         used = np.flatnonzero(np.bincount(safe)) if len(self._names) <= _FEW else np.unique(safe)
         if len(used) and used[-1] < len(self._names):
-            names = self._names.take(pa.array(used))
+            names = take(self._names, pa.array(used))
         else:  # no names at all
             names = pa.array([], pa.string())
         if len(used) and used[-1] + 1 <= _FEW:

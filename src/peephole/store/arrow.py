@@ -1,0 +1,49 @@
+"""Arrow's own functions, called directly.
+
+`pyarrow.compute`, which every method of an array goes through, first makes a wrapper for each of hundreds of functions:
+that takes longer than most of our commands do.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+try:
+    from pyarrow._compute import call_function
+except ImportError:  # it is not promised to stand there; what is public has it too
+    from pyarrow.compute import call_function
+
+Data = TypeVar("Data", pa.Array, pa.Table)
+
+
+def take(data: Data, rows: pa.Array) -> Data:
+    """The rows of those numbers, in that order; null for null."""
+    return call_function("take", [data, rows])
+
+
+def only(data: Data, flags: NDArray[np.bool_]) -> Data:
+    """The rows that are marked."""
+    return call_function("filter", [data, pa.array(flags)])
+
+
+def valid(data: pa.Array) -> NDArray[np.bool_]:
+    """Which rows are not null."""
+    found: NDArray[np.bool_] = call_function("is_valid", [data]).to_numpy(zero_copy_only=False)
+    return found
+
+
+def indices_of(column: pa.DictionaryArray) -> NDArray[np.int32]:
+    """Where each row's text stands in the dictionary, -1 for null."""
+    indices = column.indices
+    if indices.null_count:
+        indices = call_function("coalesce", [indices, pa.scalar(-1, indices.type)])
+    return indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)  # type: ignore[no-any-return]
+
+
+def encoded(data: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Texts as a dictionary and indices into it."""
+    return call_function("dictionary_encode", [data])
