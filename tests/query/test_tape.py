@@ -186,6 +186,18 @@ def test_a_tape_without_events_says_what_to_check(peephole: Any, tmp_path: Path)
         assert "holds no events. Check that GT_INSTRUCTION_LOG was set" in said.stderr
 
 
+def test_bytes_that_the_tape_does_not_tell_are_not_none(peephole: Any, tmp_path: Path, tape_line: Line) -> None:
+    path = tmp_path / "tape"
+    path.write_text(
+        tape_line(1, 1, "RECV", "CLIENT CLIENT 00bb", "GetData", "", "tensor_id=1")
+        + tape_line(2, 2, "WORKER_SEND", "WORKER w0", "WorkerGetData", "64B", "tensor=00bb_1")
+    )
+    rows = [line.split() for line in peephole("show", path, "-s", "Workers").stdout.splitlines()]
+    assert rows[1][:6] == ["Client", "1", "0", "B", "not", "told"]
+    assert rows[2][:6] == ["Dispatcher", "0", "not", "told", "64", "B"]
+    assert rows[3][:4] == ["w0", "1", "64", "B"]
+
+
 def test_show_and_top(peephole: Any, tmp_path: Path, tape_line: Line) -> None:
     path = tmp_path / "tape"
     path.write_text(two_workers(tape_line))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +11,7 @@ from peephole.cli.format import Column, Printer, count, duration, size
 if TYPE_CHECKING:
     from peephole.cli.views import Request
     from peephole.query.tape import Tape
+    from peephole.query.tape_stats import PairStats
     from peephole.store.capture import Capture
 
 NAMES: Final = ("Workers", "Messages")
@@ -80,7 +82,9 @@ def workers(tape: Tape, printer: Printer, most: int) -> None:
         columns,
         [
             (
-                lane.name, count(lane.events), size(lane.bytes_in), size(lane.bytes_out),
+                lane.name, count(lane.events),
+                _moved(lane.bytes_in, [pair for pair in pairs if pair.target == lane.name]),
+                _moved(lane.bytes_out, [pair for pair in pairs if pair.source == lane.name]),
                 "" if lane.kind == "dispatcher" else f"{lane.busy_share:.0%}",
                 "" if lane.kind == "dispatcher" else f"{lane.busy_share_most:.0%}",
                 f"{lane.share:.0%}" if lane.kind == "worker" else "",
@@ -95,14 +99,7 @@ def workers(tape: Tape, printer: Printer, most: int) -> None:
         _title(printer, "bytes per pair")
         printer.table(
             [Column("from → to", flexible=True), Column("messages", right=True), Column("bytes", right=True)],
-            [
-                (
-                    f"{p.source} → {p.target}",
-                    count(p.messages),
-                    "not told" if p.unknown == p.messages else size(p.bytes),
-                )
-                for p in pairs
-            ],
+            [(f"{pair.source} → {pair.target}", count(pair.messages), _moved(pair.bytes, [pair])) for pair in pairs],
         )
     if waits:
         _title(printer, "longest waits")
@@ -124,6 +121,12 @@ def workers(tape: Tape, printer: Printer, most: int) -> None:
         styles = {"error": "red", "warning": "yellow", "note": "dim"}
         for finding in findings:
             printer.line((f"{finding.severity}: ", styles[finding.severity]), finding.words)
+
+
+def _moved(much: int, pairs: Sequence[PairStats]) -> str:
+    """So many bytes, unless the tape tells the size of none of the messages."""
+    untold = pairs and all(pair.unknown == pair.messages for pair in pairs)
+    return "not told" if untold else size(much)
 
 
 def messages(tape: Tape, printer: Printer, most: int | None, items: tuple[str, ...]) -> None:
