@@ -41,6 +41,12 @@ describe("labels", () => {
   it("keeps both ends of a kernel's name", () => {
     expect(fitLabel("r_16_32_2_4_4_512_128_4", 15, one)).toBe("r_16_32…12_128_4".slice(0, 7) + "…" + "2_128_4");
   });
+  it("keeps both ends of what ends with a kernel's name", () => {
+    expect(fitLabel("do_to_program for r_16_32_4", 10, one)).toBe("do_to…32_4");
+  });
+  it("is quick with a name of nothing but underscores", { timeout: 500 }, () => {
+    expect(fitLabel(`a${"_".repeat(300)}!`, 6, one)).toBe("a____…");
+  });
   it("keeps the head of another name", () => {
     expect(fitLabel("simplify ranges", 6, one)).toBe("simpl…");
   });

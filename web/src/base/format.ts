@@ -81,6 +81,11 @@ export function clip(text: string, length = 240): string {
   return text.length <= length ? text : `${text.slice(0, length)}…`;
 }
 
+/** True for a kernel's name and for what ends with one ("do_to_program for r_16_4"): many share a start and differ at the end. */
+export function endsAsKernel(name: string): boolean {
+  return /(?:^| )[A-Za-z]+_\w+$/.test(name);
+}
+
 /** True for a file of the user's: not of Python itself, not of an installed package, not of the compiler. */
 export function isOwnFile(path: string): boolean {
   return !/[\\/](site-packages|tinygrad|lib[\\/]python\d)[\\/.]/.test(path) && !path.startsWith("<");

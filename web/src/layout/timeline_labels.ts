@@ -1,8 +1,8 @@
 /** Labels that fit: kernel names keep both ends, other names keep their head, under three characters nothing is said. */
+import { endsAsKernel } from "../base/format.ts";
 
 export type Advance = (char: string) => number;
 
-const KERNEL = /^[A-Za-z]+(_\w+)+$/;
 const DOTS = "…";
 
 export function widthOf(text: string, advance: Advance): number {
@@ -18,7 +18,7 @@ export function fitLabel(name: string, width: number, advance: Advance): string 
   if (widthOf(text, advance) <= width) return text.length >= 1 && (text.length >= 3 || text === name) ? text : "";
   const room = width - advance(DOTS);
   if (room <= 0) return "";
-  return KERNEL.test(text) ? bothEnds(text, room, advance) : head(text, room, advance);
+  return endsAsKernel(text) ? bothEnds(text, room, advance) : head(text, room, advance);
 }
 
 function head(text: string, room: number, advance: Advance): string {

@@ -2,6 +2,8 @@ import { fullLabel, textOf } from "../../layout/labels.ts";
 import type { Scene } from "../../layout/scene.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 
+/** Nodes that stand for something that was compiled by itself. */
+export const CALL_OPS: ReadonlySet<string> = new Set(["CALL", "FUNCTION", "PROGRAM", "KERNEL"]);
 const STATE = ["", "added", "changed", "removed"];
 
 /** Everything about a box as text: for the tooltip, and for the clipboard. */

@@ -14,7 +14,7 @@ import { pinned } from "../../layout/pinned.ts";
 import { scene as sceneOf, type Scene } from "../../layout/scene.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { changes, fitted, opening, zoomedAt } from "./camera.ts";
-import { fullText, short, spoken } from "./describe.ts";
+import { CALL_OPS, fullText, short, spoken } from "./describe.ts";
 import { find } from "./find.ts";
 import { step, type Direction } from "./keyboard.ts";
 import { Notice, Outside } from "./notice.ts";
@@ -35,7 +35,6 @@ const HOVER_MS = 80;
 const REFINE_MS = 110;
 /** Nodes around a change that stay by themselves in a large graph. */
 const NEAR = 220;
-const CALLS = new Set(["CALL", "FUNCTION", "KERNEL", "PROGRAM"]);
 
 /** A graph in a host element: draws it, folds it, lets the user move in it. */
 export class GraphView {
@@ -272,7 +271,7 @@ export class GraphView {
     const flip = (set: Set<number>): void => void (set.has(key) ? set.delete(key) : set.add(key));
     if (scene.block[box]! >= 0) tools.push({ title: "Expand", act: () => this.open(box) });
     if (v < 0) return tools;
-    if (CALLS.has(scene.ops[box]!)) tools.push({ title: "Open kernel", act: () => this.options.onOpenCall(this.graph!.id[v]!) });
+    if (CALL_OPS.has(scene.ops[box]!)) tools.push({ title: "Open kernel", act: () => this.options.onOpenCall(this.graph!.id[v]!) });
     if (this.folding.closed.has(key)) tools.push({ title: "Show sources", act: () => (flip(this.folding.closed), again()) });
     else if (scene.to.includes(box)) tools.push({ title: "Fold sources", act: () => (flip(this.folding.closed), again()) });
     const opened = this.folding.opened.has(key);
@@ -293,7 +292,7 @@ export class GraphView {
     const { scene } = this.picture!;
     const key = scene.key[box]!;
     if (scene.block[box]! >= 0) this.folding.blocks = openBlock(this.graph!, this.folding, scene.block[box]!);
-    else if (CALLS.has(scene.ops[box]!) && scene.node[box]! >= 0) return this.options.onOpenCall(this.graph!.id[scene.node[box]!]!);
+    else if (CALL_OPS.has(scene.ops[box]!) && scene.node[box]! >= 0) return this.options.onOpenCall(this.graph!.id[scene.node[box]!]!);
     else if (!this.folding.closed.delete(key)) return;
     void this.layoutAgain(key);
   }

@@ -4,9 +4,9 @@ import { bytes, clip, count, counted, duration } from "../../base/format.ts";
 import { elements, shortType } from "../../layout/memory_bands.ts";
 import { moment } from "../../layout/timeline_scale.ts";
 import type { BufferWire, TouchWire } from "../../wire/memory.ts";
+import { bothEnds } from "../common/both_ends.ts";
 import { tip } from "../common/tooltip.ts";
 import type { Page } from "../registry.ts";
-import { bothEnds } from "./both_ends.ts";
 
 export function drawBuffer(host: HTMLElement, page: Page, buffer: BufferWire, whole: number): void {
   const end = buffer.free ?? whole;

@@ -3,9 +3,9 @@ import { fill, h } from "../../base/dom.ts";
 import { bufferHandle, bytes, clip, count, counted } from "../../base/format.ts";
 import { bufferColour, FOLDED, shortType } from "../../layout/memory_bands.ts";
 import type { AliveWire, DeviceWire } from "../../wire/memory.ts";
+import { bothEnds } from "../common/both_ends.ts";
 import { filterBox, type FilterBox } from "../common/filter_box.ts";
 import { tip } from "../common/tooltip.ts";
-import { bothEnds } from "./both_ends.ts";
 import { VirtualList } from "../common/virtual_list.ts";
 
 const DEVICE_ROW = 30;

@@ -1,14 +1,13 @@
 /** Details of the selected node: its fields, what it reads, who reads it, when it came and went. */
 import { fill, h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
+import { label, typeName } from "../../data/listing.ts";
 import type { HistoryWire, NodeWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { copyButton } from "../common/copy.ts";
-import { label, typeName } from "../../data/listing.ts";
+import { CALL_OPS } from "../graph/describe.ts";
 
 const MOST = 24;
-/** Nodes that stand for something that was compiled by itself. */
-export const CALL_OPS: ReadonlySet<string> = new Set(["CALL", "FUNCTION", "PROGRAM", "KERNEL"]);
 
 export interface NodeActions {
   /** Select another node by identity. */

@@ -9,10 +9,11 @@ import { numberParam, type Params } from "../../state/place.ts";
 import type { ContextsWire, ContextWire, HistoryWire, NodeWire, StepsWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { showLayer, waitFor, type Progress } from "../common/states.ts";
+import { CALL_OPS } from "../graph/describe.ts";
 import type { Page, StatusPart, View, ViewDef } from "../registry.ts";
 import { contextPage, stackSection } from "./context_page.ts";
 import { MatchPane, type StepFacts } from "./match_pane.ts";
-import { CALL_OPS, showNode } from "./node_section.ts";
+import { showNode } from "./node_section.ts";
 import { SHOWN_AT_FIRST, Stage, type Camera, type Toggle } from "./stage.ts";
 import { TreePane } from "./tree_pane.ts";
 

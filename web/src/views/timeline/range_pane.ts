@@ -1,7 +1,8 @@
 /** The figures of a range, or of the whole trace: length, kernels, bytes, busy; per track; the names that took most. */
 import { fill, h } from "../../base/dom.ts";
-import { bytes, clip, count, counted, duration } from "../../base/format.ts";
+import { bytes, count, counted, duration } from "../../base/format.ts";
 import type { RangeWire, TracksWire } from "../../wire/timeline.ts";
+import { bothEnds } from "../common/both_ends.ts";
 import { tip } from "../common/tooltip.ts";
 
 export interface RangeLinks {
@@ -57,7 +58,8 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
       const meter = h("i");
       meter.style.width = `${Math.max(1, (100 * row.total) / wire.top[0]!.total)}%`;
       meter.style.background = colour;
-      const name = h("button.ell.mono.name.plainb", { type: "button", onclick: () => links.find(row.name) }, clip(row.name, 120));
+      const name = bothEnds("button.mono.plainb", row.name, { type: "button" });
+      name.addEventListener("click", () => links.find(row.name));
       tip(name, () => `${row.name}\nClick finds its slices`);
       return h("div.krow", { "data-total": row.total, "data-count": row.count }, swatch, name, h("div.meter", meter), h("span.num", about + duration(row.total)), h("span.num.faint", `×${count(row.count)}`));
     })),

@@ -1,0 +1,11 @@
+/** A name in a row: a kernel keeps its head and its tail when the room is short, since many share a start. */
+import { h } from "../../base/dom.ts";
+import { clip, endsAsKernel } from "../../base/format.ts";
+
+const TAIL = 6;
+
+export function bothEnds(tag: string, text: string, attributes: Record<string, string> = {}): HTMLElement {
+  const name = clip(text, 160);
+  if (!endsAsKernel(name) || name.length <= TAIL) return h(`${tag}.ell.name`, attributes, name);
+  return h(`${tag}.both.name`, { ...attributes, "aria-label": name }, h("span.ell", name.slice(0, -TAIL)), h("span", name.slice(-TAIL)));
+}
