@@ -19,7 +19,7 @@ export function h(tag: string, attributes?: Attributes | Child, ...children: Chi
 }
 
 /** Sets attributes and listeners with the rules of h(). */
-export function setAttributes(element: Element, attributes: Attributes): void {
+function setAttributes(element: Element, attributes: Attributes): void {
   for (const [key, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(key.replace(/^on/, ""), value as EventListener);
     else if (value === null || value === undefined || value === false) element.removeAttribute(key);

@@ -35,14 +35,14 @@ export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T>
 }
 
 /** GET /api/v1/… as bytes, for routes that send raw arrays. */
-export async function getBytes(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+async function getBytes(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
   return (await ask(path, signal)).arrayBuffer();
 }
 
 const early = new Map<string, Promise<Response>>();
 
 /** Asks for what will be wanted in a moment; whoever wants it first gets that answer, once. */
-export function askEarly(path: string): void {
+function askEarly(path: string): void {
   if (early.has(path)) return;
   const answer = fetch(`/api/v1/${path}`);
   // nobody may ever come for it

@@ -23,7 +23,7 @@ export function isKnown(line: LineWire): boolean {
 }
 
 /** The rule that wrote a line, as a key that equal rules share; empty when no rule did. */
-export function ruleOf(line: LineWire): string {
+function ruleOf(line: LineWire): string {
   if (line.rule !== null) return `${line.rule.file}:${line.rule.line}`;
   return line.step >= 0 ? `step ${line.step}` : "";
 }
@@ -59,7 +59,7 @@ export function sameRule(wire: LinesWire, line: number): number[] {
 }
 
 /** File and line; a file of many name-sakes keeps its folder. */
-export function shortRule(file: string, line: number): string {
+function shortRule(file: string, line: number): string {
   const place = location(file, line);
   return place.includes("__init__") ? place : place.slice(place.lastIndexOf("/") + 1);
 }

@@ -4,7 +4,7 @@ import type { Bounds, Picture } from "./renderer.ts";
 import type { Theme } from "./theme.ts";
 
 /** Below these zooms: no text, no rounded corners. */
-export const TEXT = 0.42;
+const TEXT = 0.42;
 const ROUND = 0.3;
 const CHUNK = 64;
 const CHAR = 7.23;

@@ -5,8 +5,8 @@ import type { Camera, Picture } from "./renderer.ts";
 import type { Theme } from "./theme.ts";
 
 /** Size of the map and the space between its border and the graph. */
-export const MAP_WIDTH = 132;
-export const MAP_HEIGHT = 148;
+const MAP_WIDTH = 132;
+const MAP_HEIGHT = 148;
 const PAD = 7;
 
 /** The whole graph as a small map with the view marked in it; shown when part of the graph is outside the view. */

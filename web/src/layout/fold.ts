@@ -14,8 +14,8 @@ export const DEFAULT_SWITCHES: Switches = { indexing: true, calls: false, sink: 
 /** Why a node is not shown by itself. */
 export const SHOWN = 0;
 export const CONSTANT = 1;
-export const INDEXING = 2;
-export const CALLED = 3;
+const INDEXING = 2;
+const CALLED = 3;
 export const SINK = 4;
 
 export interface Folded {

@@ -56,7 +56,7 @@ export function group(
 }
 
 /** Depth first from the nodes that nobody uses: what belongs together stands together, sources first. */
-export function sourcesFirst(count: number, from: Int32Array, to: Int32Array): Int32Array {
+function sourcesFirst(count: number, from: Int32Array, to: Int32Array): Int32Array {
   const sources = adjacency(count, to, from);
   const used = new Uint8Array(count);
   for (const v of from) used[v] = 1;

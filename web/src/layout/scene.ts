@@ -298,6 +298,6 @@ export function widthOf(text: Label): number {
 }
 
 /** Width of the bubble beside a box, with the gap before it; 0 without a tag. */
-export function tagWidth(tag: string): number {
+function tagWidth(tag: string): number {
   return tag === "" ? 0 : 6 + 14 + Math.min(14, tag.length) * 6.02;
 }

@@ -4,7 +4,7 @@ import { laneId, type LaneKey, type SeriesKey } from "../data/timeline.ts";
 import type { TracksWire } from "../wire/timeline.ts";
 
 export const LANE = 22;
-export const NESTED = 18;
+const NESTED = 18;
 export const COPY = 12;
 export const GROUP = 22;
 const NARROW = { lane: 18, copy: 10, gap: 3, group: 18, memory: 44 };
@@ -12,7 +12,7 @@ const WIDE = { lane: LANE, copy: COPY, gap: 6, group: GROUP, memory: 48 };
 /** With more lanes than this, tracks of the host show their first lane until they are opened. */
 const MANY = 100;
 /** Lanes of one track that are shown before the user asks for all. */
-export const DEEP = 12;
+const DEEP = 12;
 
 /** How slices of a lane are coloured: by their name, or all in one colour (0: neutral). */
 export type Paint = "name" | number;

@@ -13,7 +13,7 @@ export function copyButton(text: () => string, label = "Copy"): HTMLElement {
 }
 
 /** Puts text on the clipboard; false when the browser does not allow it. */
-export async function copyText(text: string): Promise<boolean> {
+async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

@@ -38,7 +38,7 @@ export function startTooltips(): void {
   }
 }
 
-export function hideTooltip(): void {
+function hideTooltip(): void {
   window.clearTimeout(timer);
   owner = null;
   if (box) box.hidden = true;

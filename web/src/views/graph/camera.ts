@@ -2,7 +2,7 @@ import type { Bounds, Camera, Picture } from "../../draw/renderer.ts";
 import { BOX } from "../../layout/drawing.ts";
 
 export const LEAST_ZOOM = 0.004;
-export const MOST_ZOOM = 4;
+const MOST_ZOOM = 4;
 /** Labels are comfortable to read from here on: a graph that does not fit at this zoom is shown in part. */
 const READABLE = 0.86;
 const LEAST_READABLE = 0.45;

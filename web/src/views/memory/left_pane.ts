@@ -66,7 +66,7 @@ export class LeftPane {
     this.title.textContent = text;
   }
 
-  /** null while it is on its way: the rows stay until then. */
+  /** What was alive at the chosen moment; while that is on its way, the rows stay. */
   setAlive(alive: AliveWire): void {
     this.alive = alive;
     this.sift();

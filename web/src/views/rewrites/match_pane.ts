@@ -189,7 +189,7 @@ export class MatchPane {
   }
 }
 
-export function orderOf(flags: number): string {
+function orderOf(flags: number): string {
   return [flags & 1 ? "bottom-up" : "top-down", flags & 2 && "one walk", flags & 4 && "enters calls"].filter(Boolean).join(", ");
 }
 
