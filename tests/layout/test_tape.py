@@ -177,6 +177,19 @@ def test_arrows_join_the_lanes_and_are_summed(make: Make, tape_line: Line) -> No
     assert wide.width > min(arrow.width for arrow in picture.arrows)
 
 
+def test_arrows_of_many_workers_are_no_wall(make: Make, tape_line: Line) -> None:
+    few, many = (layout(make(training(tape_line, steps=6, workers=workers))) for workers in (3, 120))
+    for picture, whole in ((few, True), (many, False)):
+        lanes = picture.lanes
+        area = (picture.width - 200) * (lanes[-1].y1 - lanes[0].y0)
+        assert sum(abs(arrow.y1 - arrow.y0) * arrow.width for arrow in picture.arrows) < 0.25 * area
+        arrow = max(picture.arrows, key=lambda arrow: max(arrow.source, arrow.target))
+        at, worker = (arrow.y1, arrow.target) if arrow.target > arrow.source else (arrow.y0, arrow.source)
+        assert lanes[worker].y0 - 1 < at < lanes[worker].y1 + 1
+        dispatcher = next(lane for lane in lanes if lane.name == "Dispatcher")
+        assert (abs(min(arrow.y0, arrow.y1) - dispatcher.y) < dispatcher.y1 - dispatcher.y0) is whole
+
+
 def test_idle_before_the_work_is_folded(make: Make, tape_line: Line) -> None:
     t = make(training(tape_line))
     folded, plain = layout(t), layout(t, Options(fold=False))

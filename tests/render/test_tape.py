@@ -52,6 +52,16 @@ def test_pixels_have_the_colours_of_the_geometry(tmp_path: Path, capture_dir: Pa
         assert np.abs(pixels[y, x, :3] - wanted).max() < 0.08, picture.marks.colour[i]
 
 
+@pytest.mark.parametrize("dpi", range(97, 103))
+def test_the_size_that_is_told_is_the_file_s(tmp_path: Path, capture_dir: Path, tape_line: Line, dpi: int) -> None:
+    from matplotlib.image import imread
+
+    source = tmp_path / "t"
+    source.write_text(small(tape_line))
+    drawn = draw(layout(tape(open_capture(import_files([source])))), tmp_path / "out.png", dpi)
+    assert (drawn.height, drawn.width) == imread(drawn.path).shape[:2]
+
+
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_formats_by_suffix(peephole: Any, tmp_path: Path, tape_line: Line, suffix: str) -> None:
     source = tmp_path / "tape"

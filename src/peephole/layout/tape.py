@@ -72,7 +72,7 @@ def layout(tape: Tape, options: Options = Options()) -> Picture:  # noqa: B008
     marks = _marks(tape, singles(tape, drawn) if dense else drawn, axis, lanes, colours)
     fill = density(tape, drawn, axis, lanes, colours) if dense else Rects()
     bars = Rects() if dense else _bars(tape, axis, lanes, colours)
-    found_arrows, per = arrows(tape, axis, lanes, 64.0 if dense else 11.0)
+    found_arrows, per, ends_only = arrows(tape, axis, lanes, 64.0 if dense else 11.0)
     lines, spans = _signal_lines(tape.signals, axis, signal_rows, top, lanes[0].y0 - 3)
     labels = [replace(label, y=label.y + top) for label in signal_labels]
     space = Space(left - 4, total - 6, (label.box for label in labels))
@@ -85,7 +85,7 @@ def layout(tape: Tape, options: Options = Options()) -> Picture:  # noqa: B008
     labelled, small = _ticks(axis)
     axis_y = bottom + 8
     y = axis_y + 62
-    note = _note(tape, per, left_out, dense, total - left - RIGHT)
+    note = _note(tape, per, ends_only, left_out, dense, total - left - RIGHT)
     return Picture(
         width=total,
         height=y + legend_height(item_rows) + 18 * len(note) + 10,
@@ -382,7 +382,7 @@ def _plural(count: int, word: str) -> str:
     return f"{count:,} {word}" + ("" if count == 1 else "s")
 
 
-def _note(tape: Tape, per: int, left_out: int, dense: bool, room: float) -> list[str]:
+def _note(tape: Tape, per: int, ends_only: bool, left_out: int, dense: bool, room: float) -> list[str]:
     """What the picture cannot show, said in words."""
     said = []
     if dense:
@@ -395,6 +395,8 @@ def _note(tape: Tape, per: int, left_out: int, dense: bool, room: float) -> list
         said.append("Events that would hide each other stand above each other in their order.")
     if len(tape.arrows):
         said.append(f"Arrows are summed per {_milliseconds(per)}; wider means more.")
+    if ends_only:
+        said.append("Only the workers' ends of arrows are drawn: the lanes between would be covered.")
     if left_out:
         said.append(f"{_plural(left_out, 'label')} left out for space.")
     more = []

@@ -59,7 +59,8 @@ def draw(picture: Picture, path: Path, dpi: float = 150.0) -> Drawn:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _Drawing(axes, picture).all()
-        width, height = (min(MOST_PIXELS, round(length / PX * dpi)) for length in (picture.width, picture.height))
+        # a part of a pixel is none: as matplotlib cuts it
+        width, height = (min(MOST_PIXELS, int(length * dpi)) for length in figure.get_size_inches())
         _save(figure, path, dpi)
     return Drawn(path, width, height)
 
