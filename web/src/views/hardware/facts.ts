@@ -36,7 +36,7 @@ export function statusParts(kernel: string, picture: HardwarePicture): { left: S
     right: [
       ...trace.notes.map((note) => h("span.ell", { title: note }, note)),
       `${count(Math.round(Math.min(t1, last) - Math.max(t0, first)))} of ${count(last - first)} cycles`,
-      picture.cycle > 0 ? `${(1 / picture.cycle).toFixed(2)} GHz` : "",
+      ...(picture.cycle > 0 ? [`${(1 / picture.cycle).toFixed(2)} GHz`] : []),
       trace.arch,
     ],
   };
