@@ -246,3 +246,11 @@ def test_a_trace_of_a_part_of_a_run(read: Read, tape_line: Line) -> None:
     assert [event["seq"] for event in kept.events] == [7001, 7002]
     assert kept.events[0]["dur"] == MS
     assert kept.kinds["worker"] == ["worker_0"]
+
+
+def test_a_name_that_ends_in_a_blank_is_one_lane(read: Read, tape_line: Line) -> None:
+    kept = read(
+        tape_line(1, 1, "RECV", "CLIENT CLIENT 00aa", "RegisterWorker", "85B", "worker_id=w ")
+        + tape_line(2, 2, "WORKER_SEND", "WORKER w ", "WorkerGetData", "9B", "tensor=00bb_1")
+    )
+    assert kept.kinds["worker"] == ["w"]

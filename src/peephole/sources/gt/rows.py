@@ -160,7 +160,7 @@ def _registrations(columns: Columns) -> tuple[dict[int, str], set[int]]:
         source = int(columns.source[i])
         _, found, worker = columns.details[i].partition("worker_id=")
         if found:
-            named[source] = worker
+            named[source] = worker.rstrip()  # as its own lines do: their column is filled up with blanks
         elif columns.who.values[source].startswith("CLIENT "):
             nameless.add(source)
     return named, nameless - set(named)
