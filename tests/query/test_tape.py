@@ -184,6 +184,8 @@ def test_a_tape_without_events_says_what_to_check(peephole: Any, tmp_path: Path)
         said = peephole("show", path, "-s", name, check=False)
         assert said.returncode == 2
         assert "holds no events. Check that GT_INSTRUCTION_LOG was set" in said.stderr
+    assert peephole("show", path).stdout.startswith("No events. Check that GT_INSTRUCTION_LOG was set")
+    assert "no events. Check that GT_INSTRUCTION_LOG was set" in peephole("top", path).stdout
 
 
 def test_bytes_that_the_tape_does_not_tell_are_not_none(peephole: Any, tmp_path: Path, tape_line: Line) -> None:

@@ -77,6 +77,7 @@ def tapes(tmp_path_factory: pytest.TempPathFactory, tape_line: Any) -> list[Path
         "small": tape_text(tape_line, 8),
         "many": tape_text(tape_line, 12_000),
         "runs": tape_text(tape_line, 3) + tape_text(tape_line, 6),
+        "header": HEADER,
     }
     for name, text in texts.items():
         (folder / f"{name}.log").write_text(text)
@@ -399,6 +400,12 @@ def test_names_are_data(page: Page, address: str) -> None:
     page.locator(".tp-side dd", has_text=EVIL).wait_for()
     assert page.evaluate("window.hacked") is None
     assert page.locator("img").count() == 0
+
+
+def test_a_tape_without_events_says_what_to_check(page: Page, address: str) -> None:
+    page.goto(f"{address}#/header")
+    page.get_by_role("heading", name="No events").wait_for()
+    assert "Check that GT_INSTRUCTION_LOG was set" in page.locator(".layer").inner_text()
 
 
 def test_a_capture_without_a_tape_has_no_such_tab(view: Any) -> None:

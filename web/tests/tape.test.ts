@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { familyColours } from "../src/draw/tape_colours.ts";
 import { TapeAxis } from "../src/layout/tape_axis.ts";
-import { columnsOf, eventNames, laneBoxes, signalNames, stackY } from "../src/layout/tape_lanes.ts";
+import { columnsOf, eventNames, laneBoxes, radius, signalNames, stackY } from "../src/layout/tape_lanes.ts";
 import { readTapeWindow, type TapeLane, type TapeMarks, type TapeSignal, type TapeWire } from "../src/wire/tape.ts";
 
 const lane = (name: string, kind: string): TapeLane => ({ name, kind, events: 1, bytesIn: 0, bytesOut: 0, busy: 0, busyMost: 0, idle: 1, failures: 0, share: 0 });
@@ -105,4 +105,19 @@ it("reads a window's columns at their places", () => {
   const window = readTapeWindow(data);
   expect([window.marks.time[0], window.marks.size[0], window.columns.start[1], window.arrows.bytes[0]]).toEqual([10, 12, 21, 32]);
   expect([window.marks.seq[0], window.marks.flags[0], window.columns.count[1], window.arrows.count[0]]).toEqual([0, 7, 13, 18]);
+});
+
+describe("radius", () => {
+  it("grows with the size up to the largest on the tape, which has room in its lane", () => {
+    const sizes = [-1, 64, 4096, 2 ** 20, 2 ** 30, 3 * 2 ** 40];
+    const radii = sizes.map((size) => radius(size, sizes.at(-1)!, 120));
+    expect(radii[0]).toBe(2.6);
+    for (let i = 1; i < radii.length; i++) expect(radii[i]! - radii[i - 1]!).toBeGreaterThan(0.2);
+    expect(radii.at(-1)).toBeCloseTo(11);
+    expect(radius(3 * 2 ** 40, 3 * 2 ** 40, 30)).toBeCloseTo(6);
+  });
+
+  it("does not depend on the largest while that has room", () => {
+    expect(radius(4096, 4096, 120)).toBe(radius(4096, 9000, 120));
+  });
 });

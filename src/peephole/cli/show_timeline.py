@@ -151,7 +151,9 @@ def show_events(capture: Capture, request: Request, chosen: Collection[int] | No
         if event.context != NONE:
             details.show(event.context)
     if not (wanted or found or printer.json):
-        printer.line(("No events.", "dim"))
+        from peephole.query.tape import advice
+
+        printer.line((f"No events. {advice(capture)}".rstrip(), "dim"))
     if wanted and not found:
         everything = [row.name for row in top(capture, None, chosen, request.interval).rows]
         everything += [context.name for context in compilations(capture)]  # what `show_context` looks in

@@ -132,6 +132,11 @@ def is_tape(capture: Capture) -> bool:
     return any(kind in KINDS for kind in capture.read("tracks", ["kind"]).texts("kind"))
 
 
+def advice(capture: Capture) -> str:
+    """What to do about a tape without events; empty for every other capture."""
+    return NO_EVENTS if capture.manifest.source == "gt" and not capture.count("slices") else ""
+
+
 def tape(capture: Capture, session: int | None = None) -> Tape:
     """The tape of a capture; of several sessions the one with that number (from 1), else the largest."""
     tracks = capture.read("tracks")

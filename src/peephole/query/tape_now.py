@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from peephole.query.tape import Tape
+from peephole.query.tape import Tape, advice
 from peephole.query.tape_stats import SETUP, lane_stats
 from peephole.query.top import top
 from peephole.store.capture import Capture
@@ -72,7 +72,10 @@ def now_of_names(capture: Capture) -> Now:
     found = top(capture, 20)
     busiest = tuple((row.name, row.count, row.total) for row in found.rows)
     state = "live" if capture.live else "ended"
-    return Now(capture.name, f"{found.count:,} slices, {state}", (), busiest, ended=not capture.live)
+    words = f"{found.count:,} slices, {state}"
+    if what_to_do := advice(capture):
+        words = f"no events. {what_to_do}"
+    return Now(capture.name, words, (), busiest, ended=not capture.live)
 
 
 def _last(tape: Tape, lane: int) -> tuple[str, ...]:

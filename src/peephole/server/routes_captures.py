@@ -54,7 +54,16 @@ def _info(shelf: Shelf, capture: Capture) -> dict[str, Any]:
         "dropped": manifest.dropped,
         "tables": {name: capture.count(name) for name in TABLES},
         "kinds": shelf.once("kinds", _kinds),
+        "advice": _advice(capture),
     }
+
+
+def _advice(capture: Capture) -> str:
+    if capture.count("slices"):
+        return ""
+    from peephole.query.tape import advice  # large, and nothing for a capture that shows something
+
+    return advice(capture)
 
 
 def _kinds(capture: Capture) -> dict[str, int]:

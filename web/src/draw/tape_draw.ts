@@ -307,7 +307,7 @@ function drawMarks(g: CanvasRenderingContext2D, width: number, x: (time: number)
     const box = picture.boxes.get(marks.lane[i]!);
     const at = x(marks.time[i]!);
     if (!box || at < -12 || at > width + 12) continue;
-    drawn.marks.push({ x: at, y: stackY(box, marks.place[i]!, marks.many[i]!), r: radius(marks.size[i]!, box.height), index: i });
+    drawn.marks.push({ x: at, y: stackY(box, marks.place[i]!, marks.many[i]!), r: radius(marks.size[i]!, picture.tape.largest, box.height), index: i });
   }
   // large ones first: a small one is never hidden
   drawn.marks.sort((a, b) => b.r - a.r || a.index - b.index);
@@ -346,7 +346,7 @@ function drawSelected(g: CanvasRenderingContext2D, x: (time: number) => number, 
   const box = selected && boxes.get(selected.lane);
   if (!selected || !box) return;
   const found = drawn.marks.find(({ index }) => picture.window!.marks.seq[index] === selected.seq);
-  const at = found ?? { x: x(selected.time), y: box.y, r: Math.max(4, radius(selected.size, box.height)) };
+  const at = found ?? { x: x(selected.time), y: box.y, r: Math.max(4, radius(selected.size, picture.tape.largest, box.height)) };
   const [a, b] = [boxes.get(selected.source), boxes.get(selected.target)];
   if (a && b && a !== b && picture.flows) {
     const sign = b.y0 > a.y0 ? 1 : -1;

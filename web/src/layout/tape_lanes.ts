@@ -36,10 +36,14 @@ export function signalHeight(signals: readonly TapeSignal[]): number {
   return signals.length === 0 ? 0 : SIGNAL_ROW * 2 + 4;
 }
 
-/** A mark's radius for so many bytes: its area grows with the size's logarithm, as in the printed picture. */
-export function radius(size: number, height: number): number {
-  const grown = LEAST_RADIUS + 0.95 * Math.log2(1 + Math.max(size, 0) / 96) ** 0.85;
-  return Math.min(MOST_RADIUS, height / 5, grown);
+/**
+ * A mark's radius for so many bytes: its area grows with the size's logarithm, as in the printed picture. Where the
+ * largest on the tape would outgrow its lane all grow less, so that no two sizes look alike.
+ */
+export function radius(size: number, largest: number, height: number): number {
+  const grown = (bytes: number): number => 0.95 * Math.log2(1 + Math.max(bytes, 0) / 96) ** 0.85;
+  const room = Math.min(MOST_RADIUS, height / 5) - LEAST_RADIUS;
+  return LEAST_RADIUS + grown(size) * Math.min(1, Math.max(0, room) / Math.max(grown(largest), 1));
 }
 
 /** Where a mark of a stack stands: those of one moment above each other, in order. */

@@ -29,6 +29,8 @@ export interface CaptureInfo {
   tables: Record<string, number>;
   /** Which questions this server can answer: "schedule", "why", "origin", … */
   kinds: Record<string, number>;
+  /** What to do about a capture without events; empty when nothing is known to be wrong. */
+  advice: string;
 }
 
 /** One array a column; texts that repeat are codes into a list. */

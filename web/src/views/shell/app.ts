@@ -119,8 +119,8 @@ export class App {
     if (!def) {
       this.leave();
       fill(this.panes.middle, h("div.layer", emptyState(
-        "Nothing to show yet",
-        `${this.info!.name} has no rows that a view could show. Record with rewrites or a profile, or see what it holds.`,
+        this.info!.advice === "" ? "Nothing to show yet" : "No events",
+        this.info!.advice || `${this.info!.name} has no rows that a view could show. Record with rewrites or a profile, or see what it holds.`,
         [`peephole info ${this.info!.name}`],
       )));
       this.drawStatus();
