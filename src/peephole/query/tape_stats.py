@@ -317,8 +317,3 @@ def _joined(found: list[Pattern]) -> list[Pattern]:
         else:
             done.append(pattern)
     return done
-
-
-def signal_commands(tape: Tape) -> Ints:
-    """The events that only carry a signal."""
-    return np.flatnonzero(np.array([name in SIGNAL_COMMANDS for name in tape.commands], np.bool_)[tape.command])
