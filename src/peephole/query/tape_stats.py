@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from peephole.query.tape import Tape
-from peephole.query.tape_ops import REDUCING, SIGNAL_COMMANDS
+from peephole.query.tape_ops import REDUCING
 from peephole.query.tape_rows import Ints
 
 SETUP: Final = ("RegisterWorker", "CLIENT", "WORKER")
