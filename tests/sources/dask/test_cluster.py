@@ -264,10 +264,11 @@ def elsewhere(tmp_path: Path) -> Iterator[str]:
             client.wait_for_workers(2, timeout=60)
         yield address
     finally:
-        for process in reversed(started):
-            process.terminate()
+        # asked politely they wait for each other; nobody needs them any more
         for process in started:
-            process.wait(20)
+            process.kill()
+        for process in started:
+            process.wait()
 
 
 def test_a_scheduler_that_somebody_else_started(elsewhere: str, tmp_path: Path) -> None:
