@@ -6,11 +6,11 @@ import contextlib
 import json
 import os
 import sys
-from time import perf_counter_ns, time_ns
 from typing import Any
 
 from peephole.model.running import boot_id, is_writing
 from peephole.model.tables import FORMAT_VERSION
+from peephole.record.clocks import same_moment
 
 
 def start_capture(folder: str, program: str, argv: list[str]) -> None:
@@ -20,6 +20,7 @@ def start_capture(folder: str, program: str, argv: list[str]) -> None:
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     os.mkdir(folder)
     os.mkdir(os.path.join(folder, "journal"))
+    moment, wall = same_moment()
     manifest = {
         "format": FORMAT_VERSION,
         "name": os.path.basename(folder).removesuffix(".peep"),
@@ -30,7 +31,7 @@ def start_capture(folder: str, program: str, argv: list[str]) -> None:
         "host": hostname(),
         "source": "record",
         "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "clocks": {"perf_counter_ns": perf_counter_ns(), "time_ns": time_ns()},
+        "clocks": {"perf_counter_ns": moment, "time_ns": wall},
     }
     write_json(os.path.join(folder, "manifest.json"), manifest)
 
@@ -51,7 +52,7 @@ def win_folder(capture: str) -> tuple[int, str]:
 
 def describe(ordinal: int) -> dict[str, Any]:
     """The facts of `process.json`, see model/journal.py."""
-    before, wall, after = perf_counter_ns(), time_ns(), perf_counter_ns()
+    started, wall = same_moment()
     return {
         "format": FORMAT_VERSION,
         "ordinal": ordinal,
@@ -62,9 +63,9 @@ def describe(ordinal: int) -> dict[str, Any]:
         "python": ".".join(map(str, sys.version_info[:3])),
         "host": hostname(),
         "boot": boot_id(),
-        "clock": {"perf_counter_ns": (before + after) // 2, "time_ns": wall},
+        "clock": {"perf_counter_ns": started, "time_ns": wall},
         "rank": rank(),
-        "started": before,
+        "started": started,
         "ended": None,
         "clean": False,
     }

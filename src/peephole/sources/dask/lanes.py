@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from time import perf_counter_ns, time_ns
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from peephole.model.tables import NONE
+from peephole.record.clocks import same_moment
 from peephole.record.rows import FORMATS
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ class Cluster:
         self.dispatcher = recorder.track("Dispatcher", "dispatcher", order=100)
         self._clients: dict[str, int] = {}
         self._workers: dict[str, Lane] = {}
-        self._offset = perf_counter_ns() - time_ns()
-        self._synced = perf_counter_ns()
+        self._synced, wall = same_moment()
+        self._offset = self._synced - wall
         recorder.facts(
             frameworks={"distributed": version},
             tape={"engine": "dask", "resolution": 1000, "plain": PLAIN},
@@ -86,10 +87,10 @@ class Cluster:
 
     def clock(self, seconds: float) -> int:
         """A moment of Dask's wall clock on the capture's clock."""
-        now = perf_counter_ns()
-        if now - self._synced > _RESYNC:
+        if perf_counter_ns() - self._synced > _RESYNC:
             # the wall clock is slewed by the system now and then
-            self._offset, self._synced = now - time_ns(), now
+            self._synced, wall = same_moment()
+            self._offset = self._synced - wall
         return round(seconds * 1e9) + self._offset
 
     def flow(self, source: int, target: int, kind: str, size: int = NONE) -> None:
