@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from peephole.cli import main as cli
 from peephole.errors import PeepholeError
+from peephole.store.writer import CaptureWriter
 
 
 def test_alone_it_explains_itself_and_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,6 +45,19 @@ def test_help_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_pandas_is_not_loaded_where_it_is_installed(tmp_path: Path) -> None:
+    (tmp_path / "pandas.py").write_text("print('pandas was loaded')\n__version__ = '3.0.0'\n")
+    with CaptureWriter(tmp_path / "a.peep") as writer:
+        writer.append("tracks", {"id": [0], "name": ["CPU"], "kind": ["device"]})
+        writer.append("slices", {"track": [0], "start": [5], "dur": [10], "name": ["k"]})
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])}
+    for words in (["info"], ["show", "-t"], ["query", "select name from slices"]):
+        command = [sys.executable, "-m", "peephole", *words, str(tmp_path / "a.peep")]
+        done = subprocess.run(command, capture_output=True, text=True, env=env, check=True)
+        assert done.stdout
+        assert "pandas was loaded" not in done.stdout
 
 
 @pytest.mark.parametrize("command", cli.COMMANDS, ids=lambda command: command.name)

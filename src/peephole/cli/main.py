@@ -29,6 +29,19 @@ class Command(NamedTuple):
         return f"peephole.cli.{self.name}_" if iskeyword(self.name) else f"peephole.cli.{self.name}"
 
 
+class _NoPandas:
+    """Hides pandas: pyarrow, where both are installed, loads it with its first array, a third of a second for nothing.
+
+    Programs that are recorded run in processes of their own.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        """Says that pandas is not there, and nothing of other modules."""
+        if name == "pandas":
+            raise ModuleNotFoundError("No module named 'pandas'", name=name)
+
+
 COMMANDS: Final = (
     Command("run", "record a Python program"),
     Command("serve", "open a capture in the browser"),
@@ -97,6 +110,8 @@ def _dispatch(arguments: list[str]) -> int:
         print(f"peephole {__version__}")
         return 0
     command = find(arguments[0])
+    if _NoPandas not in sys.meta_path:
+        sys.meta_path.insert(0, _NoPandas)
     if command.name not in START_PROGRAMS:
         # numpy starts a thread per core for matrix products, which no command computes: a tenth of a second for nothing
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -97,8 +97,10 @@ def _typed(capture: Capture) -> EventRows:
     # in the order of the slices, as if they had been found there
     turn = np.argsort(row, kind="stable")
     own, row = own[turn], row[turn]
-    none = np.full(len(own), -1, np.int64)
-    numbers = np.stack([*(found[name][own] for name in _NUMBERS[:4]), none], 1)
+    # a column lies in one piece, as it is read
+    numbers = np.full((len(own), len(_NUMBERS)), -1, np.int64, order="F")
+    for i, name in enumerate(_NUMBERS[:4]):
+        numbers[:, i] = found[name][own]
     coded = {name: _used(found.texts(name).codes[own], found.texts(name).values) for name in ("event", "op", "command")}
     return EventRows(
         row, slices["track"][row].astype(np.int64), slices["start"][row], slices["dur"][row], numbers,
@@ -127,8 +129,10 @@ def places(known: Ints, wanted: Ints) -> Ints:
 def _used(codes: NDArray[np.int32], values: list[str]) -> tuple[Ints, tuple[str, ...]]:
     """The same texts with numbers in the order of their first appearance; a missing one is empty."""
     codes = np.where(codes < 0, len(values), codes)
-    present, first = np.unique(codes, return_index=True)
-    present = present[np.argsort(first)]
+    first = np.full(len(values) + 1, len(codes), np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    present = np.flatnonzero(first < len(codes))
+    present = present[np.argsort(first[present])]
     place = np.zeros(len(values) + 1, np.int64)
     place[present] = np.arange(len(present))
     return place[codes], tuple([*values, ""][i] for i in present.tolist())

@@ -210,8 +210,8 @@ def balance(tape: Tape, lanes: Sequence[LaneStats] | None = None) -> Balance | N
 
 def waits(tape: Tape, most: int = 10) -> list[Wait]:
     """The commands whose answers took longest, and what was going on meanwhile as far as the tape tells."""
-    asks = np.flatnonzero(tape.is_event("RECV") & (tape.dur > 0))
-    asks = asks[[tape.lanes[i].kind == "client" for i in tape.lane[asks].tolist()]] if len(asks) else asks
+    of_client = np.array([lane.kind == "client" for lane in tape.lanes], np.bool_)
+    asks = np.flatnonzero(tape.is_event("RECV") & (tape.dur > 0) & of_client[tape.lane])
     chosen = asks[np.argsort(-tape.dur[asks], kind="stable")][:most]
     return [
         Wait(

@@ -189,7 +189,10 @@ def _singles(tape: Tape, rows: Ints) -> Ints:
     rare = tape.is_event("CONNECT", "DISCONNECT", "ERROR", "SIGNAL")[rows] | tape.failed[rows]
     size = tape.size[rows]
     largest = np.argsort(-size, kind="stable")[:SINGLE]
-    return rows[np.unique(np.concatenate((np.flatnonzero(rare)[: 8 * SINGLE], largest[size[largest] >= 4096])))]
+    chosen = np.zeros(len(rows), np.bool_)
+    chosen[np.flatnonzero(rare)[: 8 * SINGLE]] = True
+    chosen[largest[size[largest] >= 4096]] = True
+    return rows[chosen]
 
 
 def _stacks(tape: Tape, rows: Ints, stack: int) -> tuple[Ints, Ints]:

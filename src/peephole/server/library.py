@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
 Result = TypeVar("Result")
+_NOTHING: Any = object()
 
 
 @dataclass
@@ -31,6 +32,9 @@ class Shelf:
     capture: Capture | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
     derived: dict[str, Any] = field(default_factory=dict)
+    asked: bool = False
+    """Somebody has asked about it."""
+    _making: dict[str, threading.Lock] = field(default_factory=dict)
 
     def open(self) -> Capture:
         """The capture, opened once. Call it with the lock held."""
@@ -45,11 +49,15 @@ class Shelf:
             self.derived.clear()
         return self.capture
 
-    def once(self, name: str, make: Callable[[Capture], Result]) -> Result:
-        """What `make` returns for this capture, made once. Call it with the lock held."""
-        if name not in self.derived:
-            self.derived[name] = make(self.open())
-        result: Result = self.derived[name]
+    def once(self, capture: Capture, name: str, make: Callable[[Capture], Result]) -> Result:
+        """What `make` returns for this capture, made once until it grows; who comes meanwhile waits for it."""
+        found = self.derived.get(name, _NOTHING)
+        if found is _NOTHING:
+            with self._making.setdefault(name, threading.Lock()):
+                found = self.derived.get(name, _NOTHING)
+                if found is _NOTHING:
+                    found = self.derived[name] = make(capture)
+        result: Result = found
         return result
 
 
@@ -100,6 +108,7 @@ async def ask(shelf: Shelf, question: Callable[[Capture], Result]) -> Result:
         with shelf.lock:
             return question(shelf.open())
 
+    shelf.asked = True
     return await run_in_threadpool(work)
 
 
@@ -108,9 +117,28 @@ async def ask_once(shelf: Shelf, name: str, question: Callable[[Capture], Result
 
     def work() -> Result:
         with shelf.lock:
-            shelf.open()
-            return shelf.once(name, question)
+            return shelf.once(shelf.open(), name, question)
 
+    shelf.asked = True
+    return await run_in_threadpool(work)
+
+
+async def quick(shelf: Shelf, question: Callable[[Capture], Result], fresh: bool = False) -> Result:
+    """The answer of a question that must not wait for a slow one.
+
+    A sealed capture never changes and guards its own files, so that many threads may read it. One that grows is read
+    behind its lock, and looks for news only when asked to: what the page has drawn stays one picture.
+    """
+
+    def work() -> Result:
+        capture = shelf.capture
+        if capture is not None and not capture.live:
+            return question(capture)
+        with shelf.lock:
+            capture = shelf.open() if fresh or shelf.capture is None else shelf.capture
+            return question(capture)
+
+    shelf.asked = True
     return await run_in_threadpool(work)
 
 

@@ -38,25 +38,26 @@ def _routes(name: str) -> list[Route]:
 class Api:
     """The application below /api/v1.
 
-    It imports one module after another until one has the route that is wanted, so that neither the page's own files
-    nor its first look wait for what other views need.
+    It imports one module after another until one has the route that is wanted, first the one that is called like a
+    part of the path, so that neither the page's own files nor its first look wait for what other views need.
     """
 
     def __init__(self) -> None:
         self._router = Router()
-        self._known = 0
+        self._unknown = list(MODULES)
         self._lock = threading.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
-        while (known := self._known) < len(MODULES) and all(
+        parts = {f"routes_{part}" for part in scope["path"].split("/")}
+        while (unknown := self._unknown) and all(
             route.matches(scope)[0] == Match.NONE for route in self._router.routes
         ):
-            await run_in_threadpool(self._learn, known)
+            await run_in_threadpool(self._learn, next((name for name in unknown if name in parts), unknown[0]))
         await self._router(scope, receive, send)
 
-    def _learn(self, number: int) -> None:
+    def _learn(self, name: str) -> None:
         with self._lock:
-            if number == self._known:
-                self._router = Router([*self._router.routes, *_routes(MODULES[number])])
-                self._known += 1
+            if name in self._unknown:
+                self._router = Router([*self._router.routes, *_routes(name)])
+                self._unknown = [other for other in self._unknown if other != name]

@@ -53,7 +53,7 @@ def _info(shelf: Shelf, capture: Capture) -> dict[str, Any]:
         "problems": manifest.problems,
         "dropped": manifest.dropped,
         "tables": {name: capture.count(name) for name in TABLES},
-        "kinds": shelf.once("kinds", _kinds),
+        "kinds": shelf.once(capture, "kinds", _kinds),
         "advice": _advice(capture),
     }
 

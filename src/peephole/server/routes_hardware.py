@@ -33,12 +33,12 @@ def _trace(shelf: Shelf, capture: Capture, row: int) -> Trace:
     found = {entry.row: entry for entry in entries(capture)}
     if row not in found or found[row].kind != "sqtt":
         raise Refusal(404, f"There is no thread trace {row} in this capture.")
-    return shelf.once(f"trace {row}", lambda capture: Trace(capture, found[row]))
+    return shelf.once(capture, f"trace {row}", lambda capture: Trace(capture, found[row]))
 
 
 def _lanes(shelf: Shelf, capture: Capture, row: int) -> tuple[Trace, LaneView]:
     trace = _trace(shelf, capture, row)
-    return trace, shelf.once(f"lanes {row}", lambda _: lane_view(trace))
+    return trace, shelf.once(capture, f"lanes {row}", lambda _: lane_view(trace))
 
 
 async def list_hardware(request: Request) -> Response:

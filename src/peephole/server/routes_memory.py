@@ -14,10 +14,10 @@ from peephole.query.links import Use
 from peephole.query.memory import of_several_processes, read_buffers
 from peephole.query.memory_bands import DeviceMemory, buffer_use, read_devices
 from peephole.server.arrays import raw_reply
-from peephole.server.library import Shelf
+from peephole.server.library import Shelf, quick
 from peephole.server.replies import Refusal, coded, path_number, query_moment, query_number, reply
 from peephole.server.routes_captures import shelf_of
-from peephole.server.routes_timeline import kept, links_of, quick, span_of
+from peephole.server.routes_timeline import links_of, span_of
 from peephole.store.capture import Capture
 from peephole.store.frame import Frame
 
@@ -31,7 +31,7 @@ _SPARK: Final = 32
 
 def _devices(shelf: Shelf, capture: Capture) -> dict[str, DeviceMemory]:
     until = span_of(shelf, capture)[1]
-    return kept(shelf, capture, "memory devices", lambda capture: read_devices(capture, until))
+    return shelf.once(capture, "memory devices", lambda capture: read_devices(capture, until))
 
 
 def _device(request: Request, shelf: Shelf, capture: Capture) -> DeviceMemory:
@@ -43,7 +43,7 @@ def _device(request: Request, shelf: Shelf, capture: Capture) -> DeviceMemory:
 
 
 def _offsets(shelf: Shelf, capture: Capture, device: DeviceMemory) -> Any:
-    return kept(shelf, capture, f"memory offsets {device.name}", lambda _: device.offset)
+    return shelf.once(capture, f"memory offsets {device.name}", lambda _: device.offset)
 
 
 async def list_devices(request: Request) -> Response:
@@ -90,7 +90,7 @@ async def window(request: Request) -> Response:
         found = device.bands(t0, t1, most, seen, max(1, (t1 - t0) // pixels))
         # without a band nobody has to be placed: the total of very many buffers comes at once
         offset = _offsets(shelf, capture, device) if len(found.drawn) else device.alloc
-        texts = kept(shelf, capture, "memory texts", lambda capture: capture.read("buffers", ["dtype", "name"]))
+        texts = shelf.once(capture, "memory texts", lambda capture: capture.read("buffers", ["dtype", "name"]))
         rows = device.rows[found.drawn]
         dtypes, dtype = _texts(texts, "dtype", rows)
         names, name = _texts(texts, "name", rows)

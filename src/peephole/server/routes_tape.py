@@ -48,7 +48,7 @@ class Kept:
 def _kept(shelf: Shelf, capture: Capture, session: int) -> Kept:
     if session == 0:
         # the largest run is also reached by its number
-        session = shelf.once("tape largest", lambda _: _number(_read(shelf, capture, 0).tape))
+        session = shelf.once(capture, "tape largest", lambda _: _number(_read(shelf, capture, 0).tape))
     return _read(shelf, capture, session)
 
 
@@ -61,7 +61,7 @@ def _read(shelf: Shelf, capture: Capture, session: int) -> Kept:
         target[found.arrows.event[good]] = found.arrows.target[good]
         return Kept(found, drawn(found), source, target)
 
-    kept = shelf.once(f"tape {session}", make)
+    kept = shelf.once(capture, f"tape {session}", make)
     shelf.derived[f"tape {_number(kept.tape)}"] = kept
     return kept
 
@@ -76,7 +76,7 @@ async def tape_summary(request: Request) -> Response:
 
     def question(capture: Capture) -> dict[str, Any]:
         kept = _kept(shelf, capture, session)
-        return shelf.once(f"tape summary {_number(kept.tape)}", lambda _: _summary(kept))
+        return shelf.once(capture, f"tape summary {_number(kept.tape)}", lambda _: _summary(kept))
 
     return reply(await ask(shelf, question))
 

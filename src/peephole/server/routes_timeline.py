@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import threading
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -20,47 +17,17 @@ from peephole.query import timeline as query
 from peephole.query.idle import idle
 from peephole.query.links import Arrow, Links, SliceAt
 from peephole.server.arrays import RawReply, raw_reply
-from peephole.server.library import Shelf
+from peephole.server.library import Shelf, quick
 from peephole.server.replies import Refusal, columns, number, query_moment, query_number, reply
 from peephole.server.routes_captures import shelf_of
 from peephole.store.capture import Capture
 
-Result = TypeVar("Result")
 TRACKS = 10_000
 """Tracks that are sent: more rows than anyone scrolls through; the reply says how many there are."""
 NAMES = 8192
 LANES = 2048
 PIXELS = 8192
 _generations = itertools.count(1)
-_making: dict[tuple[str, str], threading.Lock] = {}
-
-
-async def quick(shelf: Shelf, question: Callable[[Capture], Result], fresh: bool = False) -> Result:
-    """The answer of a question that must not wait for a slow one.
-
-    A sealed capture never changes and guards its own files, so that many threads may read it. One that grows is read
-    behind its lock, and looks for news only when asked to: what the page has drawn stays one picture.
-    """
-
-    def work() -> Result:
-        capture = shelf.capture
-        if capture is not None and not capture.live:
-            return question(capture)
-        with shelf.lock:
-            capture = shelf.open() if fresh or shelf.capture is None else shelf.capture
-            return question(capture)
-
-    return await run_in_threadpool(work)
-
-
-def kept(shelf: Shelf, capture: Capture, name: str, make: Callable[[Capture], Result]) -> Result:
-    """As `Shelf.once`, without looking for news; who comes while it is being made waits for it."""
-    if name not in shelf.derived:
-        with _making.setdefault((shelf.handle, name), threading.Lock()):
-            if name not in shelf.derived:
-                shelf.derived[name] = make(capture)
-    result: Result = shelf.derived[name]
-    return result
 
 
 def get_ready(shelf: Shelf, capture: Capture) -> None:
@@ -73,26 +40,26 @@ def get_ready(shelf: Shelf, capture: Capture) -> None:
 
 def span_of(shelf: Shelf, capture: Capture) -> tuple[int, int]:
     """First and last moment of the timeline; times in requests and replies count from the first."""
-    return kept(shelf, capture, "timeline span", query.timeline_span)
+    return shelf.once(capture, "timeline span", query.timeline_span)
 
 
 def links_of(shelf: Shelf, capture: Capture) -> Links:
     """The slices that flows and uses name."""
-    return kept(shelf, capture, "timeline links", Links)
+    return shelf.once(capture, "timeline links", Links)
 
 
 def colours_of(shelf: Shelf, capture: Capture) -> NDArray[np.uint8]:
     """The data colour of each name."""
-    return kept(shelf, capture, "timeline colours", query.name_colours)
+    return shelf.once(capture, "timeline colours", query.name_colours)
 
 
 def _tracks(shelf: Shelf, capture: Capture) -> list[query.TimelineTrack]:
-    return kept(shelf, capture, "timeline tracks", query.timeline_tracks)
+    return shelf.once(capture, "timeline tracks", query.timeline_tracks)
 
 
 def _generation(shelf: Shelf, capture: Capture) -> int:
     """A number that changes with the rows of a growing capture: rows and names are numbered anew then."""
-    return kept(shelf, capture, "timeline generation", lambda _: next(_generations))
+    return shelf.once(capture, "timeline generation", lambda _: next(_generations))
 
 
 def _times(request: Request, origin: tuple[int, int]) -> tuple[int, int]:
@@ -115,7 +82,7 @@ async def whole(request: Request) -> Response:
         t0, t1 = span_of(shelf, capture)
         rows = _tracks(shelf, capture)
         names = ("id", "name", "kind", "group", "depths", "slices", "parent", "under", "unit")
-        marks = kept(shelf, capture, "timeline markers", query.markers)
+        marks = shelf.once(capture, "timeline markers", query.markers)
         return {
             "origin": str(t0),
             "span": t1 - t0,
@@ -237,7 +204,7 @@ async def overview(request: Request) -> Response:
     def answer(capture: Capture) -> Response:
         t0, t1 = span_of(shelf, capture)
         tracks = _tracks(shelf, capture)
-        found = kept(shelf, capture, f"timeline overview {pixels}", lambda c: query.overview(c, t0, t1, pixels, tracks))
+        found = shelf.once(capture, f"timeline overview {pixels}", lambda c: query.overview(c, t0, t1, pixels, tracks))
         return raw_reply({"pixels": pixels, "generation": _generation(shelf, capture)}, [found.devices, found.host])
 
     return await quick(shelf, answer)
@@ -326,7 +293,7 @@ async def range_figures(request: Request) -> Response:
         rows = _tracks(shelf, capture)
         if (t0, t1) == span:  # the figures that are shown first, and again whenever a range is cleared
             make = lambda c: query.range_figures(c, t0, t1, rows=rows)  # noqa: E731
-            found = kept(shelf, capture, "timeline figures", make)
+            found = shelf.once(capture, "timeline figures", make)
         else:
             found = query.range_figures(capture, t0, t1, rows=rows)
         return {

@@ -13,10 +13,10 @@ from peephole.query import timeline, top_table
 from peephole.query.names import plain
 from peephole.query.rates import rates
 from peephole.query.top import TopRow
-from peephole.server.library import Shelf
+from peephole.server.library import Shelf, quick
 from peephole.server.replies import FURTHEST, Refusal, number, query_moment, query_number, reply
 from peephole.server.routes_captures import shelf_of
-from peephole.server.routes_timeline import LANES, colours_of, quick, span_of
+from peephole.server.routes_timeline import LANES, colours_of, span_of
 from peephole.store.capture import Capture
 
 NAMES = 20_000

@@ -136,8 +136,6 @@ def serve(
 
 def _receive(library: Library, server: uvicorn.Server, failed: list[PeepholeError]) -> None:
     """Brings the captures that are still to come, while the browser loads the page; without one the server ends."""
-    from peephole.server import routes_timeline  # noqa: F401  # large, and wanted as soon as the page is there
-
     for shelf in library.shelves():
         try:
             with shelf.lock:
@@ -151,10 +149,15 @@ def _receive(library: Library, server: uvicorn.Server, failed: list[PeepholeErro
 
 
 def _get_ready(library: Library) -> None:
-    """While the browser loads the page: what timeline and hardware trace need, when the first capture has them."""
-    from peephole.server import routes_timeline
+    """While the browser loads the page: what timeline and hardware trace need, when the first capture has them.
 
+    Once the page asks, it asks for what it needs.
+    """
     for shelf in library.shelves()[:1]:
+        if shelf.asked:
+            return
+        from peephole.server import routes_timeline
+
         # a capture that cannot be opened says so when somebody asks for it
         with contextlib.suppress(PeepholeError):
             with shelf.lock:

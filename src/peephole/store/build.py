@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from peephole.model.tables import SLICES, TABLES
-from peephole.store.arrow import indices_of, take, valid
+from peephole.store.arrow import as_array, indices_of, take, valid
+from peephole.store.beside import Beside
 from peephole.store.extras import text_array
 from peephole.store.files import INDEX, open_writer, table_path
 from peephole.store.interner import Interner
@@ -80,7 +81,7 @@ class Builder:
         at = np.flatnonzero(has)
         if len(at):
             own = np.full(len(at), -1, np.int64) if context is None else context[at]
-            some = texts if texts is None or len(at) == len(records) else take(texts, pa.array(at))
+            some = texts if texts is None or len(at) == len(records) else take(texts, as_array(at))
             records["extra"][at] = self.spool.extras.append(own, some)
         before = self.spool.rows
         self.spool.append(records)
@@ -123,10 +124,15 @@ class Builder:
             self._parts = {name: [] for name in TABLES}
         if owners is not None:
             resolve(tables, self._frees, owners, self.manifest)
+        with (
+            Beside(lambda: self._write_all(target, tables)) as others,
+            SliceTable(target, self.names.values, self.manifest) as table,
+        ):
+            table.write(self.spool, others.wait, progress)
+
+    def _write_all(self, folder: Path, tables: dict[str, pa.Table]) -> None:
         for name in list(tables):
-            self._write(target, name, tables.pop(name))
-        with SliceTable(target, self.names.values, self.manifest) as table:
-            table.write(self.spool, progress)
+            self._write(folder, name, tables.pop(name))
 
     def _table(self, name: str) -> pa.Table:
         parts = self._parts[name]
@@ -155,7 +161,7 @@ def _write_bounded(writer: pq.ParquetWriter, data: pa.Table, order: NDArray[np.i
     each = max(1, data.nbytes // max(1, data.num_rows))
     size = min(1 << 17, max(16, (64 << 20) // each))
     for at in range(0, data.num_rows, size):
-        rows = data.slice(at, size) if order is None else take(data, pa.array(order[at : at + size]))
+        rows = data.slice(at, size) if order is None else take(data, as_array(order[at : at + size]))
         writer.write_table(rows, row_group_size=size)
 
 

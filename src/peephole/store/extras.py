@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from peephole.model.sink import Strings
-from peephole.store.arrow import take, valid
+from peephole.store.arrow import as_array, take, valid
 from peephole.store.lanes import Ints
 from peephole.store.schema import text_values
 
@@ -32,7 +32,7 @@ def text_array(args: Sequence[str | None] | Strings | None) -> pa.Array | None:
         known = (codes >= 0) & (codes < len(args.values))
         if not known.any():
             return None
-        return take(text_values(list(args.values), pa.large_string()), pa.array(codes, mask=~known))
+        return take(text_values(list(args.values), pa.large_string()), as_array(codes, ~known))
     found = text_values(list(args), pa.large_string())
     return found if found.null_count < len(found) else None
 
@@ -169,7 +169,7 @@ class Extras:
         places, missing = np.zeros(rows, np.int64), np.ones(rows, np.bool_)
         places[has] = at
         missing[has[known]] = False
-        return take(self._args, pa.array(places, mask=missing))
+        return take(self._args, as_array(places, missing))
 
     def _mapped(self) -> pa.Array:
         """All args as one array over the files: its bytes are read when they are taken."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from peephole.errors import CaptureError
 from peephole.store import codes, seriesfile
-from peephole.store.arrow import indices_of
+from peephole.store.arrow import as_array, indices_of
 from peephole.store.files import INDEX, LANES_SCHEMA, open_table
 from peephole.store.interner import Interner
 from peephole.store.lanes import runs
@@ -76,7 +76,9 @@ class IndexWriter:
     def close(self) -> None:
         """Writes what is left."""
         columns = [np.concatenate(c) for c in zip(*self._segments, strict=True)] if self._segments else None
-        lanes = LANES_SCHEMA.empty_table() if columns is None else pa.table(columns, schema=LANES_SCHEMA)
+        lanes = LANES_SCHEMA.empty_table()
+        if columns is not None:
+            lanes = pa.table([as_array(values) for values in columns], schema=LANES_SCHEMA)
         pq.write_table(lanes, self._folder / _LANES_FILE, compression="zstd")
         names = pa.table([pa.array(self._names, pa.string())], schema=_NAMES_SCHEMA)
         pq.write_table(names, self._folder / _NAMES_FILE, compression="zstd")

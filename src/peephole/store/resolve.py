@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from peephole.model.tables import TABLES
-from peephole.store.arrow import only
+from peephole.store.arrow import as_array, only
 from peephole.store.manifest import Manifest
 from peephole.store.schema import arrow_table
 
@@ -49,7 +49,7 @@ def _last_of_each(data: pa.Table) -> pa.Table:
     _, first = np.unique(ids[::-1], return_index=True)
     if len(first) == len(ids):
         return data
-    return data.take(pa.array(np.sort(len(ids) - 1 - first)))
+    return data.take(as_array(np.sort(len(ids) - 1 - first)))
 
 
 def _freed(data: pa.Table, frees: Sequence[tuple[Ints, Ints]], manifest: Manifest) -> pa.Table:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from peephole.model.sink import Strings
 from peephole.model.tables import Column, Table
-from peephole.store.arrow import encoded
+from peephole.store.arrow import as_array, encoded
 
 NUMPY: Final[dict[str, Any]] = {
     "bool": np.bool_,
@@ -78,7 +78,7 @@ def text_values(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 def _dictionary(values: Strings) -> pa.Array:
     codes = np.asarray(values.codes)
     mask = (codes < 0) | (codes >= len(values.values))
-    indices = pa.array(np.where(mask, 0, codes).astype(np.int32), mask=mask)
+    indices = as_array(np.where(mask, 0, codes).astype(np.int32), mask)
     return pa.DictionaryArray.from_arrays(indices, text_values(list(values.values), pa.string()))
 
 
@@ -90,7 +90,7 @@ def _id_lists(values: Any) -> pa.Array:
         offsets = np.zeros(len(lists) + 1, np.int64)
         offsets[1:] = np.cumsum([len(v) for v in lists])
         flat = np.fromiter((x for v in lists for x in v), np.int64, int(offsets[-1]))
-    return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(flat))
+    return pa.LargeListArray.from_arrays(as_array(offsets), as_array(flat))
 
 
 def numbers(column: Column, values: Any) -> NDArray[Any]:
@@ -130,7 +130,7 @@ def arrow_column(column: Column, values: Any, rows: int) -> pa.Array:
     if column.type in NUMPY:
         if values is None:
             values = np.full(rows, default_of(column), NUMPY[column.type])
-        return pa.array(numbers(column, values), kind)
+        return as_array(numbers(column, values))
     if values is None:
         if column.type == "ids":
             return _id_lists((np.zeros(rows + 1, np.int64), np.zeros(0, np.int64)))

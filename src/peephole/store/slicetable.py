@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from peephole.model.tables import SLICES
-from peephole.store.arrow import take
+from peephole.store.arrow import as_array, take
 from peephole.store.chunks import Slices
 from peephole.store.files import ROW_GROUP, open_writer, table_path
 from peephole.store.index import IndexWriter
@@ -73,8 +73,11 @@ class SliceTable:
                 except BaseException as error:  # handed to the thread that waits for it
                     self._error = error
 
-    def write(self, spool: SliceSpool, progress: Callable[[int, int], None] | None = None) -> None:
-        """Writes all slices of the spool and the indexes."""
+    def write(
+        self, spool: SliceSpool, others: Callable[[], None], progress: Callable[[int, int], None] | None = None
+    ) -> None:
+        """Writes all slices of the spool and the indexes; the last of these need the other tables, which are waited
+        for."""
         if spool.rows > COMPILE_FROM:
             warm()
         for slices in self._laid_out(spool):
@@ -87,6 +90,7 @@ class SliceTable:
         if self._cut_short:
             reason = "slices that overlap more than 32,000 others of their track, cut short"
             self._manifest.problem(reason, self._cut_short)
+        others()
         self._index.close()
 
     def _laid_out(self, spool: SliceSpool) -> Iterator[Slices]:
@@ -152,13 +156,13 @@ class SliceTable:
         context, args = spool.extras.take(slices.extra)
         args = _with_open(args, slices.open)
         columns = {
-            "track": pa.array(slices.track),
-            "depth": pa.array(slices.depth),
-            "start": pa.array(slices.start),
-            "dur": pa.array(slices.dur),
-            "name": pa.array(slices.name),
-            "context": pa.array(context),
-            "correlation": pa.array(slices.correlation),
+            "track": as_array(slices.track),
+            "depth": as_array(slices.depth),
+            "start": as_array(slices.start),
+            "dur": as_array(slices.dur),
+            "name": as_array(slices.name),
+            "context": as_array(context),
+            "correlation": as_array(slices.correlation),
             "args": pa.nulls(len(slices), pa.large_string()) if args is None else args,
         }
         self._queue.put(pa.table([columns[name] for name in self._schema.names], self._schema.names))
@@ -173,7 +177,7 @@ class SliceTable:
         safe = np.where(mask, 0, codes)
         used = np.flatnonzero(np.bincount(safe)) if len(self._names) <= _FEW else np.unique(safe)
         if len(used) and used[-1] < len(self._names):
-            names = take(self._names, pa.array(used))
+            names = take(self._names, as_array(used))
         else:  # no names at all
             names = pa.array([], pa.string())
         if len(used) and used[-1] + 1 <= _FEW:
@@ -182,7 +186,7 @@ class SliceTable:
             indices = place[safe]
         else:
             indices = np.searchsorted(used, safe).astype(np.int32)
-        texts = pa.DictionaryArray.from_arrays(pa.array(indices, mask=mask), names)
+        texts = pa.DictionaryArray.from_arrays(as_array(indices, mask), names)
         columns = [texts if i == at else data.column(i) for i in range(data.num_columns)]
         self._writer.write_table(pa.table(columns, schema=self._schema))
 

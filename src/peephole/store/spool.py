@@ -307,7 +307,7 @@ def sort_records(records: Records) -> Records:
     if not wrong.any():
         return records
     bounds = runs(sorted_keys)
-    touched = np.unique(np.searchsorted(bounds, np.flatnonzero(wrong), "right") - 1)
+    touched = np.flatnonzero(np.bincount(np.searchsorted(bounds, np.flatnonzero(wrong), "right") - 1))
     if len(touched) > 256:
         order = np.lexsort((records["dur"], start, sorted_keys))
         return pick(records, order)

@@ -21,6 +21,8 @@ Codes = NDArray[np.int32]
 TIME_LIMIT: Final = 9.0e9
 """Seconds that fit into 63 bits of nanoseconds."""
 SIZE_LIMIT: Final = float(1 << 62)
+_BEFORE_SIZES: Final = frozenset(" 0123456789")
+"""How a field that looks like a size may begin."""
 
 
 class Names:
@@ -159,7 +161,7 @@ class Builder:
             details = [self._cut(text) for text in details]
         self._columns.details += details
         # a size that the grammar does not have stands where the details should
-        for text in filter(_starts_with_digit, set(details)):
+        for text in {text for text in details if text[:1] in _BEFORE_SIZES}:
             if grammar.size_like(text.partition(" | ")[0]):
                 self._sink.problem("sizes that are not understood", example=text[:200])
 
@@ -235,10 +237,6 @@ class Builder:
             )
             self._parts = []
         return columns
-
-
-def _starts_with_digit(text: str) -> bool:
-    return text[:16].lstrip()[:1].isdigit()
 
 
 def _monitor_row(line: str) -> tuple[int, float, str, tuple[str, str], str, int, str] | None:

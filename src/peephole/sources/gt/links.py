@@ -128,8 +128,10 @@ def _ops(columns: Columns, kind: Codes, pair: Ints, command: Ints, names: Names)
     told = np.flatnonzero(has_op & (kind != 2) & (kind != 4))
     if len(told):
         details = columns.details
-        own = ops[told].tolist()
-        ops[told] = [_told(details[i], known, seen) for i, known in zip(told.tolist(), own, strict=True)]
+        names_told = [_told(details[i]) for i in told.tolist()]
+        codes = {name: seen.code(name) if name else -1 for name in dict.fromkeys(names_told)}
+        found = np.fromiter(map(codes.__getitem__, names_told), np.int32, len(told))
+        ops[told] = np.where(found >= 0, found, ops[told])
     rows = np.flatnonzero((columns.command == _code(columns.commands.values, "WorkerBatch")) & (kind == 3))
     if len(rows):
         texts = [columns.details[i] for i in rows.tolist()]
@@ -146,13 +148,10 @@ def _ops(columns: Columns, kind: Codes, pair: Ints, command: Ints, names: Names)
     return np.array(final, np.int32)[ops]
 
 
-def _told(details: str, known: int, names: Names) -> int:
-    """The operation that a line's details tell, else what is known."""
-    at = details.find("op=")
-    if at > 0 and details[at - 1] != " ":
-        return known
-    name = details[at + 3 :].partition(" ")[0] if at >= 0 else ""
-    return names.code(name) if name else known
+def _told(details: str) -> str:
+    """The operation that a line's details tell; empty when they do not."""
+    before, _, after = details.partition("op=")
+    return "" if before and before[-1] != " " else after.partition(" ")[0]
 
 
 def _batch_op(details: str) -> str:

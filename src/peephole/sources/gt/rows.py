@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peephole.model.natural import natural
 from peephole.model.sink import Sink, Strings
@@ -21,6 +22,7 @@ KNOWN_EVENTS: Final = frozenset(
 TO_DISPATCHER: Final = ("RECV", "WORKER_RECV", "CONNECT", "DISCONNECT")
 FROM_DISPATCHER: Final = ("SEND", "WORKER_SEND")
 DISPATCHER_DEPTH: Final = 0
+_FAILURE: Final = "success=False"
 
 
 @dataclass(slots=True)
@@ -88,7 +90,7 @@ def write_run(run: Run, sink: Sink, book: Book, name: str | None, offset: int) -
             "pair": _numbers(columns.seq, links.pair),
             "of": _numbers(columns.seq, links.command),
             "late": links.reply_first,
-            "failed": ["success=False" in text for text in columns.details],
+            "failed": _failed(columns.details),
         },
     )
     _mirror(columns, seqs, track, start, names, correlation, lanes.dispatcher, sink)
@@ -170,7 +172,7 @@ def _depths(track: Ints, dispatcher: int, start: Ints, length: Ints) -> Codes:
     """Row 0 for what has a length, the next free one where a clock that went back lets two of them overlap."""
     long = length > 0
     depth = np.where(long | (track == dispatcher), 0, 1)
-    for lane in np.unique(track[long]).tolist():
+    for lane in np.flatnonzero(np.bincount(track[long])).tolist():
         rows = np.flatnonzero(long & (track == lane))
         rows = rows[np.argsort(start[rows], kind="stable")]
         end = start[rows] + length[rows]
@@ -184,6 +186,13 @@ def _depths(track: Ints, dispatcher: int, start: Ints, length: Ints) -> Codes:
             free[at] = ends
             depth[row] = at if at == 0 else at + 1  # row 1 is for what has no length
     return depth.astype(np.int32)
+
+
+def _failed(details: list[str]) -> NDArray[np.bool_]:
+    """Which events tell of a failure. Most tapes have none, and one look at all of them says so."""
+    if _FAILURE not in "\n".join(details):
+        return np.zeros(len(details), np.bool_)
+    return np.array([_FAILURE in text for text in details], np.bool_)
 
 
 def _numbers(seq: Ints, rows: Ints) -> Ints:

@@ -25,7 +25,8 @@ HEAD_WORDS: Final = 12
 SIZE_WORDS: Final = 3
 _PAD: Final = b"\n" + b" " * 128
 _BAR, _BLANK, _NEWLINE, _HASH, _POINT, _MINUS, _ZERO = (int(c) for c in b"| \n#.-0")
-_MIX: Final = np.random.default_rng(7).integers(1 << 62, size=64, dtype=np.uint64) | np.uint64(1)
+_MIX: Final = np.cumsum(np.full(64, 0x9E3779B97F4A7C15, np.uint64)) * np.uint64(0xD1342543DE82EF95) | np.uint64(1)
+"""Odd numbers whose bits look random; numpy.random would take as long to load as a block to scan."""
 
 
 @dataclass(slots=True)
