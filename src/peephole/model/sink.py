@@ -6,7 +6,8 @@ can be one with ten lines.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -20,8 +21,33 @@ class Strings:
     values: Sequence[str]
 
 
-ColumnValues = Sequence[Any] | Strings | Any
-"""A list, a numpy array or, for text, Strings. For `ids` columns a list of lists or (offsets, values)."""
+@dataclass(slots=True)
+class Joined:
+    """A text column put together of parts, so that nobody makes a text per row that only goes into a file.
+
+    A part is a text that every row has, or a column: numbers (a numpy array of integers), texts or Strings.
+    """
+
+    parts: Sequence[str | Any]
+
+    def __len__(self) -> int:
+        column = next(part for part in self.parts if not isinstance(part, str))
+        return len(column.codes if isinstance(column, Strings) else column)
+
+    def __iter__(self) -> Iterator[str]:
+        return map("".join, zip(*map(self._texts, self.parts), strict=False))
+
+    @staticmethod
+    def _texts(part: str | Any) -> Iterable[str]:
+        if isinstance(part, str):
+            return itertools.repeat(part)
+        if isinstance(part, Strings):
+            return (part.values[code] for code in part.codes)
+        return map(str, part)
+
+
+ColumnValues = Sequence[Any] | Strings | Joined | Any
+"""A list, a numpy array or, for text, Strings or Joined. For `ids` columns a list of lists or (offsets, values)."""
 
 
 class Sink(Protocol):

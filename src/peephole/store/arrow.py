@@ -6,6 +6,7 @@ that takes longer than most of our commands do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,9 +14,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 try:
-    from pyarrow._compute import call_function
+    from pyarrow._compute import CastOptions, call_function
 except ImportError:  # it is not promised to stand there; what is public has it too
-    from pyarrow.compute import call_function
+    from pyarrow.compute import CastOptions, call_function
 
 Data = TypeVar("Data", pa.Array, pa.Table)
 
@@ -61,3 +62,13 @@ def indices_of(column: pa.DictionaryArray) -> NDArray[np.int32]:
 def encoded(data: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Texts as a dictionary and indices into it."""
     return call_function("dictionary_encode", [data])
+
+
+def as_text(data: pa.Array) -> pa.Array:
+    """Numbers written out."""
+    return call_function("cast", [data], CastOptions.safe(pa.large_string()))
+
+
+def joined(parts: Sequence[pa.Array | pa.Scalar]) -> pa.Array:
+    """Texts put together row by row; a scalar is the same in every row."""
+    return call_function("binary_join_element_wise", [*parts, pa.scalar("", pa.large_string())])

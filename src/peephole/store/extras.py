@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from peephole.model.sink import Strings
+from peephole.model.sink import Joined, Strings
 from peephole.store.arrow import as_array, take, valid
 from peephole.store.lanes import Ints
-from peephole.store.schema import text_values
+from peephole.store.schema import joined_texts, text_values
 
 _LARGE: Final = 64 << 20
 """Bytes of args from which on they are let go of as soon as they were taken."""
@@ -23,7 +23,7 @@ _FILL: Final = 1 << 16
 """Numbers that are made at a time."""
 
 
-def text_array(args: Sequence[str | None] | Strings | None) -> pa.Array | None:
+def text_array(args: Sequence[str | None] | Strings | Joined | None) -> pa.Array | None:
     """Texts as an Arrow array without an object per row; None when no row has one."""
     if args is None:
         return None
@@ -33,6 +33,8 @@ def text_array(args: Sequence[str | None] | Strings | None) -> pa.Array | None:
         if not known.any():
             return None
         return take(text_values(list(args.values), pa.large_string()), as_array(codes, ~known))
+    if isinstance(args, Joined):
+        return joined_texts(args)
     found = text_values(list(args), pa.large_string())
     return found if found.null_count < len(found) else None
 

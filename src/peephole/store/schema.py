@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from peephole.model.sink import Strings
+from peephole.model.sink import Joined, Strings
 from peephole.model.tables import Column, Table
-from peephole.store.arrow import as_array, encoded
+from peephole.store.arrow import as_array, as_text, encoded, joined, take
 
 NUMPY: Final[dict[str, Any]] = {
     "bool": np.bool_,
@@ -73,6 +73,20 @@ def text_values(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         return pa.array(values, kind)
     except (UnicodeEncodeError, pa.ArrowInvalid, pa.ArrowTypeError):
         return pa.array([None if v is None else clean_text(v) for v in values], kind)
+
+
+def joined_texts(values: Joined) -> pa.Array:
+    """The texts that are put together of parts."""
+    kind = pa.large_string()
+    return joined([pa.scalar(part, kind) if isinstance(part, str) else _part(part, kind) for part in values.parts])
+
+
+def _part(part: Any, kind: pa.DataType) -> pa.Array:
+    if isinstance(part, Strings):
+        return take(text_values(list(part.values), kind), as_array(np.asarray(part.codes, np.int64)))
+    if isinstance(part, np.ndarray):
+        return as_text(as_array(part))
+    return text_values(part, kind)
 
 
 def _dictionary(values: Strings) -> pa.Array:
@@ -140,6 +154,8 @@ def arrow_column(column: Column, values: Any, rows: int) -> pa.Array:
     if isinstance(values, Strings):
         array = _dictionary(values)
         return array if column.type == "str" else array.cast(kind)
+    if isinstance(values, Joined):
+        return joined_texts(values) if column.type == "text" else arrow_column(column, list(values), rows)
     if isinstance(values, np.ndarray):
         values = values.tolist()
     if column.type == "bytes":

@@ -8,13 +8,14 @@ from typing import Final
 
 import numpy as np
 
+from peephole.model.sink import Joined, Strings
 from peephole.sources.gt.columns import Codes, Columns, Ints
 
 _PLAIN: Final = re.compile(r"[ !#-\[\]-~]*")
 """Text that JSON writes as it is."""
 
 
-def event_args(columns: Columns, seqs: list[str], op: Codes, ops: list[str]) -> list[str]:
+def event_args(columns: Columns, op: Codes, ops: list[str]) -> Joined:
     """A JSON object per event: what its line says. How events belong together is in the table `messages`.
 
     All but number and details is the same for many of them, and is written once.
@@ -29,8 +30,7 @@ def event_args(columns: Columns, seqs: list[str], op: Codes, ops: list[str]) -> 
     first = np.empty(int(kind.max(initial=-1)) + 1, np.int64)
     first[kind] = np.arange(len(kind))
     heads = [_head(columns, row, ops[op[row]]) for row in first.tolist()]
-    rows = zip(seqs, kind.tolist(), details, strict=True)
-    return [f'{{"seq":{seq},{heads[code]}"details":"{text}"}}' for seq, code, text in rows]
+    return Joined(('{"seq":', columns.seq, Strings(kind, heads), details, '"}'))
 
 
 def _head(columns: Columns, row: int, op: str) -> str:
@@ -40,7 +40,7 @@ def _head(columns: Columns, row: int, op: str) -> str:
     role = {"CLIENT": "client", "WORKER": "worker"}.get(source)
     said = f'"{role}":{quoted(own)}' if role else f'"source":{quoted(who)}'
     much = f'"size":{size},' if size >= 0 else ""
-    return f'"event":{quoted(event)},"command":{quoted(command)},{said},"op":{quoted(op)},{much}'
+    return f',"event":{quoted(event)},"command":{quoted(command)},{said},"op":{quoted(op)},{much}"details":"'
 
 
 def _distinct(values: Ints) -> Ints:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.model.natural import natural
-from peephole.model.sink import Sink, Strings
+from peephole.model.sink import Joined, Sink, Strings
 from peephole.model.tables import NONE
 from peephole.sources.gt.args import event_args
 from peephole.sources.gt.columns import Codes, Columns, Ints, Names
@@ -65,7 +65,6 @@ def write_run(run: Run, sink: Sink, book: Book, name: str | None, offset: int) -
     correlation = book.correlation + 2 * np.arange(n, dtype=np.int64)
     book.correlation += 2 * n
     names = Strings(links.op, book.names.values)
-    seqs = list(map(str, columns.seq.tolist()))
     sink.append(
         "slices",
         {
@@ -75,7 +74,7 @@ def write_run(run: Run, sink: Sink, book: Book, name: str | None, offset: int) -
             "dur": links.length,
             "name": names,
             "correlation": correlation,
-            "args": event_args(columns, seqs, links.op, book.names.values),
+            "args": event_args(columns, links.op, book.names.values),
         },
     )
     sink.append(
@@ -93,7 +92,7 @@ def write_run(run: Run, sink: Sink, book: Book, name: str | None, offset: int) -
             "failed": _failed(columns.details),
         },
     )
-    _mirror(columns, seqs, track, start, names, correlation, lanes.dispatcher, sink)
+    _mirror(columns, track, start, names, correlation, lanes.dispatcher, sink)
     _signals(columns, track, start, sink)
     book.clients += len(lanes.clients)
     book.workers += len(lanes.workers)
@@ -201,7 +200,7 @@ def _numbers(seq: Ints, rows: Ints) -> Ints:
 
 
 def _mirror(
-    columns: Columns, seqs: list[str], track: Ints, start: Ints, names: Strings, correlation: Ints, dispatcher: int,
+    columns: Columns, track: Ints, start: Ints, names: Strings, correlation: Ints, dispatcher: int,
     sink: Sink,
 ) -> None:  # fmt: skip
     """The dispatcher's end of each message, so that every arrow has two ends at the time the tape gives."""
@@ -221,7 +220,7 @@ def _mirror(
             "dur": np.zeros(len(rows), np.int64),
             "name": Strings(names.codes[rows], names.values),
             "correlation": other,
-            "args": [f'{{"message":{seqs[row]}}}' for row in rows.tolist()],
+            "args": Joined(('{"message":', columns.seq[rows], "}")),
         },
     )
     inward = inward[rows]
