@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from peephole.store.capture import open_capture
+from peephole.store.seal import is_live
 
 PROGRAM = """
 import sys
@@ -113,3 +118,60 @@ def test_goes_on_with_a_child_that_outlives_its_parent(tmp_path: Path) -> None:
     assert capture.count("slices") == 2
     process.stdout.close()
     capture.close()
+
+
+@contextmanager
+def recorded(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A program that has written one slice into a new capture and waits."""
+    command = [sys.executable, "-c", PROGRAM, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write("1\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        yield process
+        process.stdin.close()
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.wait()
+
+
+def tell(path: Path, **facts: object) -> None:
+    """Puts facts into what the capture's first process said about itself; None removes one."""
+    file = path / "journal" / "p00000" / "process.json"
+    told = json.loads(file.read_text()) | facts
+    file.write_text(json.dumps({name: value for name, value in told.items() if value is not None}))
+
+
+def test_a_recorded_program_with_a_reused_number_is_not_the_writer(tmp_path: Path) -> None:
+    killed, other = tmp_path / "a" / "x.peep", tmp_path / "b" / "x.peep"
+    with recorded(killed) as first:
+        kill(first)
+    with recorded(other) as second:
+        tell(killed, pid=second.pid)
+        assert is_live(other) and not is_live(killed)
+        capture = open_capture(killed)
+        assert not capture.live and capture.manifest.state == "sealed"
+        capture.close()
+
+
+def test_a_capture_without_the_start_of_its_process_goes_by_its_number_and_journal(tmp_path: Path) -> None:
+    path, twin = tmp_path / "x.peep", tmp_path / "y.peep"
+    with recorded(path):
+        tell(path, born=None)
+        assert is_live(path)
+        shutil.copytree(path, twin)
+        assert not is_live(twin), "the program writes into the one that was copied"
+
+
+def test_a_capture_is_live_by_any_of_its_names(tmp_path: Path) -> None:
+    path, link, moved = tmp_path / "x.peep", tmp_path / "link.peep", tmp_path / "into" / "new\nname.peep"
+    moved.parent.mkdir()
+    with recorded(path):
+        link.symlink_to(path)
+        assert is_live(link)
+        path.rename(moved)
+        assert is_live(moved)
+    assert not is_live(moved)

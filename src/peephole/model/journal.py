@@ -26,9 +26,10 @@ A slice with FLAG_PROVISIONAL, whose time is an estimate, counts only until a SE
 process ends in order.
 
 `journal/pNNNNN/process.json` says who wrote the folder: {"format", "ordinal", "pid", "parent" (pid), "argv",
-"executable", "python", "host", "boot" (id of the machine's boot or null: equal ones share a clock), "clock":
-{"perf_counter_ns", "time_ns"} read at one moment, "rank", "started" (perf_counter_ns), "ended" (null until it ended),
-"clean" (true once it closed its journal)}. All times are perf_counter_ns of that process.
+"executable", "python", "host", "boot" (id of the machine's boot or null: equal ones share a clock), "born" (when the
+process began, in the system's ticks since boot, or null), "clock": {"perf_counter_ns", "time_ns"} read at one moment,
+"rank", "started" (perf_counter_ns), "ended" (null until it ended), "clean" (true once it closed its journal)}. All
+times are perf_counter_ns of that process.
 """
 
 from __future__ import annotations

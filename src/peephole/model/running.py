@@ -16,10 +16,23 @@ def boot_id() -> str | None:
         return None
 
 
-def is_writing(facts: Mapping[str, Any], folder: str) -> bool:
-    """Whether the process that `process.json` is about runs on this machine and has its journal's folder open."""
+def born(pid: int | str) -> int | None:
+    """When that process began, in the system's ticks since boot: with its number, this is one process and no other."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            # the name in brackets may hold anything; the start is the 22nd field, the 20th behind it
+            return int(file.read().rpartition(b")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def is_writing(facts: Mapping[str, Any], folder: str | os.PathLike[str]) -> bool:
+    """Whether the process that `process.json` is about runs on this machine and has the journal in `folder` open."""
     pid = facts.get("pid")
     if facts.get("clean") is True or not isinstance(pid, int) or pid <= 0 or (facts.get("boot") or None) != boot_id():
+        return False
+    # another program may have the number by now, be recorded as well and call its folder the same
+    if facts.get("born") is not None and facts["born"] != born(pid):
         return False
     try:
         with open(f"/proc/{pid}/maps", "rb") as file:
@@ -28,8 +41,10 @@ def is_writing(facts: Mapping[str, Any], folder: str) -> bool:
         return not os.path.exists("/proc/self/maps") and _runs(pid)
     except OSError:
         return _runs(pid)
-    # another program may have the number by now: the writer has its segments mapped
-    return os.fsencode(folder) + b"/t" in maps
+    # the writer has its segments mapped, under the name that they have now; what stands before the capture's own name
+    # may differ between a container and its host
+    place = os.fsencode("/".join(["", *os.path.realpath(folder).split(os.sep)[-3:], "t"]))
+    return place.replace(b"\n", rb"\012") in maps
 
 
 def _runs(pid: int) -> bool:

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any
 
-from peephole.model.running import boot_id, is_writing
+from peephole.model.running import boot_id, born, is_writing
 from peephole.model.tables import FORMAT_VERSION
 from peephole.record.clocks import same_moment
 
@@ -63,6 +63,7 @@ def describe(ordinal: int) -> dict[str, Any]:
         "python": ".".join(map(str, sys.version_info[:3])),
         "host": hostname(),
         "boot": boot_id(),
+        "born": born("self"),
         "clock": {"perf_counter_ns": started, "time_ns": wall},
         "rank": rank(),
         "started": started,
@@ -106,7 +107,8 @@ def write_json(path: str, value: object) -> None:
 def is_being_written(capture: str) -> bool:
     """Whether another process of this machine, one that has not ended yet, writes into the capture."""
     return any(
-        facts.get("pid") != os.getpid() and is_writing(facts, name) for name, facts in processes(capture).items()
+        facts.get("pid") != os.getpid() and is_writing(facts, os.path.join(capture, "journal", name))
+        for name, facts in processes(capture).items()
     )
 
 

@@ -49,7 +49,7 @@ class ProcessInfo:
 
     def alive(self) -> bool:
         """Whether the process still runs and still has this journal open."""
-        return is_writing(self.facts, self.folder.name)
+        return is_writing(self.facts, self.folder)
 
     def summary(self, manifest: Manifest) -> dict[str, Any]:
         """What the capture takes over from its first process where nobody said anything else."""
