@@ -48,8 +48,15 @@ def test_cut_in_a_line_and_in_a_character(read: Read, tape_line: Line) -> None:
     for cut in (1, 30, 60, 75):
         kept = read(whole[:-cut])
         assert len(kept.events) in (20, 21)
-        assert kept.problems["the tape ends in the middle of a line"] == 1
-    assert read(whole[:-1]).problems["lines that are not UTF-8, read as Latin-1"] == 1
+        assert kept.problems == {"the tape ends in the middle of a line": 1}  # one fault, one reason
+    assert read(whole[:-1]).events[20]["details"] == "signal="
+
+
+def test_latin1_up_to_its_last_byte_is_no_cut_character(read: Read, tape_line: Line) -> None:
+    lines = [tape_line(n, n, "WORKER_SEND", "WORKER w", "WorkerBatch", "9B", "signal=é") for n in (1, 2)]
+    kept = read("".join(lines).encode("latin-1").rstrip(b"\n"))
+    assert [event["details"] for event in kept.events] == ["signal=é"] * 2
+    assert kept.problems["lines that are not UTF-8, read as Latin-1"] == 2
 
 
 def test_a_name_survives_a_cut_within_a_character(read: Read, tape_line: Line) -> None:

@@ -214,6 +214,31 @@ def test_console_capture(read: Read, tape_line: Line, tmp_path: Path) -> None:
     assert not kept.problems
 
 
+@pytest.mark.parametrize(("before", "after"), [("", "\x1b[0m"), ("\x1b[1;32m", "\x1b(B\x1b[m\x1b[K"), ("\x1b[2m", "")])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_console_s_colours_are_no_part_of_names(
+    read: Read, tape_line: Line, tmp_path: Path, before: str, after: str, end: str
+) -> None:
+    text = "".join(f"{before}{line}{after}{end}" for line in newer(tape_line).splitlines())
+    kept = read(text)
+    assert not kept.problems
+    assert kept.kinds == {"client": ["Client"], "dispatcher": ["Dispatcher"], "worker": ["worker_0"]}
+    assert [event["details"] for event in kept.events] == [e["details"] for e in read(newer(tape_line)).events]
+    path = tmp_path / "console"
+    path.write_text(text)
+    assert sources.find(path) is SOURCE
+
+
+def test_a_name_s_own_colours_stay(read: Read, tape_line: Line) -> None:
+    name = "\x1b[31mred\x1b[0m"
+    lines = [
+        tape_line(0.1, 1, "RECV", "CLIENT CLIENT 00aa", "RegisterWorker", "88B", f"worker_id={name}"),
+        tape_line(0.2, 2, "WORKER_SEND", f"WORKER {name}", "WorkerBatch", "194B", "[1 cmds: WorkerBinaryOp]"),
+    ]
+    assert read("".join(lines)).kinds["worker"] == [name]
+    assert read("".join(f"{line[:-1]}\x1b[0m\n" for line in lines)).kinds["worker"] == [name]
+
+
 def test_other_files_are_not_tapes() -> None:
     for head in (b'{"traceEvents": [', b"\x80\x05\x95", b"# a README\n| a | b |\n", b"PK\x03\x04", b"\0" * 4096):
         assert not SOURCE.sniff(head, Path("x.log"))

@@ -91,13 +91,14 @@ class Builder:
     def text(self, block: bytes, last: bool = False) -> None:
         """Adds a block of lines of a log or a console."""
         found = scan(block)
-        if last and block and not block.endswith(b"\n"):
+        cut = block.count(b"\n") if last and block and not block.endswith(b"\n") else -1
+        if cut >= 0:
             example = block[block.rfind(b"\n") + 1 :][:200].decode(errors="replace")
             self._sink.problem("the tape ends in the middle of a line", example=example)
         runs = [(0, self._run)]
         extra: list[tuple[int, Fields]] = []
         for at, text in found.odd:
-            self._odd(at, text, found, extra, runs)
+            self._odd(at, text, found, extra, runs, cut)
         heads = np.array([self._code(head) for head in found.heads], np.int32).reshape(-1, 3)[found.head]
         sizes = np.array([self._size(text) for text in found.sizes], np.int64)[found.size]
         line, details = found.line, found.details
@@ -122,7 +123,7 @@ class Builder:
             self._finish(seq, time, heads[:, 0], heads[:, 1], heads[:, 2], sizes, run, details)
 
     def _odd(
-        self, line: int, text: str, found: Scan, extra: list[tuple[int, Fields]], runs: list[tuple[int, int]]
+        self, line: int, text: str, found: Scan, extra: list[tuple[int, Fields]], runs: list[tuple[int, int]], cut: int
     ) -> None:
         if grammar.is_prose(text):
             if text.startswith(grammar.TITLE):
@@ -142,6 +143,8 @@ class Builder:
             extra[-1] = (at, error._replace(details=f"{error.details}\n{text}"))
         elif before >= 0 and found.heads[found.head[before]].event == "ERROR":
             found.details[before] += f"\n{text}"
+        elif line == cut:
+            pass  # told already
         elif not text.strip("\0 \t\n"):
             self._sink.problem("lines of NUL bytes")
         else:

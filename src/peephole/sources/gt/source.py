@@ -10,7 +10,7 @@ from typing import Final
 from peephole.model.sink import Sink
 from peephole.sources.base import Progress
 from peephole.sources.gt import grammar
-from peephole.sources.gt.text import encoding_of
+from peephole.sources.gt.text import encoding_of, plain
 
 _MONITOR: Final = re.compile(r'^\s*\{(?=[^\n]*"seq":)(?=[^\n]*"event":)(?=[^\n]*"command":)', re.MULTILINE)
 
@@ -22,8 +22,9 @@ class GtSource:
 
     def sniff(self, head: bytes, path: Path) -> bool:
         """Whether a line of the head is a tape's event, a tape's title or a line of the monitor."""
-        encoding = encoding_of(head)
-        text = head.decode(encoding, errors="replace").lstrip("\ufeff")
+        text = head.decode(encoding_of(head), errors="replace").lstrip("\ufeff")
+        if "\x1b" in text:
+            text = plain(text.encode(errors="replace")).decode()
         return grammar.TITLE in text or grammar.EVENT_LINE.search(text) is not None or is_monitor(text)
 
     def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:

@@ -20,26 +20,31 @@ LIMIT: Final = 4 << 30
 _UTF16: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _GZIP: Final = b"\x1f\x8b"
 _LINE_END: Final = re.compile(rb"\r\n?")
+_COLOUR: Final = rb"(?:\x1b\[[0-9;:]*[mK]|\x1b\(B)"
+_BEGINS: Final = re.compile(_COLOUR + rb"+")
+_ENDS: Final = re.compile(rb"(" + _COLOUR + rb")" + _COLOUR + rb"*$")
+_TAIL: Final = 64
+"""Bytes at a line's end within which its colours end."""
 
 
 def read_blocks(path: Path, sink: Sink) -> Iterator[bytes]:
     """A tape's text as UTF-8, block by block; each ends at a line's end, only the last may lack its newline."""
     rest = b""
-    encoding = ""
+    decoder: _Decoder | None = None
     for chunk in _chunks(path, sink):
         rest += chunk
-        if not encoding:
-            encoding = encoding_of(rest)
-            rest = rest.removeprefix(b"\xff\xfe").removeprefix(b"\xfe\xff") if encoding != "utf-8" else rest
-        end = b"\n\0" if encoding == "utf-16-le" else b"\0\n" if encoding == "utf-16-be" else b"\n"
+        if decoder is None:
+            decoder = _Decoder(encoding_of(rest), sink)
+            rest = rest.removeprefix(b"\xff\xfe").removeprefix(b"\xfe\xff") if decoder.encoding != "utf-8" else rest
+        end = {"utf-16-le": b"\n\0", "utf-16-be": b"\0\n"}.get(decoder.encoding, b"\n")
         at = _last(rest, end, len(end))
         if at >= 0:
-            yield _utf8(rest[: at + len(end)], encoding, sink)
+            yield decoder.utf8(rest[: at + len(end)])
             rest = rest[at + len(end) :]
         elif len(rest) > LIMIT:
             raise CaptureError(f"{path} holds a line of more than {LIMIT >> 30} GiB, which no tape does.")
     if rest:
-        yield _utf8(rest, encoding or "utf-8", sink)
+        yield (decoder or _Decoder("utf-8", sink)).utf8(rest)
 
 
 def encoding_of(head: bytes) -> str:
@@ -98,31 +103,61 @@ def _last(data: bytes, end: bytes, width: int) -> int:
     return at
 
 
-def _utf8(data: bytes, encoding: str, sink: Sink) -> bytes:
-    if encoding != "utf-8":
-        text = data.decode(encoding, errors="replace")
-        if "\ufffd" in text:
-            sink.problem("characters that are not UTF-16, shown as \ufffd", text.count("\ufffd"))
-        data = text.encode(errors="replace")
-    if b"\r" in data:
-        data = _LINE_END.sub(b"\n", data)
-    if data.isascii():
-        return data
-    try:
-        data.decode()
-        return data
-    except UnicodeDecodeError:
-        pass
-    lines = data.split(b"\n")
-    for i, line in enumerate(lines):
+class _Decoder:
+    """Turns blocks of a file into UTF-8, and counts what is not what it should be."""
+
+    def __init__(self, encoding: str, sink: Sink) -> None:
+        self.encoding = encoding
+        self._sink = sink
+        self._latin1 = False
+
+    def utf8(self, data: bytes) -> bytes:
+        """A block with newlines as line ends and without a console's colours."""
+        if self.encoding != "utf-8":
+            text = data.decode(self.encoding, errors="replace")
+            if "\ufffd" in text:
+                self._sink.problem("characters that are not UTF-16, shown as \ufffd", text.count("\ufffd"))
+            data = text.encode(errors="replace")
+        if b"\r" in data:
+            data = _LINE_END.sub(b"\n", data)
+        data = plain(data)
+        if data.isascii():
+            return data
         try:
-            line.decode()
-        except UnicodeDecodeError as error:
-            whole = line[: error.start]
-            if i == len(lines) - 1 and error.reason == "unexpected end of data" and not whole.isascii():
-                lines[i] = whole  # UTF-8 before it: the file is cut within a character
-                continue
-            # a byte that is no UTF-8 is most likely Latin-1, and Latin-1 loses nothing: names stay distinct
-            sink.problem("lines that are not UTF-8, read as Latin-1", example=line[:200].decode("latin-1"))
-            lines[i] = line.decode("latin-1").encode()
-    return b"\n".join(lines)
+            data.decode()
+            return data
+        except UnicodeDecodeError:
+            return b"\n".join(self._lines(data.split(b"\n")))
+
+    def _lines(self, lines: list[bytes]) -> Iterator[bytes]:
+        for i, line in enumerate(lines):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                if i == len(lines) - 1 and error.reason == "unexpected end of data" and not self._latin1:
+                    yield line[: error.start]  # the file is cut within a character
+                    continue
+                # a byte that is no UTF-8 is most likely Latin-1, and Latin-1 loses nothing: names stay distinct
+                self._latin1 = True
+                self._sink.problem("lines that are not UTF-8, read as Latin-1", example=line[:200].decode("latin-1"))
+                line = line.decode("latin-1").encode()
+            yield line
+
+
+def plain(data: bytes) -> bytes:
+    """Text without the colours that a console puts around its lines; those within a name belong to it."""
+    if b"\x1b" not in data:
+        return data
+    return b"\n".join(_plain_line(line) if b"\x1b" in line else line for line in data.split(b"\n"))
+
+
+def _plain_line(line: bytes) -> bytes:
+    begins = _BEGINS.match(line)
+    line = line[begins.end() :] if begins else line
+    tail = max(0, len(line) - _TAIL)
+    ends = _ENDS.search(line, tail)
+    if ends is None:
+        return line
+    field = max(line.rfind(b"| ", 0, ends.start()), line.rfind(b"=", 0, ends.start()))
+    # a colour that began within the last field ends with it
+    return line[: ends.end(1)] if b"\x1b" in line[field + 1 : ends.start()] else line[: ends.start()]
