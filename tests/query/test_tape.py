@@ -14,6 +14,7 @@ from peephole.ingest import import_files
 from peephole.query import tape_stats
 from peephole.query.tape import Tape, is_tape, tape
 from peephole.query.tape_diagnosis import diagnoses
+from peephole.query.tape_follow import Following
 from peephole.query.tape_now import now_of, now_of_dask
 from peephole.query.tape_ops import family
 from peephole.query.tape_range import range_figures
@@ -67,6 +68,47 @@ def test_busy_is_what_is_known_and_what_it_can_be_at_most(make: Make, tape_line:
     assert lanes["w1"].idle_share == pytest.approx(0.6)
     assert lanes["Client"].busy == 90 * MS
     assert lanes["w0"].share == pytest.approx(4 / 6)
+
+
+def test_a_worker_is_judged_over_the_time_it_was_there(make: Make, tape_line: Line, tmp_path: Path) -> None:
+    lines = [tape_line(0.1, 1, "RECV", "CLIENT CLIENT 00a0", "RegisterWorker", "88B", "worker_id=w0")]
+    lines.append(tape_line(1.0, 2, "RECV", C, "GetData", "9B", "tensor_id=1"))
+    lines.append(tape_line(9.0, 3, "RECV", "CLIENT CLIENT 00a1", "RegisterWorker", "88B", "worker_id=late"))
+    for n, (name, start, end) in enumerate((("w0", 2.0, 4.0), ("late", 9.2, 9.7))):
+        lines.append(tape_line(start, 4 + 2 * n, "WORKER_SEND", f"WORKER {name}", "WorkerGetData", "9B"))
+        lines.append(tape_line(end, 5 + 2 * n, "WORKER_RECV", f"WORKER {name}", "WorkerGetData", "9B"))
+    lines.append(tape_line(10.0, 8, "DISCONNECT", "CLIENT CLIENT 00a0", "WORKER"))
+    lines.append(tape_line(11.0, 9, "SEND", C, "GetData", "9B", "success=True"))
+    t = make("".join(lines))
+    lanes = {lane.name: lane for lane in tape_stats.lane_stats(t)}
+    assert lanes["Client"].window == 10_000 * MS
+    assert (lanes["late"].since, lanes["late"].until) == (9_000 * MS, None)
+    assert lanes["late"].busy_share == pytest.approx(0.25)  # half a second of two, not of ten
+    assert lanes["late"].idle_share == pytest.approx(0.75)
+    assert (lanes["w0"].since, lanes["w0"].until) == (None, 10_000 * MS)
+    assert lanes["w0"].busy_share == pytest.approx(2 / 9)
+    assert tape_stats.waits(t)[0].reason == "waits for late, the last of 2 workers"  # not for one that comes or goes
+    assert {w.name: round(w.busy, 3) for w in now_of(t, live=False).workers} == {"late": 0.25, "w0": 0.222}
+    there = {t.lanes[lane.lane].name: lane.there for lane in range_figures(t, t.seq > 0, 8_000 * MS, 11_000 * MS).lanes}
+    assert there == {"Client": 3_000 * MS, "Dispatcher": 3_000 * MS, "late": 2_000 * MS, "w0": 2_000 * MS}
+    # a tape that is read as it grows gives the same
+    following = Following()
+    for n in range(1, len(lines) + 1):
+        following.add(make("".join(lines[:n])))
+    assert following.now("", "").workers == now_of(t, live=False).workers
+
+
+def test_a_clock_that_went_back_makes_no_worker_busier_than_its_time(make: Make, tape_line: Line) -> None:
+    lines = [
+        tape_line(1.0, 1, "RECV", C, "GetData", "9B", "tensor_id=1"),
+        tape_line(8.0, 2, "RECV", "CLIENT CLIENT 00a0", "RegisterWorker", "88B", "worker_id=w0"),
+        tape_line(3.0, 3, "WORKER_SEND", "WORKER w0", "WorkerGetData", "9B"),
+        tape_line(9.0, 4, "WORKER_RECV", "WORKER w0", "WorkerGetData", "9B"),
+        tape_line(5.0, 5, "DISCONNECT", "CLIENT CLIENT 00a0", "WORKER"),
+        tape_line(11.0, 6, "SEND", C, "GetData", "9B", "success=True"),
+    ]
+    worker = tape_stats.lane_stats(make("".join(lines)))[2]
+    assert (worker.since, worker.until, worker.busy_share) == (3_000 * MS, 9_000 * MS, 1.0)
 
 
 def test_pairs_and_balance(make: Make, tape_line: Line) -> None:

@@ -4,7 +4,7 @@ import { TapeAxis } from "../src/layout/tape_axis.ts";
 import { columnsOf, eventNames, laneBoxes, radius, signalNames, stackY } from "../src/layout/tape_lanes.ts";
 import { readTapeWindow, type TapeLane, type TapeMarks, type TapeSignal, type TapeWire } from "../src/wire/tape.ts";
 
-const lane = (name: string, kind: string): TapeLane => ({ name, kind, events: 1, bytesIn: 0, bytesOut: 0, busy: 0, busyMost: 0, idle: 1, failures: 0, share: 0 });
+const lane = (name: string, kind: string): TapeLane => ({ name, kind, events: 1, bytesIn: 0, bytesOut: 0, busy: 0, busyMost: 0, idle: 1, failures: 0, share: 0, since: null, until: null });
 const measure = (text: string): number => text.length * 6;
 
 describe("the axis of a tape", () => {

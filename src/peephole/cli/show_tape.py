@@ -11,7 +11,7 @@ from peephole.cli.format import Column, Printer, count, duration, size
 if TYPE_CHECKING:
     from peephole.cli.views import Request
     from peephole.query.tape import Tape
-    from peephole.query.tape_stats import PairStats
+    from peephole.query.tape_stats import LaneStats, PairStats
     from peephole.store.capture import Capture
 
 NAMES: Final = ("Workers", "Messages")
@@ -78,6 +78,9 @@ def workers(tape: Tape, printer: Printer, most: int) -> None:
         Column("out", right=True), Column("busy", right=True), Column("at most", right=True),
         Column("work", right=True),
     ]  # fmt: skip
+    partly = any(lane.since is not None or lane.until is not None for lane in lanes)
+    if partly:
+        columns.append(Column("there"))
     printer.table(
         columns,
         [
@@ -87,11 +90,13 @@ def workers(tape: Tape, printer: Printer, most: int) -> None:
                 _moved(lane.bytes_out, [pair for pair in pairs if pair.source == lane.name]),
                 "" if lane.kind == "dispatcher" else f"{lane.busy_share:.0%}",
                 "" if lane.kind == "dispatcher" else f"{lane.busy_share_most:.0%}",
-                f"{lane.share:.0%}" if lane.kind == "worker" else "",
+                f"{lane.share:.0%}" if lane.kind == "worker" else "", *([_there(lane)] if partly else []),
             )
             for lane in lanes
         ],
     )  # fmt: skip
+    if partly:
+        printer.line(("busy and at most are parts of the time in which a worker was there", "dim"))
     if even is not None:
         printer.line("")
         printer.line(("balance  ", "bold"), even.words)
@@ -121,6 +126,13 @@ def workers(tape: Tape, printer: Printer, most: int) -> None:
         styles = {"error": "red", "warning": "yellow", "note": "dim"}
         for finding in findings:
             printer.line((f"{finding.severity}: ", styles[finding.severity]), finding.words)
+
+
+def _there(lane: LaneStats) -> str:
+    """From when until when a worker was there, unless it always was."""
+    since = "" if lane.since is None else f"from {lane.since / 1e9:,.3f} s"
+    until = "" if lane.until is None else f"until {lane.until / 1e9:,.3f} s"
+    return f"{since} {until}".strip()
 
 
 def _moved(much: int, pairs: Sequence[PairStats]) -> str:

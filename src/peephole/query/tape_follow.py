@@ -11,7 +11,7 @@ from peephole.model.natural import natural
 from peephole.query.tape import Tape
 from peephole.query.tape_now import Now, WorkerNow, plural
 from peephole.query.tape_rows import Flags, Ints
-from peephole.query.tape_stats import SETUP, covered, earliest_start
+from peephole.query.tape_stats import Stay, covered, earliest_start, joined, setup, stay
 
 _OPERATIONS = 8
 
@@ -25,6 +25,7 @@ class _Worker:
     bytes_out: int = 0
     failures: int = 0
     last: str = ""
+    stay: Stay | None = None
     busy: tuple[Ints, Ints] = field(default_factory=lambda: (np.zeros(0, np.int64), np.zeros(0, np.int64)))
     """Begins and ends of the time in which it is known to have worked."""
     most: tuple[Ints, Ints] = field(default_factory=lambda: (np.zeros(0, np.int64), np.zeros(0, np.int64)))
@@ -59,25 +60,25 @@ class Following:
             return
         self._events += int(new.sum())
         self._end = max(self._end, int((tape.time + tape.dur)[new].max()))
-        setup = np.array([name in SETUP for name in tape.commands], np.bool_)[tape.command]
-        if (work := new & ~setup).any():
+        joining = setup(tape)
+        if (work := new & ~joining).any():
             begin, end = int(tape.time[work].min()), int((tape.time + tape.dur)[work].max())
             self._window = (min(begin, self._window[0]), max(end, self._window[1])) if self._window else (begin, end)
         # a length belongs to the first of a pair, and is known once the second is there
-        done = (tape.dur > 0) & (new | new[tape.pair]) & ~setup
+        done = (tape.dur > 0) & (new | new[tape.pair]) & ~joining
         arrows = tape.arrows
         fresh = np.append(new, False)[arrows.event]
         size = np.maximum(arrows.bytes, 0) * fresh
         into = np.bincount(arrows.target, size, minlength=len(tape.lanes))
         out = np.bincount(arrows.source, size, minlength=len(tape.lanes))
         early = earliest_start(tape)
-        joined = (tape.pair >= 0) & np.isin(tape.seq, list(self._alone))
-        for row in np.flatnonzero(joined).tolist():
+        answered = (tape.pair >= 0) & np.isin(tape.seq, list(self._alone))
+        for row in np.flatnonzero(answered).tolist():
             # an answer that was logged before its batch: only now it is known what it answers
             self._counts[self._alone.pop(int(tape.seq[row]))] -= 1
             self._counts[tape.ops[int(tape.op[row])]] += 1
         for lane in tape.of_kind("worker"):
-            self._take(tape, lane, new, done, np.where(new | joined, early, -1))
+            self._take(tape, lane, new, done, np.where(new | answered, early, -1))
             self._workers[tape.lanes[lane].name].bytes_in += int(into[lane])
             self._workers[tape.lanes[lane].name].bytes_out += int(out[lane])
         here = np.isin(list(self._alone), tape.seq).tolist()
@@ -87,14 +88,15 @@ class Following:
     def _take(self, tape: Tape, lane: int, new: Flags, done: Flags, early: Ints) -> None:
         worker = self._workers[tape.lanes[lane].name]
         mine = tape.lane == lane
-        setup = np.array([name in SETUP for name in tape.commands], np.bool_)[tape.command]
+        joining = setup(tape)
         rows = np.flatnonzero(mine & new)
+        worker.stay = stay(tape, rows, worker.stay) if len(rows) else worker.stay
         worker.events += len(rows)
         worker.failures += int(tape.failed[rows].sum())
-        acts = rows[~setup[rows] & ~tape.is_event("RELEASE", "DISCONNECT")[rows]]
+        acts = rows[~joining[rows] & ~tape.is_event("RELEASE", "DISCONNECT")[rows]]
         if len(acts):
             worker.last = tape.ops[int(tape.op[acts[-1]])]
-        work = rows[~setup[rows]]
+        work = rows[~joining[rows]]
         for i, n in enumerate(np.bincount(tape.op[work], minlength=len(tape.ops)).tolist()):
             self._counts[tape.ops[i]] += n
         for row in work[tape.pair[work] < 0].tolist():
@@ -104,21 +106,24 @@ class Following:
             self._spent[tape.ops[int(tape.op[row])]] += int(tape.dur[row])
         late = np.flatnonzero(mine & (early >= 0))
         begins, ends = tape.time[spans], tape.time[spans] + tape.dur[spans]
-        worker.busy = _joined(worker.busy, begins, ends)
-        worker.most = _joined(
-            worker.most, np.concatenate((begins, early[late])), np.concatenate((ends, tape.time[late]))
+        worker.busy = joined(np.concatenate((worker.busy[0], begins)), np.concatenate((worker.busy[1], ends)))
+        worker.most = joined(
+            np.concatenate((worker.most[0], begins, early[late])),
+            np.concatenate((worker.most[1], ends, tape.time[late])),
         )
 
     def now(self, name: str, state: str) -> Now:
         """The cluster as it is after the last part."""
-        window = self._window[1] - self._window[0] if self._window else 0
+        begin, end = self._window or (0, 0)
         workers = []
         for title, worker in sorted(self._workers.items(), key=lambda item: natural(item[0])):
             busy, most = covered(*worker.busy), covered(*worker.most)
             bound = most > busy
+            came, left = (worker.stay or Stay()).within(begin, end, worker.most)
+            there = max(1, left - came)
             workers.append(
                 WorkerNow(
-                    title, (worker.last,) if worker.last else (), (most if bound else busy) / window if window else 0.0,
+                    title, (worker.last,) if worker.last else (), (most if bound else busy) / there,
                     bound, worker.events, worker.bytes_in, worker.bytes_out, worker.failures,
                 )
             )  # fmt: skip
@@ -128,14 +133,3 @@ class Following:
         )
         busiest = tuple((op, self._counts[op], self._spent[op]) for op in order[:_OPERATIONS])
         return Now(name, words, tuple(workers), busiest, ended=False)
-
-
-def _joined(spans: tuple[Ints, Ints], begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
-    """Spans and more of them as few that do not touch each other."""
-    start, end = np.concatenate((spans[0], begins)), np.concatenate((spans[1], ends))
-    if not len(start):
-        return start, end
-    order = np.argsort(start, kind="stable")
-    start, end = start[order], np.maximum.accumulate(end[order])
-    apart = np.flatnonzero(start[1:] > end[:-1])
-    return start[np.append(0, apart + 1)], end[np.append(apart, len(end) - 1)]

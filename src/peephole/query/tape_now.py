@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from peephole.query.tape import Tape, advice
-from peephole.query.tape_stats import SETUP, lane_stats
+from peephole.query.tape_stats import lane_stats, setup
 from peephole.query.top import top
 from peephole.store.capture import Capture
 
@@ -80,15 +80,15 @@ def now_of_names(capture: Capture) -> Now:
 
 def _last(tape: Tape, lane: int) -> tuple[str, ...]:
     """The operation of the last event on a lane that is work."""
-    setup = np.array([name in SETUP for name in tape.commands], np.bool_)[tape.command]
-    mine = np.flatnonzero((tape.lane == lane) & ~setup & ~tape.is_event("RELEASE", "DISCONNECT"))
+    joining = setup(tape)
+    mine = np.flatnonzero((tape.lane == lane) & ~joining & ~tape.is_event("RELEASE", "DISCONNECT"))
     return (tape.ops[int(tape.op[mine[-1]])],) if len(mine) else ()
 
 
 def _operations(tape: Tape, most: int = 8) -> tuple[tuple[str, int, int], ...]:
     workers = np.array([lane.kind == "worker" for lane in tape.lanes], np.bool_)
-    setup = np.array([name in SETUP for name in tape.commands], np.bool_)[tape.command]
-    mine = np.flatnonzero(workers[tape.lane] & ~setup) if len(tape) else np.zeros(0, np.int64)
+    joining = setup(tape)
+    mine = np.flatnonzero(workers[tape.lane] & ~joining) if len(tape) else np.zeros(0, np.int64)
     events = np.bincount(tape.op[mine], minlength=len(tape.ops))
     spent = np.bincount(tape.op[mine], tape.dur[mine], minlength=len(tape.ops))
     order = np.lexsort((-events, -spent))[:most]

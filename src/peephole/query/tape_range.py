@@ -8,7 +8,7 @@ import numpy as np
 
 from peephole.query.tape import Tape
 from peephole.query.tape_rows import Flags, Ints
-from peephole.query.tape_stats import SETUP, covered, earliest_start
+from peephole.query.tape_stats import LaneStats, covered, earliest_start, lane_stats, setup
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,8 @@ class LaneRange:
     """ns in which it is known to have worked."""
     busy_most: int
     """ns in which it can have worked at most."""
+    there: int
+    """ns of the range in which it was there; less than all of it for a worker that came or left within."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,15 @@ def range_figures(tape: Tape, keep: Flags, start: int, end: int) -> RangeFigures
     inside = keep & (tape.time >= start) & (tape.time <= end)
     counts = np.bincount(tape.lane[inside], minlength=len(tape.lanes))
     early = earliest_start(tape)
-    work = keep & ~np.array([name in SETUP for name in tape.commands], np.bool_)[tape.command]
+    work = keep & ~setup(tape)
     lanes = tuple(
-        LaneRange(i, int(counts[i]), *_busy(tape, np.flatnonzero(work & (tape.lane == i)), early, start, end))
-        for i in range(len(tape.lanes))
+        LaneRange(
+            i,
+            int(counts[i]),
+            *_busy(tape, np.flatnonzero(work & (tape.lane == i)), early, start, end),
+            _there(stats, start, end),
+        )
+        for i, stats in enumerate(lane_stats(tape))
     )
     pairs = _pairs(tape, keep, start, end)
     families = np.bincount(tape.family[inside], minlength=len(tape.families))
@@ -80,6 +87,11 @@ def _busy(tape: Tape, rows: Ints, early: Ints, start: int, end: int) -> tuple[in
     busy = _covered(begins, ends, start, end)
     most = _covered(np.concatenate((begins, early[late])), np.concatenate((ends, tape.time[late])), start, end)
     return busy, max(busy, most)
+
+
+def _there(lane: LaneStats, start: int, end: int) -> int:
+    came = start if lane.since is None else max(start, lane.since)
+    return max(0, (end if lane.until is None else min(end, lane.until)) - came)
 
 
 def _covered(begins: Ints, ends: Ints, start: int, end: int) -> int:

@@ -15,10 +15,12 @@ import numpy as np
 
 from peephole.query.tape import Tape
 from peephole.query.tape_ops import REDUCING
-from peephole.query.tape_rows import Ints
+from peephole.query.tape_rows import Flags, Ints
 
 SETUP: Final = ("RegisterWorker", "CLIENT", "WORKER")
 """Commands that belong to joining a cluster, not to its work."""
+_BARELY: Final = 0.01
+"""Part of the work's time that a worker may miss and still count as there throughout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,14 @@ class LaneStats:
     busy_most: int
     """ns in which it can have worked at most; more than `busy` where only the end of the work is logged."""
     window: int
-    """ns of the whole work: from the first command to the last event."""
+    """ns of the work: from the first command to the last event, for a worker those of them in which it was there."""
     failures: int
     share: float
     """Its part of all workers' events; 0 for other lanes."""
+    since: int | None = None
+    """ns at which a worker came, when the work had begun by then."""
+    until: int | None = None
+    """ns at which a worker left, when the work went on without it."""
 
     @property
     def busy_share(self) -> float:
@@ -108,14 +114,46 @@ class Pattern:
     words: str
 
 
+def setup(tape: Tape) -> Flags:
+    """Which events belong to joining and leaving the cluster."""
+    return np.array([name in SETUP for name in tape.commands], np.bool_)[tape.command]
+
+
 def window(tape: Tape) -> tuple[int, int]:
     """From the first command that is no registration to the last event, ns."""
     if not len(tape):
         return 0, 0
-    setup = np.array([name in SETUP for name in tape.commands], np.bool_)[tape.command]
-    work = np.flatnonzero(~setup)
+    work = np.flatnonzero(~setup(tape))
     rows = work if len(work) else np.arange(len(tape))
     return int(tape.time[rows].min()), int((tape.time[rows] + tape.dur[rows]).max())
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """When a worker came and left as far as its lane tells, ns; None where it does not."""
+
+    came: int | None = None
+    left: int | None = None
+
+    def within(self, begin: int, end: int, busy: tuple[Ints, Ints]) -> tuple[int, int]:
+        """The part of the work's time in which the worker was there; it was there whenever it worked."""
+        starts, ends = busy
+        came = begin if self.came is None else min([self.came, *starts[:1].tolist()])
+        left = end if self.left is None else max([self.left, *ends[-1:].tolist()])
+        # all that come before the first command or go after the last one, give or take a little, were there throughout
+        slack = (end - begin) * _BARELY
+        return (came if begin + slack < came <= end else begin), (left if begin <= left < end - slack else end)
+
+
+def stay(tape: Tape, rows: Ints, before: Stay | None = None) -> Stay:
+    """When the worker whose events these are came and left. `before` is what earlier events of it told, if any."""
+    if not len(rows):
+        return before or Stay()
+    joins = setup(tape)[rows] & tape.is_event("RECV", "SEND", "CONNECT")[rows]
+    came = before.came if before else int(tape.time[rows[0]]) if joins[0] else None
+    last = rows[~tape.is_event("RELEASE")[rows]][-1:]
+    gone = len(last) and tape.is_event("DISCONNECT")[last[0]]
+    return Stay(came, int(tape.time[last[0]]) if gone else None)
 
 
 def lane_stats(tape: Tape) -> list[LaneStats]:
@@ -127,25 +165,27 @@ def lane_stats(tape: Tape) -> list[LaneStats]:
     into = np.bincount(arrows.target, size, minlength=lanes)
     out = np.bincount(arrows.source, size, minlength=lanes)
     counts = np.bincount(tape.lane, minlength=lanes)
-    setup = np.array([name in SETUP for name in tape.commands], np.bool_)[tape.command]
+    joining = setup(tape)
     worker = np.array([lane.kind == "worker" for lane in tape.lanes], np.bool_)
-    working = np.bincount(tape.lane[~setup], minlength=lanes) * worker
+    working = np.bincount(tape.lane[~joining], minlength=lanes) * worker
     total = max(1, int(working.sum()))
     failed = np.bincount(tape.lane[tape.failed], minlength=lanes)
     most_start = earliest_start(tape)
     found = []
     for i, lane in enumerate(tape.lanes):
-        mine = np.flatnonzero((tape.lane == i) & ~setup)
+        rows = np.flatnonzero(tape.lane == i)
+        mine = rows[~joining[rows]]
         known = mine[tape.dur[mine] > 0]
-        spans = [(tape.time[known], tape.time[known] + tape.dur[known])]
-        busy = covered(*spans[0])
+        starts, ends = tape.time[known], tape.time[known] + tape.dur[known]
+        busy = covered(starts, ends)
         late = mine[most_start[mine] >= 0]
-        spans.append((most_start[late], tape.time[late]))
-        most = covered(np.concatenate([a for a, _ in spans]), np.concatenate([b for _, b in spans]))
+        possible = joined(np.concatenate((starts, most_start[late])), np.concatenate((ends, tape.time[late])))
+        came, left = stay(tape, rows).within(begin, end, possible) if worker[i] else (begin, end)
         found.append(
             LaneStats(
-                lane.name, lane.kind, int(counts[i]), int(into[i]), int(out[i]), busy, max(busy, most), end - begin,
-                int(failed[i]), float(working[i] / total),
+                lane.name, lane.kind, int(counts[i]), int(into[i]), int(out[i]), busy, max(busy, covered(*possible)),
+                left - came, int(failed[i]), float(working[i] / total), came if came > begin else None,
+                left if left < end else None,
             )
         )  # fmt: skip
     return found
@@ -171,12 +211,18 @@ def earliest_start(tape: Tape) -> Ints:
 
 def covered(start: Ints, end: Ints) -> int:
     """ns that a set of spans covers, counted once where they overlap."""
+    starts, ends = joined(start, end)
+    return int((ends - starts).sum())
+
+
+def joined(start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Spans as few that do not touch each other, in the order of time."""
     if not len(start):
-        return 0
+        return start, end
     order = np.argsort(start, kind="stable")
     start, end = start[order], np.maximum.accumulate(end[order])
-    gaps = np.maximum(start[1:] - end[:-1], 0)
-    return int(end[-1] - start[0] - gaps.sum())
+    apart = np.flatnonzero(start[1:] > end[:-1])
+    return start[np.append(0, apart + 1)], end[np.append(apart, len(end) - 1)]
 
 
 def pair_stats(tape: Tape) -> list[PairStats]:
@@ -225,7 +271,7 @@ def waits(tape: Tape, most: int = 10) -> list[Wait]:
 def _reason(tape: Tape, row: int) -> str:
     if tape.failed[tape.pair[row]]:
         return "the answer says that it failed"
-    inside = np.flatnonzero(tape.of == row)
+    inside = np.flatnonzero((tape.of == row) & ~setup(tape))
     inside = inside[inside != row]
     commands = {tape.commands[int(tape.command[i])] for i in inside.tolist()}
     workers = [tape.lanes[i].name for i in tape.lane[inside].tolist() if tape.lanes[i].kind == "worker"]
@@ -302,10 +348,10 @@ def _transfers(tape: Tape) -> list[Pattern]:
         elif len(sources) == 1 and len(targets) == n - 1:
             name = tape.lanes[next(iter(sources))].name
             found.append(Pattern("broadcast", seq, op, start, end - start, f"from {name} to all workers: {moved}"))
-    return _joined(sorted(found, key=lambda pattern: pattern.start))
+    return _all_reduces(sorted(found, key=lambda pattern: pattern.start))
 
 
-def _joined(found: list[Pattern]) -> list[Pattern]:
+def _all_reduces(found: list[Pattern]) -> list[Pattern]:
     """A reduce whose result is then broadcast is an all-reduce."""
     done: list[Pattern] = []
     for pattern in found:

@@ -14,7 +14,7 @@ import numpy as np
 from peephole.query.tape import Tape
 from peephole.query.tape_ops import SIGNAL_COMMANDS
 from peephole.query.tape_rows import Flags, Ints
-from peephole.query.tape_stats import SETUP
+from peephole.query.tape_stats import setup
 
 STACK_PX: Final = 6.0
 """px within which marks would hide each other: they stand above each other."""
@@ -92,7 +92,7 @@ def drawn(tape: Tape) -> Flags:
 
 def work_begins(tape: Tape) -> int | None:
     """When the first client asked for something, if workers had to come first; ns."""
-    early = np.array([name in SETUP for name in tape.commands], np.bool_)[tape.command]
+    early = setup(tape)
     if early.all() or not early.any():
         return None
     return min([int(tape.time[~early].min()), *(signal.start for signal in tape.signals)])

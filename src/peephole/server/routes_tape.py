@@ -99,7 +99,8 @@ def _summary(kept: Kept) -> dict[str, Any]:
         "lanes": [
             {"name": lane.name, "kind": lane.kind, "events": stats.events, "bytesIn": stats.bytes_in,
              "bytesOut": stats.bytes_out, "busy": stats.busy_share, "busyMost": stats.busy_share_most,
-             "idle": stats.idle_share, "failures": stats.failures, "share": stats.share}
+             "idle": stats.idle_share, "failures": stats.failures, "share": stats.share,
+             "since": stats.since, "until": stats.until}
             for lane, stats in zip(tape.lanes, lanes, strict=True)
         ],
         "kinds": [

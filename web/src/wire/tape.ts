@@ -11,6 +11,9 @@ export interface TapeLane {
   busy: number;
   busyMost: number;
   idle: number;
+  /** ns at which a worker came or left while others worked; null when it was there throughout. Shares are of that time. */
+  since: number | null;
+  until: number | null;
   failures: number;
   /** Part of all workers' events. */
   share: number;
@@ -115,7 +118,7 @@ export interface TapeRangeWire {
   events: number;
   failures: number;
   bytes: number;
-  lanes: { lane: number; events: number; busy: number; busy_most: number }[];
+  lanes: { lane: number; events: number; busy: number; busy_most: number; there: number }[];
   pairs: { source: number; target: number; messages: number; bytes: number; unknown: number }[];
   /** Number of an operation's family, and its events. */
   families: [number, number][];

@@ -10,10 +10,10 @@ import { route, seconds, swatch } from "./words.ts";
 const MOST = 40;
 
 export function rangeSection(tape: TapeWire, range: TapeRangeWire, colours: FamilyColour[]): HTMLElement {
-  const length = Math.max(1, range.end - range.start);
   const lanes = range.lanes.filter((lane) => lane.events > 0 || lane.busy_most > 0).slice(0, MOST);
   const busy = (lane: TapeRangeWire["lanes"][number]): string => {
     if (tape.lanes[lane.lane]?.kind !== "worker") return "";
+    const length = Math.max(1, lane.there);
     const [least, most] = [part(lane.busy / length), part(lane.busy_most / length)];
     return least === most ? most : `${least} to ${most}`;
   };

@@ -5,7 +5,7 @@ import { shapeIcon } from "../../draw/tape_shapes.ts";
 import type { FamilyColour } from "../../draw/tape_colours.ts";
 import type { MessageWire, OtherMessage, TapeFinding, TapeRangeWire, TapeWire } from "../../wire/tape.ts";
 import { tip } from "../common/tooltip.ts";
-import { busyWords, part } from "./lane_heads.ts";
+import { busyWords, part, partly, timeWords } from "./lane_heads.ts";
 import { rangeSection } from "./range_section.ts";
 import { momentWords, route, seconds, swatch } from "./words.ts";
 
@@ -112,12 +112,13 @@ export class TapePane {
     const bound = workers.some((lane) => lane.busyMost > lane.busy);
     const section = this.section("Workers", bound ? "events · busy, at most · idle, at least" : "events · busy · idle", workers, (lane) =>
       tip(
-        h("div.tp-pair.four", h("span.ell.name", lane.name), h("span.num.faint", count(lane.events)),
+        h("div.tp-pair.four", h("span.ell.name", lane.name, partly(lane) && h("span.faint", " *")), h("span.num.faint", count(lane.events)),
           h("span.num", busyWords(lane)), h("span.num", part(lane.idle))),
         () => (lane.busyMost > lane.busy
-          ? `${lane.name} is known to have worked ${part(lane.busy)} of the time, at most ${part(lane.busyMost)}: batches are logged when they are done, so only a bound is known`
-          : `${lane.name} worked ${part(lane.busy)} of the time`),
+          ? `${lane.name} is known to have worked ${part(lane.busy)} of ${timeWords(lane, tape.resolution)}, at most ${part(lane.busyMost)}: batches are logged when they are done, so only a bound is known`
+          : `${lane.name} worked ${part(lane.busy)} of ${timeWords(lane, tape.resolution)}`),
       ), again);
+    if (workers.some(partly)) section?.append(h("div.tp-sub", "* came later or left earlier: of the time it was there"));
     return section;
   }
 
