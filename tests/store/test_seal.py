@@ -132,7 +132,7 @@ def test_a_large_journal_goes_through_the_disk(tmp_path: Path, monkeypatch: pyte
 
 
 FULL = """
-import resource, signal, sys
+import gc, os, resource, signal, sys
 from peephole.errors import PeepholeError
 from peephole.store.seal import seal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -141,17 +141,23 @@ try:
     seal(sys.argv[1])
 except PeepholeError as error:
     print(error)
+fds = os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else []
+files = [os.path.realpath(f"/proc/self/fd/{fd}") for fd in fds]
+print(*(file for file in files if sys.argv[1] in file), file=sys.stderr, end="")
+gc.collect()
 """
 
 
-@pytest.mark.parametrize("limit", [100, 4_500])
+@pytest.mark.parametrize("limit", [0, 3, 100, 4_500])
 def test_no_room_leaves_the_journal(tmp_path: Path, limit: int) -> None:
     path = journal(tmp_path / "a.peep", 60_000)
     done = subprocess.run(
-        [sys.executable, "-c", FULL, str(path), str(limit)], capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-W", "always", "-c", FULL, str(path), str(limit)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert "cannot be sealed" in done.stdout, done.stderr
     assert done.stdout.count("\n") == 1
+    assert done.stderr == "", "no file stays open, and nobody complains when the last of it is collected"
     assert done.returncode == 0
     assert not (path / ".sealing").exists()
     check(path, 60_000)

@@ -9,14 +9,13 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from peephole.model.tables import SLICES, TABLES
 from peephole.store.arrow import as_array, indices_of, take, valid
 from peephole.store.beside import Beside
 from peephole.store.extras import text_array
-from peephole.store.files import INDEX, open_writer, table_path
+from peephole.store.files import INDEX, TableWriter, table_path
 from peephole.store.interner import Interner
 from peephole.store.kernels import warm
 from peephole.store.manifest import Manifest
@@ -146,14 +145,14 @@ class Builder:
 
     def _write(self, folder: Path, name: str, data: pa.Table) -> None:
         table = TABLES[name]
-        with open_writer(table_path(folder, name), table) as writer:
+        with TableWriter(table_path(folder, name), table) as writer:
             if data.num_rows:
                 data = data.unify_dictionaries().combine_chunks()
                 _write_bounded(writer, data, _order(data, table.order))
         self.manifest.tables[name] = data.num_rows
 
 
-def _write_bounded(writer: pq.ParquetWriter, data: pa.Table, order: NDArray[np.int64] | None) -> None:
+def _write_bounded(writer: TableWriter, data: pa.Table, order: NDArray[np.int64] | None) -> None:
     """Row groups of at most 64 MiB, so that one long artifact does not make its neighbours expensive to read.
 
     Rows are put into their order group by group: a sorted copy of a large table would double what it takes.

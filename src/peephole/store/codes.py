@@ -43,7 +43,7 @@ class CodesWriter:
         self._file.end(np.array(self._directory, _DIRECTORY).tobytes(), _FOOTER.pack(slices, self._file.at))
 
     def abort(self) -> None:
-        """Lets go of the file."""
+        """Lets go of the file if it has not come to its end."""
         self._file.abort()
 
 

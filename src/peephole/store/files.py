@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,9 +59,24 @@ def writer_options(table: Table) -> dict[str, Any]:
     }
 
 
-def open_writer(path: Path, table: Table) -> pq.ParquetWriter:
-    """A Parquet writer for the table."""
-    return pq.ParquetWriter(path, arrow_schema(table), **writer_options(table))
+class TableWriter(pq.ParquetWriter):  # type: ignore[misc]
+    """A Parquet writer for a table. It lets go of its file also when there is no room for the beginning or the end."""
+
+    def __init__(self, path: Path, table: Table) -> None:
+        self._file = pa.OSFile(os.fsencode(path), "wb")
+        try:
+            super().__init__(self._file, arrow_schema(table), **writer_options(table))
+        except BaseException:
+            self._file.close()
+            raise
+
+    def close(self) -> None:
+        """Writes the end of the file."""
+        try:
+            super().close()
+        finally:
+            self.is_open = False  # or it would try again, and complain to nobody, when it is collected
+            self._file.close()
 
 
 def open_table(folder: Path, name: str) -> pq.ParquetFile:

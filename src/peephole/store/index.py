@@ -44,7 +44,11 @@ class IndexWriter:
         self._rows = 0
         self._segments: list[list[NDArray[Any]]] = []
         self._pyramid = PyramidWriter(self._folder / FILE)
-        self._codes = codes.CodesWriter(self._folder / codes.FILE)
+        try:
+            self._codes = codes.CodesWriter(self._folder / codes.FILE)
+        except BaseException:
+            self._pyramid.abort()
+            raise
 
     def add(
         self,
@@ -87,7 +91,7 @@ class IndexWriter:
         self._pyramid.close(self._rows)
 
     def abort(self) -> None:
-        """Lets go of the files."""
+        """Lets go of the files that have not come to their end."""
         self._pyramid.abort()
         self._codes.abort()
 
@@ -168,5 +172,6 @@ def rebuild_index(folder: Path, target: Path) -> None:
             writer.add(track, depth, start, dur, name, data.num_rows)
         writer.close()
     except (pa.ArrowException, OSError) as error:
-        writer.abort()
         raise CaptureError(f"{folder} is damaged: its slices cannot be read ({error}).") from None
+    finally:
+        writer.abort()

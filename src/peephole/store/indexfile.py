@@ -47,8 +47,9 @@ class IndexFileWriter:
         self._file.close()
 
     def abort(self) -> None:
-        """Lets go of the file."""
-        self._file.close()
+        """Lets go of the file if it has not come to its end."""
+        with contextlib.suppress(OSError):  # a full disk, which is why we are here
+            self._file.close()
 
 
 class IndexFile:

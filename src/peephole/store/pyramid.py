@@ -107,7 +107,7 @@ class PyramidWriter:
         self._file.end(b"", _FOOTER.pack(rows, at, packed, len(data)))
 
     def abort(self) -> None:
-        """Lets go of the file."""
+        """Lets go of the file if it has not come to its end."""
         self._file.abort()
 
 

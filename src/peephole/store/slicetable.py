@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from peephole.model.tables import SLICES
 from peephole.store.arrow import as_array, take
 from peephole.store.chunks import Slices
-from peephole.store.files import ROW_GROUP, open_writer, table_path
+from peephole.store.files import ROW_GROUP, TableWriter, table_path
 from peephole.store.index import IndexWriter
 from peephole.store.kernels import warm
 from peephole.store.lanes import MAX_DEPTH, overlapping, sublanes
@@ -46,7 +46,11 @@ class SliceTable:
         self._error: BaseException | None = None
         self._schema = arrow_schema(SLICES)
         self._index = IndexWriter(folder, names)
-        self._writer = open_writer(table_path(folder, "slices"), SLICES)
+        try:
+            self._writer = TableWriter(table_path(folder, "slices"), SLICES)
+        except BaseException:
+            self._index.abort()
+            raise
         self._thread = threading.Thread(target=self._encode, name="peephole-seal", daemon=True)
         self._thread.start()
 
@@ -58,8 +62,9 @@ class SliceTable:
     ) -> None:
         self._queue.put(None)
         self._thread.join()
-        self._writer.close()
-        if kind is not None or self._error is not None:
+        try:
+            self._writer.close()
+        finally:
             self._index.abort()
         if kind is None and self._error is not None:
             raise self._error
