@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from peephole.model.tables import NONE
 from peephole.record import active
-from peephole.record.rows import json_text
+from peephole.record.rows import json_text, text_of
 from peephole.record.span import current, span
 
 SpanOrId = span | int
@@ -29,9 +29,15 @@ def signal(name: str, **args: Any) -> None:
 def counter(name: str, value: float, unit: str | None = None) -> None:
     """Records the value that something has from now on; each name is a track of its own."""
     recorder = active.recorder
-    if recorder is not None:
-        track = recorder.track(name, "counter", unit=unit)
-        recorder.row("counters", track=track, time=perf_counter_ns(), value=float(value))
+    if recorder is None:
+        return
+    time = perf_counter_ns()
+    try:
+        number = float(value)
+    except Exception:  # whatever it is, the program went on with it
+        recorder.problem("a counter was given something that is no number")
+        return
+    recorder.row("counters", track=recorder.track(text_of(name), "counter", unit=unit), time=time, value=number)
 
 
 def flow(source: SpanOrId, target: SpanOrId, bytes: int | None = None, kind: str = "message") -> None:
@@ -52,9 +58,7 @@ def alloc(bytes: int, device: str = "CPU", dtype: str | None = None, name: str |
     if recorder is None:
         return 0
     buffer = recorder.new_id()
-    recorder.row(
-        "buffers", id=buffer, device=device, alloc=perf_counter_ns(), bytes=bytes, dtype=_name(dtype), name=name
-    )
+    recorder.row("buffers", id=buffer, device=device, alloc=perf_counter_ns(), bytes=bytes, dtype=dtype, name=name)
     return buffer
 
 
@@ -92,7 +96,3 @@ def _moment(name: str, kind: str, colour: str | None, args: dict[str, Any]) -> N
 
 def _number(of: SpanOrId) -> int:
     return of.id if isinstance(of, span) else of
-
-
-def _name(value: object) -> str | None:
-    return None if value is None else str(value)

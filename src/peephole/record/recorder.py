@@ -16,7 +16,7 @@ from typing import Any, Final
 from peephole.model.journal import FLAG_PROVISIONAL, KIND_FACTS, KIND_FREE, KIND_PROBLEM, KIND_SETTLED
 from peephole.model.tables import NONE
 from peephole.record import process, segment
-from peephole.record.rows import json_text, text_bytes
+from peephole.record.rows import json_text, text_bytes, text_of
 from peephole.record.writer import Writer
 
 _FREE = struct.Struct("<qq")
@@ -149,7 +149,7 @@ class Recorder:
             self._bring_track(track)
         writer = self.slot().writer
         if type(name) is not str:
-            name = str(name)
+            name = text_of(name)
         try:
             if context == NONE and args is None:
                 writer.slice(track, start_ns, dur_ns, name, depth, correlation)

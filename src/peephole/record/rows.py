@@ -12,6 +12,8 @@ from peephole.model.journal import NULL_LENGTH, PREFIX, TABLE_KINDS, fixed_colum
 from peephole.model.tables import TABLES, Table
 
 _NULL: Final = PREFIX.pack(NULL_LENGTH)
+_SHORT_BITS: Final = 2048
+"""An int of so many bits has fewer digits than any limit that Python can be given."""
 
 Encode = Callable[..., bytes | None]
 """encode(texts, intern, **columns): the payload, None when a text could not be written, TypeError for a wrong or
@@ -52,38 +54,46 @@ def _parameter(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
+def text_of(value: Any) -> str:
+    """Any object's text; a program's class may fail to give one in any way, which must not stop the program."""
+    if value.__class__ is str:
+        return value
+    try:
+        return str.__str__(value) if isinstance(value, str) else str(value)
+    except Exception as error:
+        if isinstance(value, int):  # Python writes only so many digits
+            return f"<int of {int.bit_length(value)} bits>"
+        return f"<{type(value).__name__}: {type(error).__name__}>"
+
+
 def text_bytes(text: Any) -> bytes:
     """Any object's text in UTF-8; lone surrogates are kept."""
-    if not isinstance(text, str):
-        text = _text(text)
-    return bytes(text.encode("utf-8", "surrogatepass"))
+    return text_of(text).encode("utf-8", "surrogatepass")
 
 
 def json_text(value: Any) -> str:
     """JSON of any object: what JSON does not know becomes its text, NaN and infinities too."""
     try:
         return _encode(value)
-    except (TypeError, ValueError, RecursionError):
+    except Exception:  # a cycle, a key that is no text, a number too large to be written, a mapping of the program's
         return json.dumps(_plain(value, 0), separators=(",", ":"))
 
 
 def _plain(value: Any, depth: int) -> Any:
     if depth > 8:
-        return _text(value)
-    if isinstance(value, Mapping):
-        return {_text(key): _plain(item, depth + 1) for key, item in list(value.items())}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item, depth + 1) for item in value]
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    return value if isinstance(value, float) and value - value == 0 else _text(value)
-
-
-def _text(value: Any) -> str:
+        return text_of(value)
     try:
-        return str(value)
-    except Exception as error:  # a user's __str__ may fail in any way and must not stop the program
-        return f"<{type(value).__name__}: {type(error).__name__}>"
+        if isinstance(value, Mapping):
+            return {text_of(key): _plain(item, depth + 1) for key, item in list(value.items())}
+        if isinstance(value, (list, tuple)):
+            return [_plain(item, depth + 1) for item in value]
+        if isinstance(value, float):
+            return value if value - value == 0 else text_of(value)
+        if isinstance(value, int):
+            return value if int.bit_length(value) <= _SHORT_BITS else text_of(value)
+    except Exception:
+        return text_of(value)
+    return None if value is None else text_of(value)
 
 
 def _ids_bytes(ids: Iterable[int]) -> bytes:
@@ -100,9 +110,9 @@ def _content_bytes(content: Any) -> bytes:
 def _make_encode() -> Callable[[Any], str]:
     make = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
-        return json.JSONEncoder(default=_text, allow_nan=False, separators=(",", ":")).encode
+        return json.JSONEncoder(default=text_of, allow_nan=False, separators=(",", ":")).encode
     # JSONEncoder makes one of these for every text; it is most of what a small one costs
-    chunks = make(None, _text, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, False)
+    chunks = make(None, text_of, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, False)
 
     def encode(value: Any) -> str:
         return "".join(chunks(value, 0))

@@ -25,7 +25,7 @@ from peephole.model.journal import FLAG_OPEN, KIND_SLICE, SLICE, SLOT
 from peephole.model.tables import NONE
 from peephole.record import active
 from peephole.record.lanes import Lane, free_lane, main_lane
-from peephole.record.rows import json_text
+from peephole.record.rows import json_text, text_of
 from peephole.record.writer import Writer, blank
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -54,7 +54,7 @@ class span:
     # fmt: on
 
     def __init__(self, name: str = "", **args: Any) -> None:
-        self.name = name if name.__class__ is str else str(name)
+        self.name = name if name.__class__ is str else text_of(name)
         self._args = args
         self._lane: Lane | None = None
         self._correlation = 0

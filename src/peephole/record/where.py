@@ -36,8 +36,8 @@ def call_stack() -> list[list[Any]]:
 
 def rule_site(rule: object) -> tuple[str, int]:
     """File and line of a rule, given as a function or as just that; of the caller when it is neither."""
-    if isinstance(rule, tuple) and len(rule) == 2:
-        return str(rule[0]), int(rule[1])
+    if isinstance(rule, tuple) and len(rule) == 2 and isinstance(rule[1], int):
+        return str(rule[0]), rule[1]
     inner: Any = rule
     for _ in range(_WRAPPERS):
         around = inner

@@ -24,7 +24,7 @@ from peephole.model.journal import (
     SLOT,
 )
 from peephole.record import segment
-from peephole.record.rows import FORMATS, text_bytes
+from peephole.record.rows import FORMATS, text_bytes, text_of
 
 _CACHED_TEXTS: Final = 1 << 16
 _CACHED_CHARS: Final = 1 << 22
@@ -93,7 +93,7 @@ class Writer:
     def intern(self, text: Any) -> int:
         """The number of a text, which is written when it is new; -1 when there was no room for it."""
         if type(text) is not str:
-            text = text_bytes(text).decode("utf-8", "surrogatepass")
+            text = text_of(text)
         number = self.texts.get(text)
         if number is not None:
             return number
