@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from peephole.cli.main import main
 from peephole.ingest import import_files
 from peephole.layout.tape import layout
 from peephole.query.tape import tape
+from peephole.render.fonts import Fonts, fonts_for
 from peephole.render.tape import draw
 from peephole.store.capture import open_capture
 
@@ -97,6 +99,65 @@ def test_hostile_names_are_data(peephole: Any, tmp_path: Path, tape_line: Line) 
     for suffix in ("png", "svg"):
         peephole("visualize", tmp_path / "t", "--output", tmp_path / f"o.{suffix}")
     assert "<script>" not in (tmp_path / "o.svg").read_text()
+
+
+TOTO = "\U0001e290\U0001e291"
+"""Letters of a script that hardly any machine has a font for."""
+
+
+def toto(line: Line) -> str:
+    return small(line).replace("WORKER w0" + " " * 18, f"WORKER {TOTO}" + " " * 18)
+
+
+def test_names_that_no_font_has_are_spelled_and_told(peephole: Any, tmp_path: Path, tape_line: Line) -> None:
+    (tmp_path / "t").write_text(toto(tape_line))
+    done = peephole("visualize", tmp_path / "t", "--output", tmp_path / "o.svg")
+    assert done.stderr.splitlines() == [
+        f"peephole: no font on this machine has {' '.join(TOTO)}: in names they are written as \\U0001e290 …"
+    ]
+    said = (tmp_path / "o.svg").read_text()
+    assert "\\U0001e290\\U0001e291" in said and TOTO not in said
+    (tmp_path / "t").write_text(small(tape_line))
+    assert peephole("visualize", tmp_path / "t", "--output", tmp_path / "o.svg").stderr == ""
+
+
+def test_a_font_that_has_them_draws_them(tmp_path: Path, capture_dir: Path, tape_line: Line) -> None:
+    from fontTools.fontBuilder import FontBuilder  # type: ignore[import-untyped]
+    from fontTools.pens.ttGlyphPen import TTGlyphPen  # type: ignore[import-untyped]
+    from matplotlib.font_manager import fontManager
+
+    pen = TTGlyphPen(None)
+    for i, point in enumerate(((100, 0), (100, 700), (600, 700), (600, 0))):
+        (pen.lineTo if i else pen.moveTo)(point)
+    pen.closePath()
+    builder = FontBuilder(1000, isTTF=True)
+    builder.setupGlyphOrder([".notdef", "one"])
+    builder.setupCharacterMap(dict.fromkeys(map(ord, TOTO), "one"))
+    builder.setupGlyf({".notdef": TTGlyphPen(None).glyph(), "one": pen.glyph()})
+    builder.setupHorizontalMetrics({".notdef": (700, 0), "one": (700, 100)})
+    builder.setupHorizontalHeader(ascent=800, descent=-200)
+    builder.setupNameTable({"familyName": "Peephole Toto", "styleName": "Regular"})
+    builder.setupOS2()
+    builder.setupPost()
+    builder.save(tmp_path / "toto.ttf")
+    before = list(fontManager.ttflist)
+    fontManager.addfont(tmp_path / "toto.ttf")
+    try:
+        (tmp_path / "t").write_text(toto(tape_line))
+        picture = layout(tape(open_capture(import_files([tmp_path / "t"]))))
+        assert fonts_for(picture.texts) == Fonts(("DejaVu Sans", "Peephole Toto"), ())
+        for suffix in ("png", "pdf", "svg"):
+            draw(picture, tmp_path / f"o.{suffix}")
+    finally:
+        fontManager.ttflist = before
+    said = (tmp_path / "o.svg").read_text()
+    assert TOTO in said
+    # whoever opens it without these fonts gets letters as wide, not the browser's serifs
+    families = re.findall(r"font-family: ([^;]*)", said)
+    assert families
+    assert all(
+        f.startswith("'DejaVu Sans', 'Peephole Toto', 'Verdana'") and f.endswith(", sans-serif") for f in families
+    )
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,10 @@ def run(args: argparse.Namespace) -> int:
     """Draws, and says in five lines what was drawn."""
     from peephole.cli.format import Printer
     from peephole.layout.tape import Options, layout
+    from peephole.layout.tape_names import spelled
     from peephole.query.tape import NO_EVENTS, tape
     from peephole.query.tape_select import select
+    from peephole.render.fonts import fonts_for
     from peephole.render.tape import check_output, draw
 
     path = Path(args.output)
@@ -54,7 +56,12 @@ def run(args: argparse.Namespace) -> int:
     part = select(whole, args.workers, tuple(args.interval) if args.interval else None, args.ops)
     if not len(part):
         raise PeepholeError("Nothing is left to draw: no event is in the chosen interval, workers and operations.")
-    drawn = draw(layout(part, Options(args.dpi, not args.no_fold)), path, args.dpi)
+    options = Options(args.dpi, not args.no_fold)
+    picture = layout(part, options)
+    lacking = fonts_for(picture.texts).lacking
+    if lacking:
+        picture = layout(spelled(part, lacking), options)
+    drawn = draw(picture, path, args.dpi)
     seconds = float((part.time + part.dur).max() - part.time.min()) / 1e9
     workers = len(part.of_kind("worker"))
     printer = Printer(args.json)
@@ -75,6 +82,13 @@ def run(args: argparse.Namespace) -> int:
     printer.line(f"  Events: {len(part)}")
     printer.line(f"  Workers: {workers}")
     printer.line(f"  Duration: {seconds:.3f}s")
+    if lacking:
+        some = " ".join(lacking[:8]) + (" …" if len(lacking) > 8 else "")
+        print(
+            f"peephole: no font on this machine has {some}: in names they are written as "
+            f"{lacking[0].encode('unicode_escape').decode()}{' …' if len(lacking) > 1 else ''}",
+            file=sys.stderr,
+        )
     for reason, count, _ in part.problems[:5]:
         print(f"peephole: {count:,} {reason}", file=sys.stderr)
     return 0

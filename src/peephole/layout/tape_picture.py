@@ -130,3 +130,9 @@ class Picture:
     note: list[str]
     dense: bool
     left_out: int
+
+    @property
+    def texts(self) -> list[str]:
+        """Everything that is written in it."""
+        words = [self.title, self.subtitle, self.axis_title, *self.note, *(text for _, text in self.ticks)]
+        return [*words, *(label.text for label in self.labels), *(item.text for item in self.legend)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import warnings
 from collections import defaultdict
@@ -15,12 +14,15 @@ import numpy as np
 from peephole.errors import PeepholeError
 from peephole.layout.tape import MOST_PIXELS, PX
 from peephole.layout.tape_picture import Picture
+from peephole.render.fonts import fonts_for
 
 SUFFIXES: Final = (".png", ".svg", ".pdf")
 _POINT: Final = 72.0 / PX
 _BAND, _LINE, _AXIS = "#f4f5f7", "#d9dce2", "#9aa3b2"
 _DOWN, _UP = "#7c889b", "#a6afbd"
 _RED: Final = "#c8102e"
+_ELSEWHERE: Final = ("Verdana", "sans-serif")
+"""Who opens an SVG without DejaVu Sans gets the font that is as wide, not the browser's serifs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,6 @@ def draw(picture: Picture, path: Path, dpi: float = 150.0) -> Drawn:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    # glyphs that the font lacks are drawn as boxes; a name may hold anything and nobody needs to be told twice
-    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     figure = Figure(figsize=(picture.width / PX, picture.height / PX), facecolor="white")
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0, 0, 1, 1))
@@ -58,7 +58,10 @@ def draw(picture: Picture, path: Path, dpi: float = 150.0) -> Drawn:
     axes.set_axis_off()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _Drawing(axes, picture).all()
+        families = [*fonts_for(picture.texts).families]
+        if path.suffix.lower() == ".svg":
+            families += _ELSEWHERE
+        _Drawing(axes, picture, families).all()
         # a part of a pixel is none: as matplotlib cuts it
         width, height = (min(MOST_PIXELS, int(length * dpi)) for length in figure.get_size_inches())
         _save(figure, path, dpi)
@@ -84,9 +87,10 @@ def _save(figure: Any, path: Path, dpi: float) -> None:
 class _Drawing:
     """One picture on one pair of axes, from the back to the front."""
 
-    def __init__(self, axes: Any, picture: Picture) -> None:
+    def __init__(self, axes: Any, picture: Picture, families: list[str]) -> None:
         self.axes = axes
         self.picture = picture
+        self.families = families
 
     def all(self) -> None:
         self.lanes()
@@ -99,7 +103,7 @@ class _Drawing:
         self.legend()
 
     def text(self, x: float, y: float, text: str, size: float, **more: Any) -> None:
-        options = {"va": "center", "fontfamily": "DejaVu Sans", "parse_math": False, **more}
+        options = {"va": "center", "fontfamily": self.families, "parse_math": False, **more}
         self.axes.text(x, y, text, fontsize=size * _POINT, **options)
 
     def lanes(self) -> None:

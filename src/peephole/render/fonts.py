@@ -1,0 +1,72 @@
+"""Which fonts write a picture's texts: DejaVu Sans, and for what it lacks whatever the machine has."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+FAMILY: Final = "DejaVu Sans"
+"""What the picture is measured with; matplotlib brings it along."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fonts:
+    """The families that draw some texts, the usual one first, and the characters that none of them has."""
+
+    families: tuple[str, ...]
+    lacking: tuple[str, ...]
+
+
+def fonts_for(texts: Iterable[str]) -> Fonts:
+    """The fonts with which the texts can be drawn."""
+    # matplotlib's log tells of each font that has no bold face, or not the characters: the answer here does
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
+    characters = {c for text in texts for c in text}
+    lacking = characters - _has(FAMILY)
+    if not lacking:
+        return Fonts((FAMILY,), ())
+    families = [FAMILY]
+    for family in _others():
+        found = lacking & _has(family)
+        if found:
+            families.append(family)
+            lacking -= found
+        if not lacking:
+            break
+    return Fonts(tuple(families), tuple(sorted(lacking)))
+
+
+def _has(family: str) -> set[str]:
+    """The characters that a family has, in both weights."""
+    from matplotlib.font_manager import FontProperties, fontManager
+    from matplotlib.ft2font import FT2Font
+
+    found: set[str] | None = None
+    for weight in ("normal", "bold"):
+        try:
+            path = fontManager.findfont(FontProperties(family=family, weight=weight), fallback_to_default=False)
+            known = set(map(chr, FT2Font(path).get_charmap()))
+        except (OSError, RuntimeError, ValueError):
+            known = set()
+        found = known if found is None else found & known
+    return found or set()
+
+
+def _others() -> list[str]:
+    """The machine's own families by name, those too that came after matplotlib took its list.
+
+    What matplotlib brings besides is for formulas, with codes of its own, and a font of boxes for everything.
+    """
+    from matplotlib import get_data_path
+    from matplotlib.font_manager import findSystemFonts, fontManager
+
+    known = {entry.fname for entry in fontManager.ttflist}
+    for path in findSystemFonts():
+        if path not in known:
+            try:
+                fontManager.addfont(path)
+            except (OSError, RuntimeError, ValueError):
+                continue
+    return sorted({entry.name for entry in fontManager.ttflist if not entry.fname.startswith(get_data_path())})
