@@ -19,8 +19,8 @@ from peephole.query.tape_rows import Details, EventRows, Flags, Ints, event_rows
 from peephole.store.capture import Capture
 
 NO_EVENTS: Final = (
-    "Check that GT_INSTRUCTION_LOG was set when the program ran (or `gt.server --log-file`), and that the file has "
-    "lines with `| #0001 |` in them."
+    "Check that GT_INSTRUCTION_LOG was set when the program ran, or that gt.server was started with --log-file, and "
+    "that the file has lines such as 0.108s | #0001 | RECV."
 )
 """What to do about a tape without events."""
 
