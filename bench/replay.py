@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from peephole.query import rewrites
+from peephole.query.contexts import Step, contexts, steps
 from peephole.query.rewrite.trace import trace_of
 from peephole.query.schedule import Schedule, schedule, schedule_contexts
 from peephole.store.capture import Capture, open_capture
@@ -60,9 +61,9 @@ class Timed:
         self.seconds, self.cpu = time.perf_counter() - begun, round(time.process_time() - worked, 4)
 
 
-def find(capture: Capture, name: str) -> rewrites.StepInfo:
+def find(capture: Capture, name: str) -> Step:
     """The step of that name with the most matches."""
-    found = [s for c in rewrites.contexts(capture) for s in rewrites.steps(capture, c.id) if s.name == name]
+    found = [s for c in contexts(capture) for s in steps(capture, c.id) if s.name == name]
     return max(found, key=lambda step: step.matches)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from peephole.query.compilation import compilations
+from peephole.query.contexts import contexts
 from peephole.query.fusion import user_line
 from peephole.query.rewrite.trace import trace_of
 from peephole.query.slice import slice_detail
@@ -42,7 +42,7 @@ def write(folder: Path, stack: str) -> Capture:
 def test_the_users_line_is_the_innermost_that_no_library_has(tmp_path: Path, file: str, function: str) -> None:
     capture = write(tmp_path, json.dumps([*INSIDE, [file, 7, function, "x.realize()"]]))
     assert user_line(trace_of(capture), 0) == f"{file}:7"
-    assert compilations(capture)[0].place == f"{file}:7 {function}"
+    assert contexts(capture)[0].place == f"{file}:7 {function}"
 
 
 def test_a_package_that_the_program_uses_gives_way_to_the_program(tmp_path: Path) -> None:
@@ -71,5 +71,5 @@ def test_what_is_no_frame_is_left_out(tmp_path: Path, stack: Any, found: list[tu
 def test_what_is_no_stack_has_no_frames(tmp_path: Path, stack: str) -> None:
     capture = write(tmp_path, stack)
     assert slice_detail(capture, 0).stack == ()
-    assert compilations(capture)[0].place == ""
+    assert contexts(capture)[0].place == ""
     assert user_line(trace_of(capture), 0) is None

@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 
 from peephole.errors import PeepholeError
 from peephole.query import rewrites
+from peephole.query.contexts import Step, contexts, steps
 from peephole.server.app import create_app
 from peephole.server.library import Library
 from peephole.store.capture import open_capture
@@ -46,9 +47,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "prog.peep"
 
 
-def walked(path: Path) -> rewrites.StepInfo:
+def walked(path: Path) -> Step:
     capture = open_capture(path)
-    return next(s for c in rewrites.contexts(capture) for s in rewrites.steps(capture, c.id) if s.name == "walked")
+    return next(s for c in contexts(capture) for s in steps(capture, c.id) if s.name == "walked")
 
 
 def test_a_replay_says_how_far_it_is_and_can_be_stopped(recorded: Path) -> None:

@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints a line for each rule."""
     from peephole.cli.show_rewrites import short
-    from peephole.query.compilation import compilations
+    from peephole.query.contexts import contexts
     from peephole.query.rules import rules
 
     capture = open_target(args.capture)
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     found = found[: args.n] if args.n is not None and args.n >= 0 else found
     printer = Printer(args.json)
     if args.json:
-        names = {context.id: context.name for context in compilations(capture)}
+        names = {context.id: context.name for context in contexts(capture)}
         for rule in found:
             printer.record(
                 {

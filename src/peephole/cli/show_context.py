@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from peephole.cli.format import Printer, count, duration
 from peephole.cli.views import Request
 from peephole.errors import PeepholeError
-from peephole.model.tables import NONE
-from peephole.query.compilation import Compilation, Step, artifacts, compilations, find_compilations, steps_of
+from peephole.query.contexts import Context, Step, artifacts, contexts, steps
+from peephole.query.find import find_contexts
 from peephole.query.items import compiled
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ def sources(_capture: Capture) -> list[str]:
 
 def claims(capture: Capture, request: Request) -> bool:
     """One item that is a context's name; -t asks for its time instead."""
-    return len(request.items) == 1 and request.top is None and bool(_found(capture, request.items[0]))
+    return len(request.items) == 1 and request.top is None and bool(find_contexts(capture, request.items[0]))
 
 
 def show(capture: Capture, request: Request, printer: Printer) -> int:
     """Prints every context of that name: the contexts inside it, a schedule's kernels, and its steps."""
-    everything = compilations(capture)
+    everything = contexts(capture)
     details = Details(capture, request, printer)
-    for context in _found(capture, request.items[0]):
+    for context in find_contexts(capture, request.items[0]):
         if printer.json:
             printer.record(_context_record(context))
         else:
@@ -54,7 +54,7 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
     return 0
 
 
-def _kernels(capture: Capture, context: Compilation, printer: Printer) -> None:
+def _kernels(capture: Capture, context: Context, printer: Printer) -> None:
     """Prints what a schedule runs, in order; nothing when its graph was not recorded."""
     from peephole.query.schedule import schedule
 
@@ -74,14 +74,6 @@ def _kernels(capture: Capture, context: Compilation, printer: Printer) -> None:
         printer.line(f"  {kernel.index:>3}  ", (name, "cyan"), (f"  {ops}" if ops else "", "dim"))
 
 
-def _found(capture: Capture, name: str) -> list[Compilation]:
-    """The contexts of a name, or the one that `name#2` or a number means."""
-    if found := find_compilations(capture, name):
-        return found
-    number = int(name) if name.isdecimal() else NONE
-    return [item.context for item in compiled(capture) if name == item.name or number == item.context.id]
-
-
 class Details:
     """Prints what DEBUG asks for about each context, once."""
 
@@ -98,7 +90,7 @@ class Details:
         if context in self._seen or not (listing or self._debug >= 3):
             return
         self._seen.add(context)
-        for step in steps_of(self._capture, context):
+        for step in steps(self._capture, context):
             if self._debug >= 3 and step.name == BASE_AST:
                 self._graph(step)
             if listing:
@@ -185,7 +177,7 @@ class Details:
                 self._printer.block(text)
 
 
-def _context_record(context: Compilation) -> dict[str, Any]:
+def _context_record(context: Context) -> dict[str, Any]:
     return {
         "kind": "context",
         "id": context.id,

@@ -10,7 +10,8 @@ from peephole.errors import PeepholeError
 from peephole.query.find import find_context, find_steps
 
 if TYPE_CHECKING:
-    from peephole.query.rewrites import ContextInfo, GraphAt, MatchDone, MatchInfo, StepInfo
+    from peephole.query.contexts import Context, Step
+    from peephole.query.rewrites import GraphAt, MatchDone, MatchInfo
     from peephole.store.capture import Capture
 
 DEEPEST = 30
@@ -46,8 +47,8 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
     return 0
 
 
-def _passes(capture: Capture, context: ContextInfo, chosen: list[StepInfo], printer: Printer) -> None:
-    from peephole.query.rewrites import steps
+def _passes(capture: Capture, context: Context, chosen: list[Step], printer: Printer) -> None:
+    from peephole.query.contexts import steps
 
     printer.line((context.name, "bold"), (f"  {context.kind}", "dim"))
     numbers = {step.id for step in chosen}
@@ -57,7 +58,7 @@ def _passes(capture: Capture, context: ContextInfo, chosen: list[StepInfo], prin
         printer.line(mark + "  " * step.depth, (_name(step), style), (matched, "yellow"))
 
 
-def _texts(capture: Capture, step: StepInfo, match: int | None, printer: Printer) -> None:
+def _texts(capture: Capture, step: Step, match: int | None, printer: Printer) -> None:
     from peephole.query.rewrites import graph_at, match_diffs
 
     flags = [name for name in ("bottom_up", "walk", "enter_calls") if getattr(step, name)]
@@ -125,7 +126,7 @@ def _diff(lines: list[tuple[str, str]], printer: Printer) -> None:
         printer.block(f"{kind} {text}", {"-": "red", "+": "green"}.get(kind, ""))
 
 
-def _records(capture: Capture, context: ContextInfo, step: StepInfo, match: int | None, printer: Printer) -> None:
+def _records(capture: Capture, context: Context, step: Step, match: int | None, printer: Printer) -> None:
     """One object for the match that was asked for; else one for each, of whose nodes the first holds all, the others
     what is new or changed."""
     from peephole.query.rewrites import graph_at, walk_matches
@@ -179,5 +180,5 @@ def short(file: str | None) -> str:
     return "/".join((file or "unknown").replace("\\", "/").split("/")[-2:])
 
 
-def _name(step: StepInfo) -> str:
+def _name(step: Step) -> str:
     return step.name or f"{short(step.file)}:{step.line}"

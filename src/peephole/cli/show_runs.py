@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from peephole.cli.format import Column, Printer, count, duration
 from peephole.cli.views import Request
-from peephole.query.compilation import find_compilations
+from peephole.query.contexts import contexts
 from peephole.query.items import RUNS, Compiled, Runs, runs
 from peephole.query.names import ALL, Track, find_tracks, plain, tracks
 from peephole.query.rates import Rates, rates
@@ -25,7 +25,8 @@ def claims(capture: Capture, request: Request) -> bool:
     if request.source in (None, ALL) or len(request.items) != 1 or request.top is not None:
         return False
     found = _tracks(capture, request)
-    if not any(track.kind in RUNS for track in found) and find_compilations(capture, request.items[0]):
+    named = (context.name == plain(request.items[0]) for context in contexts(capture))
+    if not any(track.kind in RUNS for track in found) and any(named):
         return False
     return bool(runs(capture, request.items[0], found, request.interval).rows) if found else False
 

@@ -9,7 +9,7 @@ from peephole.cli.format import Column, Printer, count, duration, fit, pad, rate
 from peephole.cli.show_context import Details
 from peephole.cli.views import Request, views
 from peephole.model.tables import NONE
-from peephole.query.compilation import compilations
+from peephole.query.contexts import contexts
 from peephole.query.events import Event, events
 from peephole.query.info import span
 from peephole.query.json_text import json_object
@@ -35,7 +35,7 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
         found = find_tracks(known, request.source)
         others = _view_sources(capture)
         if not found and request.items and request.source in others:
-            raise missing(request.items[0], [context.name for context in compilations(capture)], "item")
+            raise missing(request.items[0], [context.name for context in contexts(capture)], "item")
         if not found:
             names = [ALL, *(track.name for track in known if track.slices), *others]
             raise missing(request.source, names, "source")
@@ -156,7 +156,7 @@ def show_events(capture: Capture, request: Request, chosen: Collection[int] | No
         printer.line((f"No events. {advice(capture)}".rstrip(), "dim"))
     if wanted and not found:
         everything = [row.name for row in top(capture, None, chosen, request.interval).rows]
-        everything += [context.name for context in compilations(capture)]  # what `show_context` looks in
+        everything += [context.name for context in contexts(capture)]  # what `show_context` looks in
         raise missing(request.items[0], dict.fromkeys(everything), "item")
 
 

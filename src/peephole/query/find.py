@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from peephole.query.contexts import Context, Step, contexts, steps
 from peephole.query.names import missing, plain
-from peephole.query.rewrites import ContextInfo, StepInfo, contexts, steps
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
@@ -15,21 +15,27 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def find_context(capture: Capture, name: str) -> ContextInfo:
-    """The first context of that name; PeepholeError names the nearest."""
+def find_contexts(capture: Capture, name: str) -> list[Context]:
+    """The contexts of that name, or the one that `name#2` or a number means."""
     everything = contexts(capture)
-    found = _named(everything, plain(name), lambda context: plain(context.name))
+    found = _named(everything, plain(name), lambda context: context.name)
     if not found and name.isdecimal():
         found = [context for context in everything if context.id == int(name)]
+    return found
+
+
+def find_context(capture: Capture, name: str) -> Context:
+    """The first of them; PeepholeError names the nearest."""
+    found = find_contexts(capture, name)
     if not found:
-        raise missing(name, (context.name for context in everything), "context")
+        raise missing(name, (context.name for context in contexts(capture)), "context")
     return found[0]
 
 
-def find_steps(capture: Capture, context: ContextInfo, name: str) -> list[StepInfo]:
+def find_steps(capture: Capture, context: Context, name: str) -> list[Step]:
     """The steps of a context of that name, or the one of that ordinal; PeepholeError names the nearest."""
     everything = steps(capture, context.id)
-    found = _named(everything, name, lambda step: step.name)
+    found = _named(everything, plain(name), lambda step: step.name)
     if not found and name.isdecimal() and int(name) < len(everything):
         found = [everything[int(name)]]
     if not found:

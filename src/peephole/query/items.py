@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from peephole.query.compilation import Compilation, compilations, work_of_contexts
+from peephole.query.contexts import Context, contexts, work_of_contexts
 from peephole.query.names import Track, plain
 from peephole.query.top import TopRow, top
 from peephole.store.capture import Capture
@@ -24,7 +24,7 @@ class Compiled:
     """A context as an item: `name` is its own, with `#2` behind it for the second of that name."""
 
     name: str
-    context: Compilation
+    context: Context
     steps: int
     matches: int
 
@@ -43,7 +43,7 @@ def compiled(capture: Capture) -> list[Compiled]:
     work = work_of_contexts(capture.read("steps", ["context", "matches"]))
     seen: Counter[str] = Counter()
     found = []
-    for context in compilations(capture):
+    for context in contexts(capture):
         seen[context.name] += 1
         name = context.name if seen[context.name] == 1 else f"{context.name}#{seen[context.name]}"
         found.append(Compiled(name, context, *work.get(context.id, (0, 0))))

@@ -1,4 +1,4 @@
-"""Rewrites: contexts, their steps, the matches of a step, and the graph after any match.
+"""Rewrites: the matches of a step, and the graph after any match.
 
 Everything that shows rewrites (page, terminal) reads these. Results are frozen; node ids are the capture's, and above
 its largest for nodes that only a replay makes.
@@ -11,58 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from peephole.errors import PeepholeError
-from peephole.model.tables import NONE
-from peephole.query.json_text import json_list
 from peephole.query.rewrite.difference import DiffLine, changes, difference
 from peephole.query.rewrite.shapes import Shapes
 from peephole.query.rewrite.trace import Trace, known_trace, trace_of
 from peephole.query.rewrite.walker import moves
-from peephole.query.stacks import Frame, frames
 
 if TYPE_CHECKING:
     from peephole.query.rewrite.pool import Pool
     from peephole.query.rewrite.replay import Graph, Replay
     from peephole.store.capture import Capture
-
-
-@dataclass(frozen=True, slots=True)
-class ContextInfo:
-    """A unit of compilation."""
-
-    id: int
-    name: str
-    kind: str
-    parent: int
-    function: str | None
-    steps: int
-    matches: int
-    keys: list[str]
-    stack: tuple[Frame, ...]
-    """Innermost first."""
-    start: int
-    dur: int
-
-
-@dataclass(frozen=True, slots=True)
-class StepInfo:
-    """One pass over a graph. `parent` is the id of the step that it was called in, -1 for none."""
-
-    id: int
-    context: int
-    ordinal: int
-    depth: int
-    parent: int
-    name: str
-    file: str | None
-    line: int
-    matches: int
-    root: int
-    bottom_up: bool
-    walk: bool
-    enter_calls: bool
-    error: str | None
-    start: int
-    dur: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,59 +93,10 @@ class GraphAt:
     error: str | None
 
 
-def contexts(capture: Capture) -> list[ContextInfo]:
-    """All contexts, in the order in which they were opened."""
-    trace = trace_of(capture)
-    frame = capture.read("contexts")
-    counts = trace.counts
-    result = []
-    columns = [frame.texts(name) for name in ("name", "kind", "function", "keys", "stack")]
-    for row in range(len(frame)):
-        name, kind, function, keys, stack = (column[row] for column in columns)
-        number = int(frame["id"][row])
-        steps, matches = counts.get(number, (0, 0))
-        result.append(
-            ContextInfo(
-                number,
-                name or "",
-                kind or "other",
-                int(frame["parent"][row]),
-                function,
-                steps,
-                matches,
-                [key for key in json_list(keys) if isinstance(key, str)],
-                frames(stack),
-                int(frame["start"][row]),
-                int(frame["dur"][row]),
-            )
-        )
-    return result
-
-
-def steps(capture: Capture, context_id: int) -> list[StepInfo]:
-    """The steps of a context in order; depth and parent make a tree of them."""
-    trace = trace_of(capture)
-    result: list[StepInfo] = []
-    open_steps: list[StepInfo] = []
-    for row in trace.context_rows(context_id):
-        depth = trace.number("depth", row)
-        while open_steps and open_steps[-1].depth >= depth:
-            open_steps.pop()
-        info = _step(trace, row, open_steps[-1].id if open_steps else NONE)
-        open_steps.append(info)
-        result.append(info)
-    return result
-
-
-def step(capture: Capture, step_id: int) -> StepInfo:
-    """One step by its id; PeepholeError when there is none."""
-    trace = trace_of(capture)
-    return _step(trace, trace.step_row(step_id), NONE)
-
-
 def matches(capture: Capture, step_id: int) -> list[MatchInfo]:
-    """The matches of a step in order."""
+    """The matches of a step in order; PeepholeError when there is no such step."""
     trace = trace_of(capture)
+    trace.step_row(step_id)
     rows = trace.match_rows(step_id)
     table, places = trace.table, trace.places
     before, after = trace.match_numbers("before", rows), trace.match_numbers("after", rows)
@@ -260,6 +168,12 @@ def progress(capture: Capture, step_id: int) -> Progress:
     name = step_name(trace, step_id)
     done, total, running = trace.progress(step_id)
     return Progress(step_id, name, running, done, total)
+
+
+def step_duration(capture: Capture, step_id: int) -> int:
+    """How long a step took in ns, -1 when that is unknown; PeepholeError when there is no such step."""
+    trace = trace_of(capture)
+    return trace.number("dur", trace.step_row(step_id))
 
 
 def step_name(trace: Trace, step_id: int) -> str:
@@ -365,28 +279,6 @@ def rule_of(trace: Trace, step_id: int, match: int) -> Rule:
     one = slice(rows.start + match - 1, rows.start + match)
     file, line = trace.match_files(one)[0], int(trace.match_numbers("line", one)[0])
     return Rule(file, line, trace.places.line(file, line), int(trace.match_numbers("dur", one)[0]))
-
-
-def _step(trace: Trace, row: int, parent: int) -> StepInfo:
-    number = trace.number
-    return StepInfo(
-        number("id", row),
-        number("context", row),
-        number("ordinal", row),
-        number("depth", row),
-        parent,
-        trace.text("name", row) or "",
-        trace.text("file", row),
-        number("line", row),
-        number("matches", row),
-        number("root", row),
-        bool(number("bottom_up", row)),
-        bool(number("walk", row)),
-        bool(number("enter_calls", row)),
-        trace.text("error", row),
-        number("start", row),
-        number("dur", row),
-    )
 
 
 def _op(trace: Trace, row: int) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from peephole.query.compilation import work_of_contexts
+from peephole.query.contexts import work_of_contexts
 from peephole.query.names import plain
 from peephole.store.capture import Capture
 

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from peephole.query.compilation import work_of_contexts
+from peephole.query.contexts import work_of_contexts
 from peephole.query.json_text import json_list
 from peephole.query.stacks import frames
 from peephole.server.library import Shelf, ask, ask_once
@@ -131,10 +131,8 @@ async def list_matches(request: Request) -> Response:
 
 def _matches(capture: Capture, step: int, first: int, count: int) -> dict[str, Any]:
     from peephole.query.rewrites import matches
-    from peephole.query.rewrites import step as step_info
     from peephole.server.rule_source import rule_handler
 
-    step_info(capture, step)  # an unknown step is refused
     rows = matches(capture, step)
     page = rows[first - 1 : first - 1 + count]
     both, ops = coded([row.before_op for row in page] + [row.after_op for row in page])
@@ -195,7 +193,7 @@ async def one_match(request: Request) -> Response:
     shelf = shelf_of(request)
 
     def answer(capture: Capture, gone: Callable[[], bool]) -> dict[str, Any]:
-        from peephole.query.rewrites import step as step_info
+        from peephole.query.rewrites import step_duration
         from peephole.server.rule_source import rule_handler, rule_lines
 
         at = _graph_at(shelf, capture, step, match, gone)
@@ -208,7 +206,7 @@ async def one_match(request: Request) -> Response:
             "source": rule.source if rule else None,
             "handler": rule_handler(capture, rule.file, rule.line) if rule else None,
             "dur": rule.dur_ns if rule else -1,
-            "stepDur": step_info(capture, step).dur,
+            "stepDur": step_duration(capture, step),
             "lines": rule_lines(capture, rule.file, rule.line) if rule else [],
             "diff": [list(line) for line in at.diff],
             "error": at.error,

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from peephole.query import rewrites
+from peephole.query.contexts import contexts, steps
 
 
 @pytest.mark.parametrize(("program", "least"), [("add", 60), ("passes", 18), ("deep", 2)])
@@ -30,9 +31,7 @@ def test_the_passes_take_every_way(passes: Any, equality: Any) -> None:
     report = equality.compare(passes.pickle, passes.capture)
     assert report.irregular >= 2, "nothing was stepped through"
     assert report.errors >= 1, "no replay ended in an error"
-    found = {
-        step.name: step for c in rewrites.contexts(passes.capture) for step in rewrites.steps(passes.capture, c.id)
-    }
+    found = {step.name: step for c in contexts(passes.capture) for step in steps(passes.capture, c.id)}
     graph = rewrites.graph_at(passes.capture, found["endless"].id, found["endless"].matches)
     assert graph.nodes.op == ["REWRITE_ERROR"] and "infinite loop" in (graph.error or "")
     raised = found["raises"]

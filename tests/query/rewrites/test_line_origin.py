@@ -10,7 +10,7 @@ import pytest
 
 from peephole.errors import PeepholeError
 from peephole.query import rewrites
-from peephole.query.compilation import artifacts
+from peephole.query.contexts import artifacts, contexts
 from peephole.query.line_origin import LineOrigins, line_origins
 from peephole.store.capture import Capture
 
@@ -27,7 +27,7 @@ needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="tinygrad
 
 
 def kernels(capture: Capture) -> dict[str, LineOrigins]:
-    found = {c.name: line_origins(capture, c.id, operations=True) for c in rewrites.contexts(capture)}
+    found = {c.name: line_origins(capture, c.id, operations=True) for c in contexts(capture)}
     return {name: lines for name, lines in found.items() if lines.artifact >= 0}
 
 
@@ -100,7 +100,7 @@ def test_a_line_s_match_is_the_one_that_made_its_op(record: Any) -> None:
         for step, match, op in sorted(seen):
             graph = rewrites.graph_at(capture, step, match)
             ops = dict(zip(graph.nodes.id, graph.nodes.op, strict=True))
-            assert op in {ops[node] for node in graph.added}, (rewrites.step(capture, step).name, match)
+            assert op in {ops[node] for node in graph.added}, (step, match)
             checked += 1
         for line in lines.lines:
             assert (line.rule is not None) == (line.match > 0)
@@ -121,11 +121,11 @@ def test_all_lines_of_a_training_step(train: Any) -> None:
 
 def test_what_is_no_c_is_left_open(record: Any) -> None:
     capture = record(PROGRAM, DEV="PYTHON").capture
-    contexts = [c for c in rewrites.contexts(capture) if c.kind == "kernel"]
-    for context in contexts:
+    kernel_contexts = [c for c in contexts(capture) if c.kind == "kernel"]
+    for context in kernel_contexts:
         lines = line_origins(capture, context.id)
         assert all(line.node == -1 and line.rule is None for line in lines.lines)
         assert lines.note
-    assert contexts
+    assert kernel_contexts
     with pytest.raises(PeepholeError, match="no context 99999"):
         line_origins(capture, 99999)

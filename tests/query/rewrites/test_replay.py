@@ -113,12 +113,12 @@ def test_every_op_of_tinygrad_has_a_rule() -> None:
 
 
 def test_a_crowded_pool_is_emptied_and_goes_on(train: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from peephole.query import rewrites
+    from peephole.query.contexts import contexts, steps
     from peephole.query.rewrite import replay as module
     from peephole.query.rewrite.trace import trace_of
 
-    steps = [s for c in rewrites.contexts(train.capture) for s in rewrites.steps(train.capture, c.id)]
-    step = max(steps, key=lambda step: step.matches)
+    every = [s for c in contexts(train.capture) for s in steps(train.capture, c.id)]
+    step = max(every, key=lambda step: step.matches)
     trace = trace_of(train.capture)
     with trace.lock:
         plain = [trace.replay(step.id).pool.walk(root) for root in trace.replay(step.id).roots()]

@@ -15,15 +15,17 @@ import pytest
 from peephole.cli.main import main
 from peephole.errors import PeepholeError
 from peephole.query import rewrites
+from peephole.query.contexts import Step, contexts, steps
 from peephole.query.find import find_context, find_steps
-from peephole.query.rewrites import GraphAt, StepInfo
+from peephole.query.items import compiled
+from peephole.query.rewrites import GraphAt
 from peephole.query.rules import rules
 from peephole.store.capture import Capture, open_capture
 from peephole.store.writer import CaptureWriter
 
 
-def all_steps(capture: Capture) -> dict[str, StepInfo]:
-    return {step.name: step for c in rewrites.contexts(capture) for step in rewrites.steps(capture, c.id)}
+def all_steps(capture: Capture) -> dict[str, Step]:
+    return {step.name: step for c in contexts(capture) for step in steps(capture, c.id)}
 
 
 def write(path: Path, nodes: list[tuple[str, list[int]]], matches: list[tuple[int, int]], **flags: bool) -> Capture:
@@ -56,16 +58,18 @@ def write(path: Path, nodes: list[tuple[str, list[int]]], matches: list[tuple[in
 
 
 def test_the_tree_of_steps(add: Any) -> None:
-    contexts = rewrites.contexts(add.capture)
-    assert [context.kind for context in contexts] == ["callify", "schedule", "kernel"]
-    assert all(context.steps and context.matches for context in contexts)
-    assert any("program.py" in frame.file for frame in contexts[0].stack)
-    steps = {step.name: step for step in rewrites.steps(add.capture, contexts[1].id)}
-    nested = steps["stage to store"]
-    parent = next(step for step in steps.values() if step.id == nested.parent)
-    assert parent.name == "get_kernel_graph" and parent.depth < nested.depth
-    assert steps["View Kernel Graph"].matches == 0
-    shown = rewrites.graph_at(add.capture, steps["View Kernel Graph"].id, 0)
+    items = compiled(add.capture)
+    assert [item.context.kind for item in items] == ["callify", "schedule", "kernel"]
+    assert all(item.steps and item.matches for item in items)
+    assert "program.py" in items[0].context.place
+    own = steps(add.capture, items[1].context.id)
+    assert len(own) == items[1].steps and sum(step.matches for step in own) == items[1].matches
+    at = next(row for row, step in enumerate(own) if step.name == "stage to store")
+    parent = next(step for step in own[at::-1] if step.depth < own[at].depth)
+    assert parent.name == "get_kernel_graph"
+    view = next(step for step in own if step.name == "View Kernel Graph")
+    assert view.matches == 0
+    shown = rewrites.graph_at(add.capture, view.id, 0)
     assert (shown.matches, shown.added, shown.rule, shown.diff) == (0, [], None, [])
 
 
@@ -171,12 +175,12 @@ def test_errors_are_one_sentence(add: Any, tmp_path: Path) -> None:
     with pytest.raises(PeepholeError, match="no step 9999"):
         rewrites.graph_at(add.capture, 9999, 0)
     with pytest.raises(PeepholeError, match="did you mean 'stage to store'"):
-        find_steps(add.capture, rewrites.contexts(add.capture)[1], "stage to stor")
+        find_steps(add.capture, contexts(add.capture)[1], "stage to stor")
     with pytest.raises(PeepholeError, match="no context 'E_33'"):
         find_context(add.capture, "E_33")
     assert find_context(add.capture, "E_3").kind == "kernel"
     empty = write(tmp_path / "empty.peep", [], [])
-    assert rewrites.contexts(empty)[0].matches == 0 and rules(empty) == []
+    assert compiled(empty)[0].matches == 0 and rules(empty) == []
     with pytest.raises(PeepholeError, match="holds no graph"):
         rewrites.graph_at(empty, 0, 0)
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from peephole.query import rewrites
+from peephole.query.contexts import contexts, steps
 from peephole.query.rewrite import replay as replay_module
 from peephole.query.rewrite import walker as walker_module
 from peephole.query.rewrite.difference import changes
@@ -41,10 +42,10 @@ def check(replay: Replay, reference: Replay) -> int:
 def test_real_passes(program: str, request: pytest.FixtureRequest) -> None:
     capture = request.getfixturevalue(program).capture
     trace = trace_of(capture)
-    steps = [s for c in rewrites.contexts(capture) for s in rewrites.steps(capture, c.id)]
+    every = [s for c in contexts(capture) for s in steps(capture, c.id)]
     seen = 0
-    for step in steps:
-        if 0 < step.matches < 60 and step.root >= 0:
+    for step in every:
+        if 0 < step.matches < 60 and trace.root(trace.step_row(step.id)) >= 0:
             with trace.lock:
                 seen += check(trace.own_replay(step.id), trace.own_replay(step.id))
     assert seen > 30
@@ -52,8 +53,8 @@ def test_real_passes(program: str, request: pytest.FixtureRequest) -> None:
 
 def test_a_crowded_pool_is_emptied_on_the_way(train: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     capture = train.capture
-    steps = [s for c in rewrites.contexts(capture) for s in rewrites.steps(capture, c.id)]
-    step = max((s for s in steps if s.matches < 100), key=lambda s: s.matches)
+    every = [s for c in contexts(capture) for s in steps(capture, c.id)]
+    step = max((s for s in every if s.matches < 100), key=lambda s: s.matches)
     trace = trace_of(capture)
     with trace.lock:
         crowded, reference = trace.own_replay(step.id), trace.own_replay(step.id)
@@ -65,8 +66,8 @@ def test_a_crowded_pool_is_emptied_on_the_way(train: Any, monkeypatch: pytest.Mo
 
 def test_the_stream_of_a_step_is_what_its_graphs_are(train: Any) -> None:
     capture = train.capture
-    steps = [s for c in rewrites.contexts(capture) for s in rewrites.steps(capture, c.id)]
-    step = max((s for s in steps if s.matches < 60), key=lambda s: s.matches)
+    every = [s for c in contexts(capture) for s in steps(capture, c.id)]
+    step = max((s for s in every if s.matches < 60), key=lambda s: s.matches)
     seen = 0
     for done in rewrites.walk_matches(capture, step.id):
         seen += 1

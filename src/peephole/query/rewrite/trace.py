@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.errors import PeepholeError
-from peephole.query.compilation import work_of_contexts
+from peephole.query.contexts import work_of_contexts
 from peephole.query.rewrite.nodes import NodeTable
 from peephole.query.rewrite.places import Places
 from peephole.query.rewrite.pool import Pool

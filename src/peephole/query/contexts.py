@@ -1,4 +1,4 @@
-"""Compilations without their graphs: contexts by name, their steps, what came out of them."""
+"""Contexts, their steps and what came out of them; the graphs and matches of a step are in rewrites.py."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from peephole.store.frame import Frame
 
 
 @dataclass(frozen=True, slots=True)
-class Compilation:
-    """A context: schedule, kernel, captured graph."""
+class Context:
+    """A unit of compilation: schedule, kernel, captured graph."""
 
     id: int
     name: str
@@ -39,8 +39,11 @@ class Step:
     file: str
     line: int
     matches: int
-    dur: int
+    bottom_up: bool
+    walk: bool
+    enter_calls: bool
     error: str | None
+    dur: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,33 +57,30 @@ class Artifact:
     content: bytes
 
 
-def compilations(capture: Capture) -> list[Compilation]:
-    """The contexts, by id."""
+def contexts(capture: Capture) -> list[Context]:
+    """All contexts, by id: in the order in which they were opened."""
     frame = capture.read("contexts", ["id", "name", "kind", "parent", "start", "dur", "stack"])
     numbers = (frame[name].tolist() for name in ("id", "parent", "start", "dur"))
     texts = (frame.texts(name) for name in ("name", "kind", "stack"))
     return [
-        Compilation(id, plain(name), kind or "", parent, start, dur, _place(stack))
+        Context(id, plain(name), kind or "", parent, start, dur, _place(stack))
         for id, parent, start, dur, name, kind, stack in zip(*numbers, *texts, strict=True)
     ]
 
 
-def find_compilations(capture: Capture, name: str) -> list[Compilation]:
-    """The contexts of that name."""
-    return [context for context in compilations(capture) if context.name == plain(name)]
-
-
-def steps_of(capture: Capture, context: int) -> list[Step]:
-    """The steps of a context, in order."""
+def steps(capture: Capture, context: int) -> list[Step]:
+    """The steps of a context in order; their depths make a tree of them."""
     owners = capture.read("steps", ["context"])["context"]
     first, last = (int(np.searchsorted(owners, context, side)) for side in ("left", "right"))
-    columns = ["id", "context", "ordinal", "depth", "name", "file", "line", "matches", "dur", "error"]
-    frame = capture.read("steps", columns, slice(first, last))
-    numbers = (frame[name].tolist() for name in ("id", "context", "ordinal", "depth", "line", "matches", "dur"))
-    texts = (frame.texts(name) for name in ("name", "file", "error"))
+    numbers = ("id", "context", "ordinal", "depth", "line", "matches", "bottom_up", "walk", "enter_calls", "dur")
+    texts = ("name", "file", "error")
+    frame = capture.read("steps", [*numbers, *texts], slice(first, last))
+    columns = (*(frame[name].tolist() for name in numbers), *(frame.texts(name) for name in texts))
     return [
-        Step(id, owner, ordinal, depth, plain(name), file or "", line, matches, dur, error)
-        for id, owner, ordinal, depth, line, matches, dur, name, file, error in zip(*numbers, *texts, strict=True)
+        Step(id, owner, ordinal, depth, plain(name), file or "", line, matches, bottom_up, walk, calls, error, dur)
+        for id, owner, ordinal, depth, line, matches, bottom_up, walk, calls, dur, name, file, error in zip(
+            *columns, strict=True
+        )
     ]
 
 
