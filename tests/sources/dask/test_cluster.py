@@ -22,6 +22,9 @@ from peephole.store.capture import open_capture
 
 ROOT = Path(__file__).resolve().parents[3]
 
+SLACK = 5_000_000
+"""ns by which two processes' clocks may differ: Dask asks for the time over sockets that may have to wait."""
+
 FAILING = '''
 """A task that fails, a worker that dies, a client in the middle of it."""
 import os, time
@@ -196,6 +199,9 @@ def test_a_scheduler_that_nobody_records(tmp_path: Path, peephole: Any) -> None:
 STRANGER = """
 import sys
 sys.modules["peephole"] = None  # this machine does not have it
+import time
+right, wrong = time.time, float(sys.argv[1])
+time.time = lambda: right() + wrong  # and its clock is not ours
 sys.argv = ["dask", *sys.argv[2:]]
 if __name__ == "__main__":
     import importlib
@@ -226,6 +232,15 @@ if __name__ == "__main__":
         peephole.signal("END_SUM")
 """
 
+BUSY = """
+import sys
+from distributed import Client
+with Client(sys.argv[1]) as client:
+    print("busy", flush=True)
+    for i in range(1_000_000):
+        client.submit(int, i).result()
+"""
+
 LEFT = """
 import sys
 from distributed import Client
@@ -236,28 +251,30 @@ with Client(sys.argv[1]) as client:
 """
 
 
-@pytest.fixture
-def elsewhere(tmp_path: Path) -> Iterator[str]:
-    """A scheduler and two workers that somebody else started, without Peephole; gives the address."""
+@pytest.fixture(params=[(0, 0, 0), (3600, -120, 45)], ids=["same clock", "wrong clocks"])
+def elsewhere(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A scheduler and two workers that somebody else started, without Peephole, the seconds that their clocks are ahead
+    as parameters; gives the address."""
     programs = {name: tmp_path / f"{name}.py" for name in ("scheduler", "worker")}
     for name, path in programs.items():
         path.write_text(STRANGER.replace("{NAME}", name))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PEEPHOLE")}
     file = tmp_path / "scheduler.json"
 
-    def start(name: str, *arguments: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, str(programs[name]), "-", *arguments, "--no-dashboard"]
+    def start(name: str, ahead: float, *arguments: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, str(programs[name]), str(ahead), *arguments, "--no-dashboard"]
         return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    started = [start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))]
+    first, *others = request.param
+    started = [start("scheduler", first, "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))]
     try:
         end = time.monotonic() + 60
         while not (file.exists() and file.read_text().strip().endswith("}")):
             assert time.monotonic() < end and started[0].poll() is None
             time.sleep(0.05)
         address = json.loads(file.read_text())["address"]
-        for name in ("alpha", "beta"):
-            started.append(start("worker", address, "--name", name, "--nthreads", "1", "--no-nanny"))
+        for name, ahead in zip(("alpha", "beta"), others, strict=True):
+            started.append(start("worker", ahead, address, "--name", name, "--nthreads", "1", "--no-nanny"))
         from distributed import Client
 
         with Client(address, set_as_default=False) as client:
@@ -303,8 +320,36 @@ def test_a_scheduler_that_somebody_else_started(elsewhere: str, tmp_path: Path) 
     add = next(i for i in compute.tolist() if t.ops[int(t.op[i])] == "add")
     sent = next(i for i in np.flatnonzero(t.is_event("DISPATCH")).tolist() if t.ops[int(t.op[i])] == "add")
     assert t.time[sent] <= t.time[add]
+    # beta fetches from alpha before it adds, and every arrow goes forward in time, whatever the clocks said
+    fetch = int(np.flatnonzero(t.is_event("TRANSFER"))[0])
+    assert t.time[sent] <= t.time[fetch] and t.time[fetch] + t.dur[fetch] <= t.time[add] + SLACK
+    assert (t.arrows.start <= t.arrows.end + SLACK).all()
     # nothing is left behind
     left = subprocess.run(
         [sys.executable, "-c", LEFT, elsewhere], capture_output=True, text=True, timeout=60, check=True
     )
     assert left.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("elsewhere", [(3600, 0, 0)], indirect=True)
+def test_a_busy_scheduler_s_clock_is_known_before_its_first_word(elsewhere: str, tmp_path: Path) -> None:
+    script, out = tmp_path / "program.py", tmp_path / "out.peep"
+    script.write_text(ELSEWHERE)
+    busy = subprocess.Popen([sys.executable, "-c", BUSY, elsewhere], stdout=subprocess.PIPE)
+    try:
+        assert busy.stdout is not None
+        assert busy.stdout.readline() == b"busy\n"
+        done = subprocess.run(
+            [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(script), elsewhere],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    finally:
+        busy.kill()
+        busy.wait()
+    assert done.returncode == 0, done.stderr
+    t = tape(open_capture(out))
+    assert "int" in t.ops  # what others asked for is on the tape too
+    assert t.time.max() - t.time.min() < 100e9
