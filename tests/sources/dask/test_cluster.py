@@ -335,8 +335,7 @@ def test_a_scheduler_that_somebody_else_started(elsewhere: str, tmp_path: Path) 
 def test_a_busy_scheduler_s_clock_is_known_before_its_first_word(elsewhere: str, tmp_path: Path) -> None:
     script, out = tmp_path / "program.py", tmp_path / "out.peep"
     script.write_text(ELSEWHERE)
-    busy = subprocess.Popen([sys.executable, "-c", BUSY, elsewhere], stdout=subprocess.PIPE)
-    try:
+    with subprocess.Popen([sys.executable, "-c", BUSY, elsewhere], stdout=subprocess.PIPE) as busy:
         assert busy.stdout is not None
         assert busy.stdout.readline() == b"busy\n"
         done = subprocess.run(
@@ -346,9 +345,7 @@ def test_a_busy_scheduler_s_clock_is_known_before_its_first_word(elsewhere: str,
             timeout=120,
             check=False,
         )
-    finally:
         busy.kill()
-        busy.wait()
     assert done.returncode == 0, done.stderr
     t = tape(open_capture(out))
     assert "int" in t.ops  # what others asked for is on the tape too

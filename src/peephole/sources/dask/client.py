@@ -55,7 +55,7 @@ class ClientTape:
         self._visits = asyncio.create_task(self._visit())
 
     async def _measure(self) -> None:
-        """How far the scheduler's clock is ahead: the quickest of some questions tells best. Nothing is written before."""
+        """How far the scheduler's clock is ahead: the quickest of some questions tells best."""
         heard: list[tuple[list[list[Any]], int]] = []
         found = []
         for _ in range(5):
@@ -65,6 +65,7 @@ class ClientTape:
             found.append((after - before, there - (before + after) / 2))
             heard.append((more[0], more[1]))
         self._ahead = min(found)[1]
+        # not earlier: what is written is on our clock
         for items, dropped in heard:
             self._write(items, dropped)
 
