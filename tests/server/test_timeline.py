@@ -125,6 +125,23 @@ def test_top_by_column(client: TestClient) -> None:
     assert runs["slowest"][0]["marker"] == f"train @ {STEPS - 1}"
 
 
+def test_speeds_of_kernels_on_any_of_many_tracks(tmp_path: Path) -> None:
+    """Hundreds of names, each on a track of its own among thousands: what occurs is looked at, not what could."""
+    count = 3000
+    with CaptureWriter(tmp_path / "many.peep") as writer:
+        ids = list(range(count))
+        writer.append("tracks", {"id": ids, "name": [f"GPU {i}" for i in ids], "kind": ["device"] * count})
+        writer.append("contexts", {"id": [0], "name": ["k"], "kind": ["kernel"]})
+        args = [json.dumps({"flops": 1000.0 + i}) for i in ids]
+        facts = {"track": ids, "start": [0] * count, "dur": [10] * count, "name": [f"k{i}" for i in ids]}
+        writer.append("slices", {**facts, "context": [0] * count, "args": args})
+    client = TestClient(create_app(Library([tmp_path / "many.peep"])), base_url="http://127.0.0.1")
+    top = client.get("/api/v1/captures/many/top").json()
+    assert sorted(zip(top["name"], top["flops"], strict=True)) == sorted((f"k{i}", 1000.0 + i) for i in ids)
+    top = client.get("/api/v1/captures/many/top?tracks=2999").json()
+    assert (top["name"], top["flops"]) == (["k2999"], [3999.0])
+
+
 @pytest.mark.parametrize(
     ("path", "status"),
     [

@@ -37,7 +37,7 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
 
     known = _tracks(capture, request)
     found = runs(capture, request.items[0], known, request.interval)
-    speeds = rates(capture, found.rows, {track.id for track in known}, request.interval)
+    speeds = rates(capture, {row.name for row in found.rows}, {track.id for track in known}, request.interval)
     if printer.json:
         _records(found, speeds, printer)
     else:

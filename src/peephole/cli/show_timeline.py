@@ -79,9 +79,10 @@ def _top(capture: Capture, request: Request, chosen: Collection[int] | None, pri
     rows = [row for row in result.rows if not request.items or plain(row.name) in request.items]
     if request.items and not rows:
         raise missing(request.items[0], dict.fromkeys(row.name for row in result.rows), "item")
-    speeds = rates(capture, rows, chosen, request.interval)
+    rated = rates(capture, {row.name for row in rows}, chosen, request.interval)
+    speeds = [rated.get((row.track, row.name), {}) for row in rows]
     if printer.json:
-        for row in rows:
+        for row, speed in zip(rows, speeds, strict=True):
             printer.record(
                 {
                     "track": row.track,
@@ -93,7 +94,7 @@ def _top(capture: Capture, request: Request, chosen: Collection[int] | None, pri
                     "min_ns": row.shortest,
                     "max_ns": row.longest,
                     "context": None if row.context == NONE else row.context,
-                    **{key: round(value) for key, value in speeds.get((row.track, row.name), {}).items()},
+                    **{key: round(value) for key, value in speed.items()},
                 }
             )
         if result.other_names and not request.items:
@@ -109,7 +110,7 @@ def _top(capture: Capture, request: Request, chosen: Collection[int] | None, pri
         Column("share", right=True),
         Column("mean", right=True),
         Column("longest", right=True),
-        *((Column("speed", style="dim", flexible=True),) if speeds else ()),
+        *((Column("speed", style="dim", flexible=True),) if any(speeds) else ()),
     )
     table = [
         (
@@ -120,9 +121,9 @@ def _top(capture: Capture, request: Request, chosen: Collection[int] | None, pri
             f"{row.share:.2%}",
             duration(row.mean),
             duration(row.longest),
-            *((describe_args(speeds.get((row.track, row.name), {})),) if speeds else ()),
+            *((describe_args(speed),) if any(speeds) else ()),
         )
-        for row in rows
+        for row, speed in zip(rows, speeds, strict=True)
     ]
     if result.other_names and not request.items:
         part = f"{result.other_total / result.total if result.total else 0:.2%}"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Final
 
 import numpy as np
 
 from peephole.query.json_text import json_object
 from peephole.query.names import tracks as all_tracks
-from peephole.query.top import TopRow
 from peephole.store.capture import Capture
 
 KEYS: Final = ("flops", "bytes_per_s", "lds_bytes_per_s")
@@ -22,32 +21,35 @@ Rates = dict[tuple[str, str], dict[str, float]]
 
 def rates(
     capture: Capture,
-    rows: Sequence[TopRow],
+    names: Collection[str],
     tracks: Collection[int] | None = None,
     interval: tuple[int, int] | None = None,
 ) -> Rates:
-    """The mean rates of the rows by track and name, weighted with time; empty for a capture that is too large."""
-    known = [track for track in all_tracks(capture) if tracks is None or track.id in tracks]
-    copying = {track.id for track in known if track.kind == "copy"}
-    names = {track.name for track in known if track.kind == "copy"}
-    wanted = {(row.track, row.name) for row in rows if row.context >= 0 or row.track in names}
-    if not wanted or capture.count("slices") > MOST:
+    """The mean rates of kernels and copies of these names, by track and name, weighted with time.
+
+    Empty for a capture that is too large.
+    """
+    if not names or capture.count("slices") > MOST:
         return {}
-    names_of = {track.id: track.name for track in known}
-    sums: dict[tuple[str, str], dict[str, float]] = {}
+    known = [track for track in all_tracks(capture) if tracks is None or track.id in tracks]
+    titles = {track.id: track.name for track in known}
+    copying = [track.id for track in known if track.kind == "copy"]
+    sums: Rates = {}
     times: dict[tuple[str, str], int] = {}
     for frame in capture.scan("slices", ["track", "start", "dur", "name", "context", "args"]):
-        titles, args = frame.texts("name"), frame.texts("args")
-        keep = (frame["context"] >= 0) | np.isin(frame["track"], list(copying))
-        keep &= args.codes >= 0
+        texts, args = frame.texts("name"), frame.texts("args")
+        # the last one is that of a slice without a name
+        wanted = np.array([*(text in names for text in texts.values), "" in names])
+        keep = (frame["context"] >= 0) | np.isin(frame["track"], copying)
+        keep &= wanted[texts.codes] & (args.codes >= 0)
+        if tracks is not None:
+            keep &= np.isin(frame["track"], list(titles))
         if interval is not None:
             keep &= (frame["start"] >= interval[0]) & (frame["start"] < interval[1])
         for row in np.flatnonzero(keep).tolist():
-            key = (names_of.get(int(frame["track"][row]), ""), titles[row] or "")
-            if key not in wanted:
-                continue
             found = _rates_in(args[row] or "")
             if found:
+                key = (titles.get(int(frame["track"][row]), ""), texts[row] or "")
                 dur = int(frame["dur"][row])
                 times[key] = times.get(key, 0) + dur
                 own = sums.setdefault(key, {})

@@ -12,11 +12,10 @@ from starlette.routing import Route
 from peephole.query import timeline, top_table
 from peephole.query.names import plain
 from peephole.query.rates import rates
-from peephole.query.top import TopRow
 from peephole.server.library import Shelf, quick
 from peephole.server.replies import FURTHEST, Refusal, number, query_moment, query_number, reply
 from peephole.server.routes_captures import shelf_of
-from peephole.server.routes_timeline import LANES, colours_of, span_of
+from peephole.server.routes_timeline import colours_of, span_of
 from peephole.store.capture import Capture
 
 NAMES = 20_000
@@ -80,14 +79,9 @@ def _rates(
 ) -> dict[str, dict[str, float]]:
     """Rates by name: the mean of those on its tracks."""
     chosen = {row.id for row in found.tracks if tracks is None or row.id in tracks}
-    rows = [
-        TopRow(track.name, row.name, row.total, row.count, row.shortest, row.longest, 0.0, row.context)
-        for row in found.rows[:NAMES]
-        for track in found.tracks[:LANES]
-        if track.id in chosen and row.context >= 0
-    ]
+    names = {row.name for row in found.rows[:NAMES]}
     parts: dict[str, list[dict[str, float]]] = {}
-    for (_, name), values in rates(capture, rows, chosen, interval).items():
+    for (_, name), values in rates(capture, names, chosen, interval).items():
         parts.setdefault(name, []).append(values)
     return {
         name: {key: float(np.mean([one[key] for one in values if key in one])) for key in set().union(*values)}
