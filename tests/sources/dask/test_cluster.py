@@ -336,16 +336,18 @@ def test_a_busy_scheduler_s_clock_is_known_before_its_first_word(elsewhere: str,
     script, out = tmp_path / "program.py", tmp_path / "out.peep"
     script.write_text(ELSEWHERE)
     with subprocess.Popen([sys.executable, "-c", BUSY, elsewhere], stdout=subprocess.PIPE) as busy:
-        assert busy.stdout is not None
-        assert busy.stdout.readline() == b"busy\n"
-        done = subprocess.run(
-            [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(script), elsewhere],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        busy.kill()
+        try:
+            assert busy.stdout is not None
+            assert busy.stdout.readline() == b"busy\n"
+            done = subprocess.run(
+                [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(script), elsewhere],
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+        finally:
+            busy.kill()
     assert done.returncode == 0, done.stderr
     t = tape(open_capture(out))
     assert "int" in t.ops  # what others asked for is on the tape too

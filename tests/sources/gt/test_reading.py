@@ -229,8 +229,8 @@ def test_a_console_s_colours_are_no_part_of_names(
     assert sources.find(path) is SOURCE
 
 
-def test_a_name_s_own_colours_stay(read: Read, tape_line: Line) -> None:
-    name = "\x1b[31mred\x1b[0m"
+@pytest.mark.parametrize("name", ["\x1b[31mred\x1b[0m", "red\x1b[31m"])
+def test_a_name_s_own_colours_stay(read: Read, tape_line: Line, name: str) -> None:
     lines = [
         tape_line(0.1, 1, "RECV", "CLIENT CLIENT 00aa", "RegisterWorker", "88B", f"worker_id={name}"),
         tape_line(0.2, 2, "WORKER_SEND", f"WORKER {name}", "WorkerBatch", "194B", "[1 cmds: WorkerBinaryOp]"),

@@ -22,7 +22,8 @@ _GZIP: Final = b"\x1f\x8b"
 _LINE_END: Final = re.compile(rb"\r\n?")
 _COLOUR: Final = rb"(?:\x1b\[[0-9;:]*[mK]|\x1b\(B)"
 _BEGINS: Final = re.compile(_COLOUR + rb"+")
-_ENDS: Final = re.compile(rb"(" + _COLOUR + rb")" + _COLOUR + rb"*$")
+_RESET: Final = rb"(?:\x1b\[(?:0|2[2-9]|[34]9|;)*[mK]|\x1b\(B)"
+_ENDS: Final = re.compile(rb"(" + _RESET + rb")" + _RESET + rb"*$")
 _TAIL: Final = 64
 """Bytes at a line's end within which its colours end."""
 
