@@ -7,9 +7,11 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from peephole.store import build, longlanes, slicetable
 from peephole.store.capture import open_capture
 from peephole.store.writer import CaptureWriter
 
@@ -74,3 +76,56 @@ def test_more_overlaps_than_rows(tmp_path: Path) -> None:
     frame = capture.read("slices", ["depth", "start", "dur"])
     same = frame["depth"][1:] == frame["depth"][:-1]
     assert not np.any(same & (frame["start"][1:] < (frame["start"] + frame["dur"])[:-1]))
+
+
+def check_order(path: Path, count: int) -> None:
+    """Every slice is there once, and each lane is sorted and free of overlaps."""
+    capture = open_capture(path)
+    frame = capture.read("slices")
+    track, depth, start, dur = (frame[c].astype(np.int64) for c in ("track", "depth", "start", "dur"))
+    assert sorted(frame["correlation"].tolist()) == list(range(1, count + 1))
+    assert np.array_equal(np.lexsort((start, depth, track)), np.arange(count))
+    same = (track[1:] == track[:-1]) & (depth[1:] == depth[:-1])
+    assert not np.any(same & (start[1:] < (start + dur)[:-1]))
+    capture.close()
+
+
+def test_lanes_that_are_pushed_below_the_last_row_share_it(tmp_path: Path) -> None:
+    """The first lane takes nearly all rows that there are; those below it come in parts of their own or together."""
+    many, below = 31_995, 20
+    track, depth, start, dur = [0] * many, [0] * many, list(range(many)), [1 << 40] * many
+    for own in range(1, below):
+        track += [0, 0]
+        depth += [own, own]
+        start += [(below - own) * 100, (below - own) * 100 + (50 if own % 3 else 10)]
+        dur += [40, 40]
+    track += [1, 1]
+    depth += [0, 0]
+    start += [0, 7]
+    dur += [5, 5]
+    with CaptureWriter(tmp_path / "a.peep") as writer:
+        columns = {"track": track, "depth": depth, "start": start, "dur": dur}
+        writer.append("slices", {**columns, "correlation": list(range(1, len(track) + 1))})
+    check_order(tmp_path / "a.peep", len(track))
+
+
+def test_deeper_than_a_depth_can_be(tmp_path: Path) -> None:
+    """Rows that their producer has put below the last one, in any order."""
+    depth = [0, 32_500, 32_500, 32_100, 32_767, 32_000, 32_001]
+    start = [0, 50, 60, 70, 0, 55, 200]
+    with CaptureWriter(tmp_path / "a.peep") as writer:
+        columns = {"track": [0] * 7, "depth": depth, "start": start, "dur": [100] * 7}
+        writer.append("slices", {**columns, "correlation": list(range(1, 8))})
+    check_order(tmp_path / "a.peep", 7)
+
+
+@settings(deadline=None, max_examples=100)
+@given(slices, st.integers(1, 4))
+def test_few_rows_for_many_lanes(rows: list[tuple[int, int, int, int]], last: int) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        for module in (build, slicetable, longlanes):
+            patch.setattr(module, "MAX_DEPTH", last)
+        with CaptureWriter(Path(folder) / "a.peep") as writer:
+            columns = dict(zip(("track", "depth", "start", "dur"), map(list, zip(*rows, strict=True)), strict=True))
+            writer.append("slices", {**columns, "correlation": list(range(1, 1 + len(rows)))})
+        check_order(Path(folder) / "a.peep", len(rows))

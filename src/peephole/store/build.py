@@ -18,6 +18,7 @@ from peephole.store.extras import text_array
 from peephole.store.files import INDEX, TableWriter, table_path
 from peephole.store.interner import Interner
 from peephole.store.kernels import warm
+from peephole.store.lanes import MAX_DEPTH
 from peephole.store.manifest import Manifest
 from peephole.store.resolve import resolve
 from peephole.store.schema import arrow_schema, arrow_table, length_of, numbers
@@ -103,8 +104,8 @@ class Builder:
             wrong = (start < -_FURTHEST) | (start > _FURTHEST)
             self.manifest.problem("slices at an impossible time, moved to the nearest possible one", int(wrong.sum()))
             np.clip(start, -_FURTHEST, _FURTHEST, out=start)
-        if depth.min() < 0:
-            depth[depth < 0] = 0
+        if depth.min() < 0 or depth.max() > MAX_DEPTH:
+            np.clip(depth, 0, MAX_DEPTH, out=depth)
 
     def finish(
         self,

@@ -42,6 +42,10 @@ class Slices:
         """Those rows, in that order."""
         return Slices(*(getattr(self, f.name).take(rows) for f in fields(self)))
 
+    def followed_by(self, others: Slices) -> Slices:
+        """These and the others."""
+        return Slices(*(np.concatenate([getattr(self, f.name), getattr(others, f.name)]) for f in fields(self)))
+
 
 class Chunk:
     """Sorted records as columns, in memory or in a file. A column that is all zero takes no room at all."""

@@ -85,7 +85,7 @@ class SliceTable:
         for."""
         if spool.rows > COMPILE_FROM:
             warm()
-        for slices in self._laid_out(spool):
+        for slices in self._squeezed(self._laid_out(spool)):
             self._emit(slices, spool)
             if progress is not None:
                 progress(self._rows, spool.rows)
@@ -127,7 +127,7 @@ class SliceTable:
             own = slices.track == number
             if own.any():
                 slices.depth[own] = np.minimum(slices.depth[own].astype(np.int64) + shift, MAX_DEPTH)
-        return self._squeezed(slices) if self._shift else slices
+        return slices
 
     def _lay_out(self, slices: Slices) -> Slices:
         """One lane, on sub-lanes where its slices overlap."""
@@ -141,18 +141,38 @@ class SliceTable:
         # deeper lanes of the track move down by as many rows as this one needs more
         self._shift = {number: shift + int(rows.max())}
         slices.depth[:] = np.minimum(slices.depth.astype(np.int64) + shift + rows, MAX_DEPTH)
-        return self._squeezed(slices.take(np.lexsort((slices.dur, slices.start, slices.depth))))
+        return slices.take(np.lexsort((slices.dur, slices.start, slices.depth)))
 
-    def _squeezed(self, slices: Slices) -> Slices:
+    def _squeezed(self, parts: Iterator[Slices]) -> Iterator[Slices]:
+        """The same with the last row that a depth can name, where all that is deeper ends up, as a lane like others.
+
+        Several lanes, and parts, may have come to lie there, so it is held back until its track ends.
+        """
+        held: Slices | None = None
+        for slices in parts:
+            if held is None and int(slices.depth.max(initial=0)) < MAX_DEPTH:
+                yield slices
+                continue
+            whole = slices if held is None else held.followed_by(slices)
+            deep = np.flatnonzero(whole.depth == MAX_DEPTH)
+            order = np.arange(len(whole))
+            order[deep] = deep[np.lexsort((whole.dur[deep], whole.start[deep], whole.track[deep]))]
+            whole = whole.take(order)
+            more = deep[whole.track[deep] == whole.track[-1]]
+            end = int(more[0]) if len(more) else len(whole)
+            yield self._cut(whole.take(np.arange(end)))
+            held = whole.take(more) if len(more) else None
+        if held is not None:
+            yield self._cut(held)
+
+    def _cut(self, slices: Slices) -> Slices:
         """Without overlaps in the last row that a depth can name."""
         deep = np.flatnonzero(slices.depth == MAX_DEPTH)
-        if len(deep) > 1:
-            order = deep[np.lexsort((slices.start[deep], slices.track[deep]))]
-            a, b = order[:-1], order[1:]
-            room = slices.start[b] - slices.start[a]
-            cut = (slices.track[a] == slices.track[b]) & (slices.dur[a] > room)
-            slices.dur[a[cut]] = room[cut]
-            self._cut_short += int(cut.sum())
+        a, b = deep[:-1], deep[1:]
+        room = slices.start[b] - slices.start[a]
+        cut = (slices.track[a] == slices.track[b]) & (slices.dur[a] > room)
+        slices.dur[a[cut]] = room[cut]
+        self._cut_short += int(cut.sum())
         return slices
 
     def _emit(self, slices: Slices, spool: SliceSpool) -> None:
