@@ -142,6 +142,22 @@ except Exception:
         assert sum(error is not None for error in capture.read("steps").texts("error")) == 1
 
 
+def test_what_a_program_does_not_profile_is_not_timed(tmp_path: Path) -> None:
+    program = """
+from tinygrad import Tensor
+from tinygrad.helpers import Context
+with Context(PROFILE=0):
+    assert (Tensor([1.0, 2]) + 1).tolist() == [2, 3]
+assert (Tensor([1.0, 2, 3]) * 3).tolist() == [3, 6, 9]
+with Context(TRACK_MATCH_STATS=0):
+    assert (Tensor([1.0, 2]) * 5).tolist() == [5, 10]
+"""
+    viz = content(under_viz(tmp_path / "viz", program, "PYTHON"), str(tmp_path / "viz"))
+    live = content(under_peephole(tmp_path / "live", program, "PYTHON"), str(tmp_path / "live"))
+    assert [row[1] for row in live["slices"] if row[0] == "PYTHON"] == ["E_3", "E_2"]
+    assert live == viz
+
+
 def test_nothing_heavy_runs_inside_the_program() -> None:
     code = (
         "import sys; import peephole.sources.tinygrad.attach\n"

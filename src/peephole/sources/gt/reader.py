@@ -65,7 +65,6 @@ def read_columns(path: Path, sink: Sink) -> tuple[Columns, bool]:
     waiting: bytes | None = None
     for block in read_blocks(path, sink):
         if monitor is None:
-            block = block.removeprefix(b"\xef\xbb\xbf")
             head = block[:SNIFF].decode(errors="replace")
             monitor = is_monitor(head) and grammar.EVENT_LINE.search(head) is None
         take = builder.monitor if monitor else builder.text

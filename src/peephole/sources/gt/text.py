@@ -17,7 +17,7 @@ BLOCK: Final = 4 << 20
 LIMIT: Final = 4 << 30
 """No tape is larger, so a larger one is a gzip bomb."""
 
-_UTF16: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+_MARKS: Final = {"utf-8": b"\xef\xbb\xbf", "utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
 _GZIP: Final = b"\x1f\x8b"
 _LINE_END: Final = re.compile(rb"\r\n?")
 _COLOUR: Final = rb"(?:\x1b\[[0-9;:]*[mK]|\x1b\(B)"
@@ -36,7 +36,7 @@ def read_blocks(path: Path, sink: Sink) -> Iterator[bytes]:
         rest += chunk
         if decoder is None:
             decoder = _Decoder(encoding_of(rest), sink)
-            rest = rest.removeprefix(b"\xff\xfe").removeprefix(b"\xfe\xff") if decoder.encoding != "utf-8" else rest
+            rest = rest.removeprefix(_MARKS[decoder.encoding])
         end = {"utf-16-le": b"\n\0", "utf-16-be": b"\0\n"}.get(decoder.encoding, b"\n")
         at = _last(rest, end, len(end))
         if at >= 0:
@@ -50,8 +50,9 @@ def read_blocks(path: Path, sink: Sink) -> Iterator[bytes]:
 
 def encoding_of(head: bytes) -> str:
     """utf-16-le, utf-16-be or utf-8, by mark or by where the zero bytes stand."""
-    if head[:2] in _UTF16:
-        return _UTF16[head[:2]]
+    for encoding, mark in _MARKS.items():
+        if head.startswith(mark):
+            return encoding
     sample = head[:4096]
     half = len(sample) // 2
     if half >= 16 and sample[1::2].count(0) > half * 0.8 and sample[0::2].count(0) < half * 0.1:
