@@ -83,9 +83,10 @@ def _time_method(allocator: Any, name: str) -> None:
 def _time_calls(engine: Any, ran: deque[Ran]) -> None:
     """For the matcher that runs a schedule's calls; it is the instance's method that is replaced, not the class's."""
     rewrite = type(engine).rewrite
+    profile = sys.modules["tinygrad.helpers"].PROFILE
 
     def timed(call: Any, *args: Any) -> Any:
-        if call.src[0].op.name != "COPY":
+        if call.src[0].op.name != "COPY" or not profile.value:
             return rewrite(engine, call, *args)
         outer, _moved.spans = _moved.spans, []
         try:
@@ -100,9 +101,12 @@ def _time_calls(engine: Any, ran: deque[Ran]) -> None:
 
 def _time_runner(runner: Any, ran: deque[Ran]) -> None:
     copy = runner.copy
+    profile = sys.modules["tinygrad.helpers"].PROFILE
 
     @functools.wraps(copy)
     def timed(self: Any, dest: Any, src: Any) -> Any:
+        if not profile.value:
+            return copy(self, dest, src)
         outer, _moved.spans = _moved.spans, []
         try:
             return copy(self, dest, src)

@@ -50,6 +50,7 @@ def _runs_in_call(program: Any) -> bool:
 
 def _wrap(program: Any, device: str, ran: deque[Ran]) -> None:
     begin, call = program.__init__, program.__call__
+    profile = sys.modules["tinygrad.helpers"].PROFILE
 
     @functools.wraps(begin)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -59,7 +60,7 @@ def _wrap(program: Any, device: str, ran: deque[Ran]) -> None:
     @functools.wraps(call)
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
         known = self.__dict__.get("_peephole_name")
-        if known is None:
+        if known is None or not profile.value:  # the program may switch it off for a while
             return call(self, *args, **kwargs)
         if known[0] is None:
             known = (_last_exec(device), *known[1:])
