@@ -263,6 +263,25 @@ def test_mud_becomes_density(make: Make, tape_line: Line) -> None:
     assert overlaps(picture) == []
 
 
+def test_of_equally_large_ones_none_stands_out(make: Make, tape_line: Line) -> None:
+    c = "CLIENT CLIENT 00cc"
+    lines = [tape_line(n / 500, n, "RECV", c, "GetData", "1.00MB", f"tensor_id={n}") for n in range(1, 4000)]
+    assert not len(layout(make("".join(lines))).marks.x)
+    large = tape_line(8.5, 4000, "RECV", c, "GetData", "2.00MB", "tensor_id=1")
+    picture = layout(make("".join([*lines, large])))
+    assert [picture.dense, len(picture.marks.x)] == [True, 1]
+    assert "Single marks stand for the largest" in picture.note[0]
+    # where marks are single, the sizes that are written are not those of the first ones alone
+    part = layout(make("".join(lines[:400])))
+    x = [label.x for label in part.labels if label.role == "size"]
+    assert min(x) < part.axis.x_of(100 * MS) and max(x) > part.axis.x_of(700 * MS)
+
+
+def test_what_a_moment_is_is_never_less_than_the_clock_tells(make: Make, tape_line: Line) -> None:
+    lines = [tape_line(1.0, n, "RECV", "CLIENT CLIENT 00cc", "GetData", "9B") for n in range(1, 9)]
+    assert "Arrows are summed per 1.0 ms" in layout(make("".join(lines))).note[0]
+
+
 def test_selection(make: Make, tape_line: Line) -> None:
     t = make(training(tape_line))
     some = select(t, workers=["w1"])

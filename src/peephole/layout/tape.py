@@ -85,7 +85,7 @@ def layout(tape: Tape, options: Options = Options()) -> Picture:  # noqa: B008
     labelled, small = _ticks(axis)
     axis_y = bottom + 8
     y = axis_y + 62
-    note = _note(tape, per, ends_only, left_out, dense, total - left - RIGHT)
+    note = _note(tape, per, ends_only, left_out, dense, len(marks.x) > 0, total - left - RIGHT)
     return Picture(
         width=total,
         height=y + legend_height(item_rows) + 18 * len(note) + 10,
@@ -286,7 +286,7 @@ def _fold_notes(tape: Tape, axis: Axis, top: float, space: Space, has_lead: bool
         text = "workers register" if tape.engine == "gt" else "workers join"
         middle = (first.x0 + first.x1) / 2
         label = Label(middle, lanes[0].y - 24, text, 10, DIM, anchor="middle", role="phase")
-        if label.box.x0 >= first.x0 - 4:
+        if label.box.x0 >= first.x0:
             space.take(label.box)
             found.append(label)
     return found
@@ -328,7 +328,7 @@ def _size_labels(tape: Tape, marks: Marks, space: Space, most: int) -> list[Labe
         space.take(Box(marks.x[i] - r, marks.y[i] - r, marks.x[i] + r, marks.y[i] + r))
     found = []
     before = space.left_out
-    for i in large[np.argsort(-sizes[large], kind="stable")][:most].tolist():
+    for i in _some(large[np.argsort(-sizes[large], kind="stable")], sizes, most):
         text, x, y, r = size_text(int(sizes[i])), float(marks.x[i]), float(marks.y[i]), float(marks.radius[i])
         middle = Label(x, y + r + 8, text, LABEL_SIZE, BROWN, anchor="middle", role="size")
         choices = [
@@ -341,6 +341,16 @@ def _size_labels(tape: Tape, marks: Marks, space: Space, most: int) -> list[Labe
             found.append(label)
     space.left_out = before  # a size is a bonus: only names are missed
     return found
+
+
+def _some(order: Ints, sizes: Ints, most: int) -> list[int]:
+    """So many of what is sorted by size; where equals are too many, some from everywhere instead of the first ones."""
+    if len(order) <= most:
+        return list(order.tolist())
+    least = sizes[order[most]]
+    larger, equal = order[sizes[order] > least], order[sizes[order] == least]
+    spread = equal[np.linspace(0, len(equal) - 1, most - len(larger)).astype(np.int64)]
+    return [*larger.tolist(), *spread.tolist()]
 
 
 def _ticks(axis: Axis) -> tuple[list[tuple[float, str]], list[float]]:
@@ -382,19 +392,19 @@ def _plural(count: int, word: str) -> str:
     return f"{count:,} {word}" + ("" if count == 1 else "s")
 
 
-def _note(tape: Tape, per: int, ends_only: bool, left_out: int, dense: bool, room: float) -> list[str]:
+def _note(tape: Tape, per: int, ends_only: bool, left_out: int, dense: bool, marked: bool, room: float) -> list[str]:
     """What the picture cannot show, said in words."""
     said = []
     if dense:
-        said.append(
-            "Height is the number of events per moment, colour their operations; single marks stand for the largest."
-        )
+        said.append("Height is the number of events per moment, colour their operations.")
+        if marked:
+            said.append("Single marks stand for the largest and the rare.")
     elif tape.resolution >= 1_000_000:
         said.append("Events of one millisecond stand above each other in the order of their numbers.")
     else:
         said.append("Events that would hide each other stand above each other in their order.")
     if len(tape.arrows):
-        said.append(f"Arrows are summed per {_milliseconds(per)}; wider means more.")
+        said.append(f"Arrows are summed per {_milliseconds(max(per, tape.resolution))}; wider means more.")
     if ends_only:
         said.append("Only the workers' ends of arrows are drawn: the lanes between would be covered.")
     if left_out:

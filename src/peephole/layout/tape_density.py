@@ -58,6 +58,8 @@ def singles(tape: Tape, rows: Ints) -> Ints:
     rare = tape.is_event("CONNECT", "DISCONNECT", "ERROR", "SIGNAL")[rows] | tape.failed[rows]
     chosen = np.flatnonzero(rare | of_commands(tape, REGISTER)[rows])[: 8 * SINGLE]
     size = tape.size[rows]
-    largest = np.argsort(-size, kind="stable")[:SINGLE]
-    largest = largest[size[largest] >= 4096]
+    order = np.argsort(-size, kind="stable")[: SINGLE + 1]
+    # of a size that more of them have than can be marked none stands out
+    least = max(4096, int(size[order[-1]]) + 1 if len(order) > SINGLE else 0)
+    largest = order[size[order] >= least]
     return rows[np.unique(np.concatenate((chosen, largest)))]

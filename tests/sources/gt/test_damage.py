@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 
 from peephole import sources
 from peephole.errors import CaptureError
+from peephole.ingest import import_files
 from peephole.sources.gt.columns import Builder
 from peephole.sources.gt.runs import MOST_RUNS
 from peephole.sources.gt.scan import scan
+from peephole.store.capture import open_capture
 
 Line = Callable[..., str]
 Read = Callable[..., Any]
@@ -114,6 +116,14 @@ def test_clock_back_below_zero_and_wild(read: Read, tape_line: Line) -> None:
     assert any("clock went back" in reason for reason in kept.problems)
     wild = read("".join(lines[:5]) + lines[6].replace("  1.006", "99999999999999.000"))
     assert wild.problems["times beyond every clock, set to 0"] == 1
+
+
+def test_a_time_that_a_capture_cannot_hold_is_one_problem(capture_dir: Path, tmp_path: Path, tape_line: Line) -> None:
+    (tmp_path / "t").write_text("".join(run(tape_line, 4)).replace("  1.002", "8999999999.000"))
+    problems = open_capture(import_files([tmp_path / "t"])).manifest.problems
+    assert [(p["reason"], p["count"]) for p in problems if "clock went back" not in p["reason"]] == [
+        ("times beyond every clock, set to 0", 1)
+    ]
 
 
 @pytest.mark.parametrize("headers", [True, False])

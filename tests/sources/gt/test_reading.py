@@ -169,6 +169,12 @@ def test_two_clients_interleave(read: Read, tape_line: Line) -> None:
     assert [event["op"] for event in kept.events] == ["relu", "sum", "relu", "relu", "relu", "sum", "sum"]
 
 
+def test_clients_stand_in_the_order_in_which_they_came(read: Read, tape_line: Line) -> None:
+    names = [f"{n * 7919 % 1000:010x}" for n in range(1, 9)]
+    lines = [tape_line(n, n + 1, "RECV", f"CLIENT CLIENT {names[n % 8]}", "GetData", "9B") for n in range(16)]
+    assert read("".join(lines)).kinds["client"] == [f"Client {name}" for name in names]
+
+
 def test_monitor(read: Read) -> None:
     rows = [
         {"seq": 1, "timestamp": 1.18380856, "event": "RECV", "client": "CLIENT 00aa", "command": "RegisterWorker",

@@ -18,8 +18,8 @@ from peephole.sources.gt.scan import Scan, scan
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 
-TIME_LIMIT: Final = 9.0e9
-"""Seconds that fit into 63 bits of nanoseconds."""
+TIME_LIMIT: Final = 2.3e9
+"""Seconds, 73 years: what a capture's clock holds. A real clock that is set at last jumps by less."""
 SIZE_LIMIT: Final = float(1 << 62)
 _BEFORE_SIZES: Final = frozenset(" 0123456789")
 """How a field that looks like a size may begin."""

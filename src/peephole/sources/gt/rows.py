@@ -101,12 +101,12 @@ def write_run(run: Run, sink: Sink, book: Book, name: str | None, offset: int) -
 
 def _lanes(columns: Columns, sink: Sink, book: Book, name: str | None) -> Lanes:
     who = columns.who.values
-    present = set(np.flatnonzero(np.bincount(columns.source)).tolist())
+    present = _by_appearance(columns.source)
     worker_of, nameless = _registrations(columns)
     clients: list[str] = []
     workers: dict[str, int] = {}
     strangers: list[str] = []
-    for code in sorted(present):
+    for code in present:
         source, _, own = who[code].partition(" ")
         if code in worker_of:
             workers.setdefault(worker_of[code], 0)
@@ -149,6 +149,14 @@ def _lanes(columns: Columns, sink: Sink, book: Book, name: str | None) -> Lanes:
         elif own in clients_at and source == "CLIENT":
             by_source[code] = clients_at[own]
     return Lanes(dispatcher, by_source, ordered, clients)
+
+
+def _by_appearance(codes: Codes) -> list[int]:
+    """The different numbers among these, in the order in which they come first."""
+    first = np.full(int(codes.max(initial=-1)) + 1, len(codes), np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # what is written last stays: the earliest place
+    order = np.argsort(first, kind="stable")
+    return order[first[order] < len(codes)].tolist()
 
 
 def _registrations(columns: Columns) -> tuple[dict[int, str], set[int]]:
