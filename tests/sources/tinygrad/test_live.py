@@ -158,6 +158,31 @@ with Context(TRACK_MATCH_STATS=0):
     assert live == viz
 
 
+def test_counts_of_matches_are_still_printed(tmp_path: Path) -> None:
+    """tinygrad's own table of its rules, which a compiler developer asks for; nothing of it when nobody does."""
+    script = tmp_path / "program.py"
+    script.write_text("from tinygrad import Tensor\n(Tensor.empty(4).sum() + 1).realize()\n")
+    command: list[str | Path] = [sys.executable, "-m", "peephole", "run", "-o", tmp_path / "stats", "--force", script]
+    for asked in ({}, {"TRACK_MATCH_STATS": "1"}, {"TRACK_MATCH_STATS": "1", "PRINT_MATCH_STATS": "1"}):
+        alone = run([sys.executable, script], environment(tmp_path, "NULL", **asked)).stdout
+        stats = run(command, environment(tmp_path, "NULL", **asked)).stdout
+        assert alone.endswith(" matched once\n") == stats.endswith(" matched once\n") == ("PRINT_MATCH_STATS" in asked)
+        assert stats or not alone
+        capture = open_capture(tmp_path / "stats.peep")
+        assert capture.count("matches") > 20 and capture.manifest.problems == []
+        assert not list(tmp_path.glob("*.pkl*"))
+
+
+def test_rewrites_that_are_switched_off_are_missed(tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text("from tinygrad import Tensor\n(Tensor.empty(4).sum() + 1).realize()\n")
+    env = environment(tmp_path, "NULL", TRACK_MATCH_STATS="0")
+    run([sys.executable, "-m", "peephole", "run", "-o", tmp_path / "off", script], env)
+    capture = open_capture(tmp_path / "off.peep")
+    assert capture.count("matches") == 0 and capture.count("slices") > 3
+    assert [p["reason"] for p in capture.manifest.problems] == ["no rewrites were recorded: TRACK_MATCH_STATS is 0"]
+
+
 def test_nothing_heavy_runs_inside_the_program() -> None:
     code = (
         "import sys; import peephole.sources.tinygrad.attach\n"

@@ -42,6 +42,8 @@ def prepare() -> None:
         return
     level = os.environ.get("VIZ", "0").lstrip("-")
     _set(VIZ=f"-{level}" if level.isdigit() and int(level) > 1 else "-1", PARALLEL="0")
+    if os.environ.get("TRACK_MATCH_STATS") == "1":
+        _set(TRACK_MATCH_STATS="2")  # counting matches is not enough
     if only == "rewrites":
         _set(PROFILE="0")
 
@@ -112,6 +114,8 @@ def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
         atexit.register(_finish_profile)
     if followed.profile:
         credit_whole_buffers(device.Buffer)
+    if followed.rewrites and ops.TRACK_MATCH_STATS.value < 2:
+        recorder.problem(f"no rewrites were recorded: TRACK_MATCH_STATS is {ops.TRACK_MATCH_STATS.value}")
     _follower = Follower(recorder, followed, KNOWN)
     recorder.on_exit(_follower.close)
     recorder.on_fork(_follower.forked)
@@ -130,8 +134,12 @@ def _put_back(helpers: ModuleType) -> None:
 
 
 def _finish_rewrites() -> None:
-    if _follower is not None:
-        _follower.finish_rewrites()
+    if _follower is None:
+        return
+    _follower.finish_rewrites()
+    asked = _before.get("TRACK_MATCH_STATS", os.environ.get("TRACK_MATCH_STATS")) or "0"
+    if "0" not in (asked, os.environ.get("PRINT_MATCH_STATS", "0")):
+        _follower.followed.ops.print_match_stats()  # there is nothing left that it would save
 
 
 def _finish_profile() -> None:
