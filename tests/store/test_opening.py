@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -225,3 +227,35 @@ def test_writer_refuses_columns_that_are_not_declared(tmp_path: Path) -> None:
             writer.append("slices", {"track": [0], "colour": [1]})
         with pytest.raises(ValueError, match="different length"):
             writer.append("slices", {"track": [0], "start": [0, 1]})
+
+
+SLOW = """
+import sys
+from pathlib import Path
+import peephole
+from peephole.record import active, process
+path = sys.argv[1]
+process.start_capture(path, "p", ["p"])
+recorder = active.start(path)
+track = recorder.track("CPU", "device")
+for number in range(500):
+    recorder.slice(track, number * 10, 8, "k")
+    recorder.row("contexts", id=number, name=f"c{number}", kind="kernel")
+    recorder.row("steps", id=number, context=number, ordinal=0, name="pass")
+    recorder.row("buffers", id=number, device="CPU", alloc=number, bytes=8)
+    recorder.free(number, number + 5)
+active.stop()
+from peephole.query.info import info
+from peephole.query.items import compiled
+from peephole.query.top import top
+from peephole.store.capture import open_capture
+capture = open_capture(path)
+assert len(compiled(capture)) == 500 and top(capture).rows and info(capture).name
+print([name for name in ("numpy.ma", "pyarrow.compute", "pandas", "numba", "duckdb") if name in sys.modules])
+"""
+
+
+def test_the_first_answers_load_nothing_that_takes_longer_than_they_do(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SLOW, str(tmp_path / "a.peep")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[]\n", "")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from peephole.model.sink import Joined, Strings
 from peephole.store.arrow import as_array, take, valid
 from peephole.store.lanes import Ints
-from peephole.store.schema import joined_texts, text_values
+from peephole.store.schema import indices, joined_texts, text_values
 
 _LARGE: Final = 64 << 20
 """Bytes of args from which on they are let go of as soon as they were taken."""
@@ -28,11 +28,8 @@ def text_array(args: Sequence[str | None] | Strings | Joined | None) -> pa.Array
     if args is None:
         return None
     if isinstance(args, Strings):
-        codes = np.asarray(args.codes, np.int64)
-        known = (codes >= 0) & (codes < len(args.values))
-        if not known.any():
-            return None
-        return take(text_values(list(args.values), pa.large_string()), as_array(codes, ~known))
+        at = indices(args)
+        return None if at.null_count == len(at) else take(text_values(list(args.values), pa.large_string()), at)
     if isinstance(args, Joined):
         return joined_texts(args)
     found = text_values(list(args), pa.large_string())

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from peephole.model.tables import TABLES
-from peephole.store.arrow import as_array, only
+from peephole.store.arrow import as_array, only, take
 from peephole.store.manifest import Manifest
 from peephole.store.schema import arrow_table
 
@@ -39,9 +39,9 @@ def numbers(data: pa.Table, column: str) -> Ints:
     return data.column(column).to_numpy()  # type: ignore[no-any-return]
 
 
-def _replace(data: pa.Table, column: str, values: Any) -> pa.Table:
+def _replace(data: pa.Table, column: str, values: NDArray[Any]) -> pa.Table:
     at = data.schema.get_field_index(column)
-    return data.set_column(at, data.schema.field(at), pa.array(values, data.schema.field(at).type))
+    return data.set_column(at, data.schema.field(at), as_array(values))
 
 
 def _last_of_each(data: pa.Table) -> pa.Table:
@@ -49,7 +49,7 @@ def _last_of_each(data: pa.Table) -> pa.Table:
     _, first = np.unique(ids[::-1], return_index=True)
     if len(first) == len(ids):
         return data
-    return data.take(as_array(np.sort(len(ids) - 1 - first)))
+    return take(data, as_array(np.sort(len(ids) - 1 - first)))
 
 
 def _freed(data: pa.Table, frees: Sequence[tuple[Ints, Ints]], manifest: Manifest) -> pa.Table:
@@ -77,7 +77,8 @@ def _find(ids: Ints, wanted: Ints) -> tuple[Ints, NDArray[np.bool_]]:
 
 
 def _with_lost_tracks(data: pa.Table, owners: Sequence[tuple[int, int]], manifest: Manifest) -> pa.Table:
-    missing = np.setdiff1d(np.arange(len(owners)), numbers(data, "id"))
+    _, known = _find(numbers(data, "id"), np.arange(len(owners)))
+    missing = np.flatnonzero(~known)
     if len(missing) == 0:
         return data
     manifest.problem("tracks whose name was lost", len(missing))
@@ -90,10 +91,11 @@ def _whole_nodes(data: pa.Table, manifest: Manifest) -> pa.Table:
     """Without the nodes that stand on a lost one, at any distance."""
     rows = data.num_rows
     sources = data.column("src").combine_chunks()
-    at, known = _find(numbers(data, "id"), sources.flatten().to_numpy())
+    offsets = sources.offsets.to_numpy()
+    at, known = _find(numbers(data, "id"), sources.values.to_numpy()[offsets[0] : offsets[-1]])
     if known.all():
         return data
-    owner = np.repeat(np.arange(rows), np.diff(sources.offsets.to_numpy()))
+    owner = np.repeat(np.arange(rows), np.diff(offsets))
     # who stands on a node: users[first[row] : first[row + 1]]
     order = np.argsort(at[known], kind="stable")
     users = owner[known][order]
@@ -133,8 +135,9 @@ def _steps_and_matches(tables: dict[str, pa.Table], manifest: Manifest) -> None:
     contexts = tables["contexts"]
     own = numbers(steps, "context")
     _, known = _find(numbers(contexts, "id"), own)
-    missing = np.unique(own[~known & (own != -1)])
-    if len(missing):
+    nameless = ~known & (own != -1)
+    if nameless.any():
+        missing = np.unique(own[nameless])
         manifest.problem("contexts whose name was lost", len(missing))
         lost = {"id": missing, "name": ["(lost)"] * len(missing), "kind": ["other"] * len(missing)}
         tables["contexts"] = pa.concat_tables([contexts, arrow_table(TABLES["contexts"], lost)])

@@ -89,11 +89,11 @@ def _part(part: Any, kind: pa.DataType) -> pa.Array:
     return text_values(part, kind)
 
 
-def _dictionary(values: Strings) -> pa.Array:
+def indices(values: Strings) -> pa.Array:
+    """Where each row's text stands among the values; null for none."""
     codes = np.asarray(values.codes)
-    mask = (codes < 0) | (codes >= len(values.values))
-    indices = as_array(np.where(mask, 0, codes).astype(np.int32), mask)
-    return pa.DictionaryArray.from_arrays(indices, text_values(list(values.values), pa.string()))
+    missing = (codes < 0) | (codes >= len(values.values))
+    return as_array(np.where(missing, 0, codes).astype(np.int32), missing)
 
 
 def _id_lists(values: Any) -> pa.Array:
@@ -152,8 +152,9 @@ def arrow_column(column: Column, values: Any, rows: int) -> pa.Array:
     if column.type == "ids":
         return _id_lists(values)
     if isinstance(values, Strings):
-        array = _dictionary(values)
-        return array if column.type == "str" else array.cast(kind)
+        if column.type == "str":
+            return pa.DictionaryArray.from_arrays(indices(values), text_values(list(values.values), pa.string()))
+        return take(text_values(list(values.values), kind), indices(values))
     if isinstance(values, Joined):
         return joined_texts(values) if column.type == "text" else arrow_column(column, list(values), rows)
     if isinstance(values, np.ndarray):

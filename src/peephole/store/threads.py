@@ -366,7 +366,7 @@ def _uniform(found: Split) -> tuple[Sequence[int], list[tuple[int, bytes]]]:
         return range(len(found.record_kind)), alike
     kinds, lengths = np.array(found.record_kind), np.array(found.record_length)
     left = np.ones(len(kinds), np.bool_)
-    for kind in np.unique(kinds).tolist():
+    for kind in np.flatnonzero(np.bincount(kinds)).tolist():
         size = 16 if kind == KIND_FREE else _UNIFORM.get(kind, 0)
         own = np.flatnonzero((kinds == kind) & (lengths == size)) if size else np.zeros(0, np.int64)
         if len(own) >= _MANY:

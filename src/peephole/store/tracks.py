@@ -35,7 +35,8 @@ class Tracks:
                 return found
         found = np.where(local < 0, local, known[np.maximum(local, 0)])
         if len(new := local[(found < 0) & (local >= 0)]):
-            for number in np.unique(new).tolist():
+            # not np.unique, which loads numpy.ma when it is asked for nothing else
+            for number in np.flatnonzero(np.bincount(new)).tolist():
                 known[number] = len(self.owner)
                 self.owner.append((process, number))
             found = np.where(local < 0, local, known[np.maximum(local, 0)])
