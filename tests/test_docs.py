@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from reference_pages import PAGES
 
 from peephole.cli.main import COMMANDS, Command, load, parser_of
 from peephole.model.tables import TABLES
@@ -17,19 +16,10 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 
 
-def pages() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("reference_pages", ROOT / "packaging" / "reference_pages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize("name", ["format.md", "commands.md"])
 def test_the_reference_pages_are_those_of_this_code(name: str) -> None:
     written = (DOCS / name).read_text(encoding="utf-8")
-    assert written == pages().PAGES[name]().rstrip() + "\n", f"docs/{name} is stale: run `make format`"
+    assert written == PAGES[name]().rstrip() + "\n", f"docs/{name} is stale: run `make format`"
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import os
 import re
 import statistics
@@ -11,23 +10,14 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+import web_build
 
 ROOT = Path(__file__).resolve().parent.parent
 STARTUP = ROOT / "packaging" / "peephole-startup.pth"
 LONG_FOR_A_REASON: set[str] = set()
 """Files over 500 lines, each with its reason as a comment here."""
-
-
-def web_build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("web_build", ROOT / "packaging" / "web_build.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_ci_runs_make_test() -> None:
@@ -70,7 +60,6 @@ def test_the_installation_has_the_start_up_file() -> None:
 
 
 def test_the_page_is_built_again_only_when_its_sources_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = web_build()
     web = tmp_path / "web"
     (web / "src").mkdir(parents=True)
     for name in ("package-lock.json", "package.json", "tsconfig.json", "index.html", "src/main.ts"):
@@ -82,17 +71,17 @@ def test_the_page_is_built_again_only_when_its_sources_change(tmp_path: Path, mo
         built.append(arguments)
         static.mkdir(exist_ok=True)
 
-    monkeypatch.setattr(module, "WEB", web)
-    monkeypatch.setattr(module, "STATIC", static)
-    monkeypatch.setattr(module, "STAMP", static / ".built")
-    monkeypatch.setattr(module, "npm", npm)
-    module.build()
+    monkeypatch.setattr(web_build, "WEB", web)
+    monkeypatch.setattr(web_build, "STATIC", static)
+    monkeypatch.setattr(web_build, "STAMP", static / ".built")
+    monkeypatch.setattr(web_build, "npm", npm)
+    web_build.build()
     assert [arguments[0] for arguments in built] == ["ci", "run"]
-    module.build()
+    web_build.build()
     assert len(built) == 2
     (web / "src" / "main.ts").write_text("changed")
     (web / "node_modules" / "esbuild").mkdir(parents=True)
-    module.build()
+    web_build.build()
     assert built[2:] == [("run", "--silent", "build")]
 
 
