@@ -23,6 +23,7 @@ def test_alone_it_explains_itself_and_names_every_command(capsys: pytest.Capture
     for command in cli.COMMANDS:
         assert f"  {command.name} " in text
     assert "peephole run train.py" in text
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_help_is_quick() -> None:
@@ -61,11 +62,17 @@ def test_pandas_is_not_loaded_where_it_is_installed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", cli.COMMANDS, ids=lambda command: command.name)
-def test_every_command_explains_itself(command: cli.Command, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("width", [80, 200])
+def test_every_command_explains_itself(
+    command: cli.Command, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
     with pytest.raises(SystemExit) as exit:
         cli.main([command.name, "--help"])
     assert exit.value.code == 0
-    assert cli.load(command).HELP.split("\n")[0] in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert " ".join(cli.load(command).HELP.split()) in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= width, "no word is broken by the terminal"
 
 
 def test_unknown_command_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ import argparse
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from keyword import iskeyword
@@ -50,7 +51,7 @@ COMMANDS: Final = (
     Command("idle", "the longest gaps of each device, with what ran before and after"),
     Command("rules", "which rewrite rules fired, how often and for how long"),
     Command("why", "why two kernels did not become one"),
-    Command("origin", "from a kernel to the lines of the program that it came from, and back"),
+    Command("origin", "from a kernel to the program's lines that it came from, and back"),
     Command("visualize", "draw a distributed program's tape as a picture"),
     Command("query", "SQL over the tables of a capture"),
     Command("import", "make a capture of tinygrad pickles, GT tapes, Chrome traces, …"),
@@ -64,7 +65,8 @@ COMMANDS: Final = (
 START_PROGRAMS: Final = ("run", "demo")
 
 EPILOG: Final = """\
-Wherever a capture is expected the default is the newest one, and a file of any known source may be given instead.
+Wherever a capture is expected the default is the newest one, and a file of any
+known source may be given instead.
 
   peephole run train.py          record a program
   PEEPHOLE=1 pytest tests        the same, for whatever starts Python
@@ -141,12 +143,37 @@ def load(command: Command) -> ModuleType:
     return importlib.import_module(command.module)
 
 
+class _Help(argparse.HelpFormatter):
+    """Fits a command's text into the terminal: paragraphs are filled, lines of examples stay lines."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        import textwrap
+
+        paragraphs = text.strip().split("\n\n")
+        return "\n\n".join(
+            "\n".join(_example(line, width) for line in paragraph.splitlines())
+            if paragraph.startswith(" ")
+            else textwrap.fill(" ".join(paragraph.split()), width)
+            for paragraph in paragraphs
+        )
+
+
+def _example(line: str, width: int) -> str:
+    """A line `  command   what it does`; the latter goes on below itself."""
+    import textwrap
+
+    parts = re.fullmatch(r"(  \S.*?\s{2,})(\S.*)", line)
+    if parts is None or len(parts[1]) > 2 * width // 3:
+        return line
+    return textwrap.fill(parts[2], width, initial_indent=parts[1], subsequent_indent=" " * len(parts[1]))
+
+
 def parser_of(command: Command, module: ModuleType) -> argparse.ArgumentParser:
     """The parser of one command, its options declared by its module."""
     parser = argparse.ArgumentParser(
         prog=f"peephole {command.name}",
         description=module.HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     module.configure(parser)

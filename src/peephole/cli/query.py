@@ -13,7 +13,9 @@ HELP = """Runs one SQL SELECT (DuckDB's dialect) over the tables of a capture an
 reaches neither files nor the network. `peephole query "SHOW TABLES"` and `"DESCRIBE slices"` say what there is;
 docs/format.md explains every column.
 
-  peephole query "SELECT name, sum(dur) AS ns FROM slices GROUP BY name ORDER BY ns DESC LIMIT 10" """
+  peephole query "SELECT name, sum(dur) AS ns FROM slices
+                  GROUP BY name ORDER BY ns DESC LIMIT 10"
+"""
 
 _MOST = 10_000
 """Rows whose widths are looked at before the first is printed."""
