@@ -111,6 +111,20 @@ def test_a_clock_that_went_back_makes_no_worker_busier_than_its_time(make: Make,
     assert (worker.since, worker.until, worker.busy_share) == (3_000 * MS, 9_000 * MS, 1.0)
 
 
+def test_of_several_runs_one_is_shown_and_the_others_are_told(peephole: Any, tmp_path: Path, tape_line: Line) -> None:
+    other = "".join(tape_line(1 + n / 100, n, "WORKER_SEND", "WORKER w9", "WorkerX", "9B") for n in range(1, 6))
+    (tmp_path / "t").write_text(two_workers(tape_line) + other)
+    said = peephole("show", tmp_path / "t", "-s", "Workers").stdout
+    assert said.startswith("run 1, one of 2: -i 'run 2' shows another\n")
+    assert "w0" in said and "w9" not in said
+    said = peephole("show", tmp_path / "t", "-s", "Messages", "-i", "run 2").stdout
+    assert said.startswith("run 2, one of 2: -i 'run 1' shows another\n")
+    assert said.count("w9") == 5
+    assert "no run 3" in peephole("show", tmp_path / "t", "-s", "Workers", "-i", "run 3", check=False).stderr
+    # what a cluster does now is what its last run does
+    assert "w9" in peephole("top", tmp_path / "t", "--once").stdout
+
+
 def test_pairs_and_balance(make: Make, tape_line: Line) -> None:
     t = make(two_workers(tape_line))
     pairs = {(p.source, p.target): p for p in tape_stats.pair_stats(t)}
@@ -167,10 +181,10 @@ def test_diagnoses_of_the_troubleshooting(make: Make, tape_line: Line) -> None:
     assert "the tape ends before the answer" in told["unanswered"]
     assert "1 GatherShards" in told["unlogged"]
     assert "share their millisecond" in told["one-millisecond"]
-    assert "1 batches" in told["reply-first"]
+    assert told["reply-first"].startswith("1 batch was logged")
     lopsided = "".join(tape_line(1, i + 1, "WORKER_SEND", f"WORKER w{int(i == 9)}", "WorkerX", "9B") for i in range(10))
     assert "w0 does 90%" in kinds(lopsided)["unbalanced"]
-    assert kinds("not a line\n" + one)["problem"].startswith("1 lines that are not understood, such as 'not a line'")
+    assert kinds("not a line\n" + one)["problem"].startswith("1 × lines that are not understood, such as 'not a line'")
 
 
 def test_sessions_can_be_chosen(make: Make, tape_line: Line) -> None:

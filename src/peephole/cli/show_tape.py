@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 NAMES: Final = ("Workers", "Messages")
 MOST_EVENTS: Final = 1000
 """Lines of `-s Messages` in a terminal; a pipe gets all of them."""
+_RUN: Final = re.compile(r"run ([1-9][0-9]{0,8})", re.IGNORECASE)
+"""The item that chooses a run, where a tape holds several."""
 WAITS: Final = 10
 """Waits and patterns of `-s Workers`."""
 
@@ -40,7 +43,15 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
     from peephole.query.tape import tape
     from peephole.query.tape_select import select
 
-    found = tape(capture)
+    asked = [match[1] for item in request.items if (match := _RUN.fullmatch(item))]
+    items = tuple(item for item in request.items if not _RUN.fullmatch(item))
+    found = tape(capture, int(asked[-1]) if asked else None)
+    if len(found.sessions) > 1 and not printer.json:
+        number = found.sessions.index(found.session) + 1
+        other = 2 if number == 1 else 1
+        words = f"{found.session.name}, one of {len(found.sessions)}: -i 'run {other}' shows another"
+        printer.line((words, "dim"))
+        printer.line("")
     if request.interval is not None:
         a, b = ((time - found.session.offset) / 1e9 for time in request.interval)
         found = select(found, interval=(a, b))
@@ -49,7 +60,7 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
     if request.source == "Workers":
         workers(found, printer, WAITS if most is None else most)
     else:
-        messages(found, printer, most, request.items)
+        messages(found, printer, most, items)
     return 0
 
 

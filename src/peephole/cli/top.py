@@ -111,12 +111,12 @@ def _size(number: int) -> str:
 
 def _tape(target: str | None) -> Iterator[Now]:
     from peephole.cli.target import open_target
-    from peephole.query.tape import is_tape, tape
+    from peephole.query.tape import LAST, is_tape, tape
     from peephole.query.tape_now import now_of, now_of_names
 
     capture: Capture = open_target(target)
     while True:
-        yield now_of(tape(capture), capture.live) if is_tape(capture) else now_of_names(capture)
+        yield now_of(tape(capture, LAST), capture.live) if is_tape(capture) else now_of_names(capture)
         capture.refresh()
 
 

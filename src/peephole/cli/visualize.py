@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     for reason, count, _ in part.problems[:5]:
-        print(f"peephole: {count:,} {reason}", file=sys.stderr)
+        print(f"peephole: {count:,} × {reason}", file=sys.stderr)
     return 0
 
 

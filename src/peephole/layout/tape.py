@@ -422,7 +422,7 @@ def _note(tape: Tape, per: int, ends_only: bool, left_out: int, dense: bool, mar
     if tape.problems:
         reason, count, _ = max(tape.problems, key=lambda problem: problem[1])
         more.append(
-            f"{_plural(len(tape.problems), 'problem')} with the tape, first of all {count:,} {visible(reason)}."
+            f"{_plural(len(tape.problems), 'problem')} with the tape, first of all {count:,} × {visible(reason)}."
         )
     return [line for part in (said, more) if part for line in wrap(" ".join(part), 10, room)]
 

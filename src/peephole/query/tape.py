@@ -24,6 +24,9 @@ NO_EVENTS: Final = (
 )
 """What to do about a tape without events."""
 
+LAST: Final = -1
+"""Of several sessions the one that began last."""
+
 KINDS: Final = ("client", "dispatcher", "worker")
 
 
@@ -138,7 +141,7 @@ def advice(capture: Capture) -> str:
 
 
 def tape(capture: Capture, session: int | None = None) -> Tape:
-    """The tape of a capture; of several sessions the one with that number (from 1), else the largest."""
+    """The tape of a capture; of several sessions the one with that number (from 1, or `LAST`), else the largest."""
     tracks = capture.read("tracks")
     groups = _groups(tracks)
     if not groups and capture.manifest.source == "gt":
@@ -157,6 +160,8 @@ def tape(capture: Capture, session: int | None = None) -> Tape:
         Session(name, int((told[i] if i < len(told) else {}).get("offset", begin)), counts[i])
         for i, (name, _) in enumerate(groups)
     )
+    if session == LAST:
+        session = len(groups)
     if session is not None and not 1 <= session <= len(groups):
         raise PeepholeError(f"{capture.name} holds {len(groups)} runs; there is no run {session}.")
     chosen = session - 1 if session is not None else int(np.argmax(counts))

@@ -155,11 +155,14 @@ def _limits(tape: Tape) -> list[Diagnosis]:
                 )
             )  # fmt: skip
     if tape.reply_first.any():
+        batches = int(tape.reply_first.sum()) // 2
+        words = (
+            "1 batch was logged after it was" if batches == 1 else f"{batches:,} batches were logged after they were"
+        )
         found.append(
             Diagnosis(
                 "reply-first", "note",
-                f"{int(tape.reply_first.sum()) // 2:,} batches were logged after they were done, answer first: how "
-                "long each took is not known, only within which time.",
+                f"{words} done, answer first: how long each took is not known, only within which time.",
             )
         )  # fmt: skip
     gathers = int(_commands(tape, "GatherShards").sum())
@@ -167,12 +170,12 @@ def _limits(tape: Tape) -> list[Diagnosis]:
         found.append(
             Diagnosis(
                 "unlogged", "note",
-                f"Gathers between workers are not logged by GT: {gathers} GatherShards were injected; the data "
-                "they moved is not on the tape.",
+                f"Gathers between workers are not logged by GT: the data that {gathers:,} injected "
+                "GatherShards moved is not on the tape.",
             )
         )  # fmt: skip
     found += [
-        Diagnosis("problem", "warning", f"{count:,} {reason}" + (f", such as {example[:80]!r}." if example else "."))
+        Diagnosis("problem", "warning", f"{count:,} × {reason}" + (f", such as {example[:80]!r}." if example else "."))
         for reason, count, example in tape.problems
     ]
     return found

@@ -20,6 +20,8 @@ Codes = NDArray[np.int32]
 
 TIME_LIMIT: Final = 2.3e9
 """Seconds, 73 years: what a capture's clock holds. A real clock that is set at last jumps by less."""
+NO_TIME: Final = np.iinfo(np.int64).min
+"""Stands for a time that cannot be, until the events are in order."""
 SIZE_LIMIT: Final = float(1 << 62)
 _BEFORE_SIZES: Final = frozenset(" 0123456789")
 """How a field that looks like a size may begin."""
@@ -176,9 +178,9 @@ class Builder:
     def _times(self, seconds: NDArray[np.float64], per_second: float, nanoseconds: int) -> Ints:
         wild = ~(np.abs(seconds) < TIME_LIMIT)
         if wild.any():
-            self._sink.problem("times beyond every clock, set to 0", int(wild.sum()))
+            self._sink.problem("times beyond every clock: shown at the event before", int(wild.sum()))
             seconds = np.where(wild, 0.0, seconds)
-        return np.rint(seconds * per_second).astype(np.int64) * nanoseconds
+        return np.where(wild, NO_TIME, np.rint(seconds * per_second).astype(np.int64) * nanoseconds)
 
     def _size(self, text: str) -> int:
         found = grammar.SIZE.fullmatch(text)

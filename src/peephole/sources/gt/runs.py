@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from peephole.model.sink import Sink
-from peephole.sources.gt.columns import Codes, Columns, Ints
+from peephole.sources.gt.columns import NO_TIME, Codes, Columns, Ints
 
 MOST_RUNS: Final = 1000
 """Runs that are told apart by their numbers alone: no tape without headers has more, a damaged one may."""
@@ -49,6 +49,7 @@ def split(columns: Columns, sink: Sink) -> list[Run]:
         lost = int(part.seq[-1] - part.seq[0] + 1 - len(part))
         if lost > 0:
             sink.problem("sequence numbers that are missing: lines were lost", lost)
+        part.time = _possible(part.time)
         _clock(part, sink)
         found.append(Run(part, starts.get(number)))
     return found
@@ -126,6 +127,16 @@ def _without_repeats(columns: Columns, sink: Sink) -> Columns:
         return columns
     sink.problem("lines that are there twice", len(repeats))
     return columns.take(np.setdiff1d(np.arange(len(columns)), repeats))
+
+
+def _possible(time: Ints) -> Ints:
+    """Times in the order of the numbers; one that cannot be is that of the event before, or of the first that can."""
+    known = np.flatnonzero(time != NO_TIME)
+    if len(known) == len(time):
+        return time
+    if not len(known):
+        return np.zeros_like(time)
+    return time[known[np.maximum(np.searchsorted(known, np.arange(len(time)), side="right") - 1, 0)]]
 
 
 def _clock(columns: Columns, sink: Sink) -> None:
