@@ -179,7 +179,7 @@ def test_diagnoses_of_the_troubleshooting(make: Make, tape_line: Line) -> None:
     assert "failures" in found
     told = kinds(two_workers(tape_line) + tape_line(2, 15, "RECV", C, "GetData", "9B", "tensor_id=1"))
     assert "the tape ends before the answer" in told["unanswered"]
-    assert "1 GatherShards" in told["unlogged"]
+    assert "1 injected GatherShards" in told["unlogged"]
     assert "share their millisecond" in told["one-millisecond"]
     assert told["reply-first"].startswith("1 batch was logged")
     lopsided = "".join(tape_line(1, i + 1, "WORKER_SEND", f"WORKER w{int(i == 9)}", "WorkerX", "9B") for i in range(10))
