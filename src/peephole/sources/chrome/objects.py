@@ -13,13 +13,21 @@ from peephole.sources.chrome.batch import NO_TIME, EventBatch, Interner
 from peephole.sources.chrome.times import nanoseconds
 
 
+LONG = 4000
+"""Digits of a number that is no longer taken as one; Python refuses to from 4,300 on."""
+
+
 class Number(str):
-    """A JSON number with a fraction or exponent, kept as its text so that no nanosecond is lost."""
+    """A JSON number with a fraction, an exponent or endless digits, kept as its text so that no nanosecond is lost."""
 
     __slots__ = ()
 
 
-DECODER = json.JSONDecoder(parse_float=Number, parse_constant=Number, strict=False)
+def _integer(text: str) -> int | Number:
+    return int(text) if len(text) < LONG else Number(text)
+
+
+DECODER = json.JSONDecoder(parse_float=Number, parse_int=_integer, parse_constant=Number, strict=False)
 
 
 def time_of(value: Any) -> int:

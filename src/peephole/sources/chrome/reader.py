@@ -20,6 +20,8 @@ SMALL = 2 << 20
 """Up to this size the plain parser is quicker than loading the compiled one."""
 MAX_EVENT = 256 << 20
 """An event larger than this ends the reading."""
+_STRAY = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|[-0-9a-z][-+.0-9A-Za-z]*)(?=\s*[,\]])')
+"""A text, number or word where an event should be."""
 _KEY = re.compile(rb'\s*,?\s*"((?:[^"\\]|\\.)*)"\s*:\s*')
 
 
@@ -220,6 +222,9 @@ class TraceReader:
 
     def _skip_broken(self, at: int) -> Generator[EventBatch, None, int]:
         """Mends or skips the event at `at`; returns where to go on, -1 at the end of the file."""
+        if stray := _STRAY.match(self._data, at):
+            self.sink.problem("not an event object", 1, stray[0][:80].decode("utf-8", "replace"))
+            return stray.end()
         self._data = self._data[at:]
         end = next_event(self._data, 0)
         while end < 0 and len(self._data) < MAX_EVENT and self._fill():

@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit  # noqa: TID253
 
 from peephole.sources.chrome.batch import NO_TIME
+from peephole.sources.chrome.objects import LONG
 
 FIELDS = ("ph", "ts", "dur", "pid", "tid", "name", "cat", "id", "args", "s", "bp", "scope", "id2")
 FIELD = {name: i for i, name in enumerate(FIELDS)}
@@ -309,7 +310,10 @@ def rehash(slots: Any, arena: Any, places: Any, count: int) -> None:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def args_state(buf: Any, spans: Any, n: int, field: int, out: Any) -> None:
-    """Tells args that may be kept as they stand from those that may not: no object, NaN, Infinity, control bytes."""
+    """Tells args that may be kept as they stand from those that may not.
+
+    That is no object, NaN, Infinity, control bytes, numbers that nobody reads.
+    """
     for i in range(n):
         at, stop = spans[i, field, 0], spans[i, field, 1]
         inner = at + 1
@@ -320,14 +324,16 @@ def args_state(buf: Any, spans: Any, n: int, field: int, out: Any) -> None:
             continue
         state = PLAIN if buf[at] == _OPEN_BRACE else ODD
         inside = False
+        digits = 0
         while at < stop and state == PLAIN:
             byte = buf[at]
             if inside and byte == _BACKSLASH:
                 at += 2
                 continue
+            digits = digits + 1 if 48 <= byte <= 57 and not inside else 0
             if byte == _QUOTE:
                 inside = not inside
-            elif byte < 32 or (not inside and byte in (78, 73)):
+            elif byte < 32 or digits >= LONG or (not inside and byte in (78, 73)):
                 state = ODD
             at += 1
         out[i] = state
