@@ -281,3 +281,20 @@ def test_short_lines_do_not_scroll_sideways(page: Page, long_code: Served) -> No
     page.locator(".code .tx").first.wait_for()
     code = "document.querySelector('.code')"
     assert page.evaluate(f"{code}.scrollHeight > 1000 * 18 && {code}.scrollWidth <= {code}.clientWidth")
+
+
+def test_the_filter_leaves_the_mark_on_the_kernel_that_is_shown(view: Shown) -> None:
+    context = kernel_named(view.served, "r_64_16_512_4")
+    view.open(f"#/small/code?context={context}")
+    view.wait_shown(f"{context}/source")
+    page = view.page
+    marked = page.locator(".pane.l .vrow[aria-selected=true]")
+    assert "r_64_16_512_4" in (marked.get_attribute("aria-label") or marked.inner_text().replace("\n", ""))
+    page.keyboard.press("f")
+    page.keyboard.type("r_64_16_512_4")
+    view.until("() => document.querySelectorAll('.pane.l .vrow').length === 1")
+    assert marked.count() == 1
+    page.keyboard.press("Control+a")
+    page.keyboard.type("E_")
+    view.until("() => !document.querySelector('.pane.l .vlist').innerText.includes('r_64')")
+    assert page.locator(".pane.l .vrow").count() > 0 and marked.count() == 0

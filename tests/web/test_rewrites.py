@@ -31,7 +31,7 @@ def test_it_opens_on_the_first_pass_that_changed_something(rewrites: Shown) -> N
     steps = api(rewrites.served, "steps")
     first = next(at for at, matches in enumerate(steps["matches"]) if matches)
     assert rewrites.shown == f"{steps['id'][first]}/0"
-    assert rewrites.page.title() == "Rewrites · small · Peephole"
+    assert rewrites.page.title() == "Rewrites · small.peep · Peephole"
     selected = rewrites.page.locator(".tree [aria-selected=true]")
     assert selected.inner_text().splitlines()[0] == steps["names"][steps["name"][first]]
 
@@ -174,6 +174,31 @@ def test_g_switches_to_text_and_back(rewrites: Shown) -> None:
     page.keyboard.press("g")
     page.wait_for_selector(".listing", state="detached")
     rewrites.wait_param("as", None)
+
+
+def test_in_the_text_what_folds_the_graph_rests(rewrites: Shown) -> None:
+    page = rewrites.page
+    page.wait_for_selector(".status :text('nodes shown')")
+    page.keyboard.press("g")
+    page.locator(".listing .t").first.wait_for()
+    rewrites.until("() => !document.querySelector('.status').innerText.includes('shown')")
+    for name in ("Indexing", "Call sources", "Sink", "Lay out again", "Fit"):
+        assert page.get_by_role("button", name=name).is_disabled()
+    page.keyboard.press("s")
+    page.get_by_text("The text has every node").wait_for()
+    assert rewrites.param("show") is None
+
+
+def test_on_the_page_of_a_context_ctrl_f_is_the_browser_s(rewrites: Shown) -> None:
+    page = rewrites.page
+    page.evaluate("window.addEventListener('keydown', event => { window.taken = event.defaultPrevented })")
+    page.keyboard.press("Control+f")
+    assert page.evaluate("window.taken") is True
+    page.keyboard.press("Escape")
+    page.locator(".crumbs .crumb").first.click()
+    rewrites.until("() => document.querySelector('section.view').dataset.shown.startsWith('context/')")
+    page.keyboard.press("Control+f")
+    assert page.evaluate("window.taken") is False
 
 
 def test_space_fits(rewrites: Shown) -> None:

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { pieces, plain } from "../src/base/ansi.ts";
 import { bufferHandle, bytes, count, duration, editorLink, location, micros, shortPath } from "../src/base/format.ts";
-import { tokens, type Language } from "../src/base/highlight.ts";
+import { languageOf, tokens, type Language } from "../src/base/highlight.ts";
 
 describe("figures", () => {
   it("takes the unit that fits", () => {
@@ -57,5 +57,11 @@ describe("syntax colours", () => {
   it("knows keywords, types, calls, numbers and comments", () => {
     const found = new Map(tokens("for (int i = 12; f(i);) // x", "c").map((token) => [token.text, token.style]));
     expect([found.get("for"), found.get("int"), found.get("12"), found.get("f"), found.get("// x")]).toEqual(["k", "ty", "no", "f", "c"]);
+  });
+
+  it("takes what a binary holds for assembly, offsets and all", () => {
+    expect(languageOf("x86_64,native", "binary")).toBe("asm");
+    const styles = ["  11:\tsub", "   d:\tand"].map((line) => tokens(line, "asm").map((token) => token.style));
+    expect(styles[0]).toEqual(styles[1]);
   });
 });

@@ -34,6 +34,8 @@ describe("scale", () => {
     expect(ticks({ t0: 0, t1: 3e6 }, 1000).label(200_000)).toBe("0.2");
     expect(moment(88_793_000)).toBe("88.793 ms");
     expect(moment(0, 0)).toBe("0 ns");
+    expect(moment(115_184_189_714, 610_000)).toBe("115.184190 s");
+    expect(moment(115_184_189_714, 100)).toBe("115.184189714 s");
   });
 });
 

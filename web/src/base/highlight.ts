@@ -35,7 +35,7 @@ const OPS_TOKEN =
 /** What to colour an artifact as. */
 export function languageOf(language: string, kind: string): Language {
   const name = language.toLowerCase();
-  if (kind === "assembly" || name === "asm" || name === "amd" || name === "ptx" || name === "llvm") return "asm";
+  if (kind === "assembly" || kind === "binary" || name === "asm" || name === "amd" || name === "ptx" || name === "llvm") return "asm";
   if (name === "python" || name === "py") return "python";
   if (kind === "oplist") return "ops";
   if (name === "text" || kind === "table" || kind === "error") return "text";

@@ -1,4 +1,5 @@
 /** Draws a hardware trace: occupancy, ruler, waves, units, every wave, the shader clock. */
+import { counted } from "../base/format.ts";
 import { busyShares, HEAD, NARROW, OCCUPANCY_HEAD, occupancyHeight, RULER, tickStep, type Row } from "../layout/hardware_rows.ts";
 import type { LaneEvents, OccupancyWire, TraceWire } from "../wire/hardware.ts";
 import type { Theme } from "./theme.ts";
@@ -118,11 +119,12 @@ function drawRow(g: CanvasRenderingContext2D, row: Row, y: number, x: (c: number
 function drawWave(g: CanvasRenderingContext2D, y: number, height: number, x: (c: number) => number, events: LaneEvents, theme: Theme): void {
   font(g, theme, 10);
   const middle = y + height / 2;
+  const tickWidth = (i: number): number => issued(x(events.end[i]!) - x(events.start[i]!));
   for (let i = 0; i < events.start.length; i++) {
     const from = x(events.start[i]!);
     if (i > 0) {
       const before = events.start[i - 1]!;
-      const a = Math.max(x(before) + 4, HEAD + 2);
+      const a = Math.max(x(before) + tickWidth(i - 1) + 2, HEAD + 2);
       const b = from - 2;
       if (events.start[i]! - before > 6 && b > a && events.weight[i]! < 4) {
         g.fillStyle = theme.fg4;
@@ -138,8 +140,13 @@ function drawWave(g: CanvasRenderingContext2D, y: number, height: number, x: (c:
       }
     }
     g.fillStyle = theme.cat[CLASS_COLOURS[events.kind[i]!] ?? 12]!;
-    g.fillRect(from, y + 8, Math.max(2, Math.min(x(events.end[i]!) - from - 0.5, 40)), height - 16);
+    g.fillRect(from, y + 8, tickWidth(i), height - 16);
   }
+}
+
+/** Width of the tick of an instruction that was issued for so many px. */
+function issued(length: number): number {
+  return Math.max(2, Math.min(length - 0.5, 40));
 }
 
 /** What is narrow is merged per pixel: as high and as strong as the share of the pixel that is busy, so idle shows. */
@@ -228,7 +235,8 @@ function drawFocus(g: CanvasRenderingContext2D, x: (c: number) => number, top: n
     const row = mark && picture.rows.find((other) => other.lane === mark.lane);
     if (!mark || !row) return null;
     const inset = row.group === "waves" ? 8 : 7;
-    return { x: x(mark.start), y: top + row.y - picture.scroll + inset, w: Math.max(3, x(mark.end) - x(mark.start)), h: row.height - 2 * inset };
+    const w = x(mark.end) - x(mark.start);
+    return { x: x(mark.start), y: top + row.y - picture.scroll + inset, w: row.group === "waves" ? issued(w) : Math.max(3, w), h: row.height - 2 * inset };
   };
   const from = place(picture.focus);
   if (!from) return;
@@ -244,7 +252,7 @@ function drawFocus(g: CanvasRenderingContext2D, x: (c: number) => number, top: n
   g.moveTo(upper.x + 1, upper.y + upper.h + 2);
   g.bezierCurveTo(upper.x + 1, lower.y - 40, lower.x + 1, upper.y + upper.h + 60, lower.x + 1, lower.y - 2);
   g.stroke();
-  const text = `delay ${Math.abs(picture.linked.start - picture.focus.start)} cycles`;
+  const text = `delay ${counted(Math.abs(picture.linked.start - picture.focus.start), "cycle")}`;
   font(g, theme, 11, 600);
   const size = g.measureText(text).width;
   const lx = (upper.x + lower.x) / 2 + 14;

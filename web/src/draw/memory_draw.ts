@@ -348,7 +348,7 @@ function drawPeak(g: CanvasRenderingContext2D, width: number, frame: Frame, pict
   font(g, theme);
   const second = tail === "" ? 0 : g.measureText(tail).width + 8;
   // the title stands at the left edge
-  const beside = y - 6 < TOP + 16 ? Math.max(x + 9, LEFT + TITLE) : x + 9;
+  const beside = y - 6 < TOP + 20 ? Math.max(x + 9, LEFT + TITLE) : x + 9;
   const left = beside + first + second < width - RIGHT ? beside : x - 9 - first - second;
   font(g, theme, 11, 600);
   g.textAlign = "left";

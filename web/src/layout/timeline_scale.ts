@@ -66,9 +66,11 @@ function grouped(value: number, digits: number): string {
   return text.replace(/^(-?\d+)/, (whole) => whole.replace(/\B(?=(\d{3})+(?!\d))/g, ","));
 }
 
-/** A moment for a reader, as exact as a window of that length makes sense: "88.793 ms". */
+/** A moment for a reader, as exact as a window of that length makes sense: "88.793 ms"; of 610 µs, "115.184190 s". */
 export function moment(time: number, length = time): string {
   const size = Math.max(Math.abs(time), Math.abs(length));
   const [unit, ns] = UNITS.find(([, each]) => size >= each) ?? UNITS[3]!;
-  return `${grouped(time / ns, unit === "ns" ? 0 : 3)} ${unit}`;
+  const finest = Math.round(Math.log10(ns));
+  const digits = Math.ceil(finest - Math.log10(Math.max(1, Math.abs(length))) + 2 - 1e-9);
+  return `${grouped(time / ns, Math.min(finest, Math.max(3, digits)))} ${unit}`;
 }

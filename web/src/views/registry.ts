@@ -33,7 +33,7 @@ export interface View {
   /** F: puts the focus into the view's filter. */
   filter?(): void;
   /** Ctrl F: puts the focus into the view's own search; a second one is the browser's. */
-  focusFind?(): void;
+  focusFind?(): boolean;
   /** A live capture has more rows than before. */
   grown?(info: CaptureInfo): void;
   dispose(): void;

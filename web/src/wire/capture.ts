@@ -97,7 +97,6 @@ export interface MatchWire {
   source: string | null;
   handler: string | null;
   dur: number;
-  stepDur: number;
   lines: SourceLine[];
   diff: [string, string][];
   error: string | null;

@@ -19,7 +19,6 @@ export interface HardwareEntry {
 export interface TraceWire {
   source: string;
   arch: string;
-  stream: string;
   packets: number;
   waves: number;
   first: number;

@@ -31,7 +31,8 @@ export const CODE: ViewDef = {
     ["Next line of the rule", "N"],
     ["Its match in Rewrites", "Enter"],
   ],
-  available: (info) => ["source", "oplist", "assembly", "error", "binary"].some((kind) => (info.kinds[`artifact:${kind}`] ?? 0) > 0),
+  // what belongs to no context, as the binary of a hardware trace, is no kernel's code
+  available: (info) => (info.tables["contexts"] ?? 0) > 0 && ["source", "oplist", "assembly", "error", "binary"].some((kind) => (info.kinds[`artifact:${kind}`] ?? 0) > 0),
   create: (page) => new CodeView(page),
 };
 
@@ -84,9 +85,10 @@ class CodeView implements View {
     return true;
   }
 
-  focusFind(): void {
+  focusFind(): boolean {
     this.find.focus();
     this.find.select();
+    return true;
   }
 
   filter(): void {

@@ -1,10 +1,11 @@
 /** The left pane of the code: kernels, then other contexts that left code behind, with the lines of each. */
-import { nameNodes, plain } from "../../base/ansi.ts";
+import { plain } from "../../base/ansi.ts";
 import { h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
 import { serials } from "../../data/serials.ts";
 import type { ContextsWire } from "../../wire/capture.ts";
 import type { CodeWire } from "../../wire/code.ts";
+import { kernelName } from "../common/both_ends.ts";
 import { filterBox, type FilterBox } from "../common/filter_box.ts";
 import { tip } from "../common/tooltip.ts";
 import { VirtualList } from "../common/virtual_list.ts";
@@ -24,6 +25,7 @@ export class KernelList {
   private readonly none = h("div.none", { hidden: true });
   private readonly kernels: Kernel[];
   private rows: Kernel[];
+  private chosen = -1;
 
   constructor(host: HTMLElement, contexts: ContextsWire, code: CodeWire, private readonly onChoose: (context: number) => void) {
     const at = new Map(contexts.id.map((id, index) => [id, index]));
@@ -47,6 +49,7 @@ export class KernelList {
   }
 
   show(context: number): void {
+    this.chosen = context;
     const index = this.rows.findIndex((kernel) => kernel.context === context);
     this.list.select(index, false);
     if (index >= 0) this.list.centre(index);
@@ -70,11 +73,12 @@ export class KernelList {
     this.none.hidden = this.rows.length > 0;
     this.none.textContent = this.rows.length > 0 ? "" : `No kernel's name has “${clip(text, 60)}”.`;
     this.list.setCount(this.rows.length);
+    this.list.select(this.rows.findIndex((kernel) => kernel.context === this.chosen));
   }
 
   private render(kernel: Kernel): HTMLElement {
     return tip(
-      h("div.row", h("span.ell.mono.name", ...nameNodes(kernel.name)), kernel.serial !== "" && h("span.faint", kernel.serial), kernel.failed && h("span.bad", "!"), h("span.n", kernel.lines > 0 ? count(kernel.lines) : "")),
+      h("div.row", kernelName(kernel.name), kernel.serial !== "" && h("span.faint", kernel.serial), kernel.failed && h("span.bad", "!"), h("span.n", kernel.lines > 0 ? count(kernel.lines) : "")),
       () => plain(kernel.name) + (kernel.failed ? "\nits compilation failed" : ""),
     );
   }

@@ -7,6 +7,11 @@ const MOST_ZOOM = 4;
 const READABLE = 0.86;
 const LEAST_READABLE = 0.45;
 const PAD = 14;
+/** What the view is about stays so far from its edges, px; at the right there is the map besides. */
+const EDGE = 110;
+const MAP = 150;
+/** How many places are tried for a view that is fuller. */
+const TRIED = 40;
 
 /** The camera that shows the whole graph, at 100% at most. */
 export function fitted(bounds: Bounds, width: number, height: number): Camera {
@@ -28,12 +33,25 @@ export function opening(picture: Picture, root: number, width: number, height: n
     const half = size / 2 / READABLE - PAD;
     return high - low <= 2 * half ? (low + high) / 2 : Math.max(low + half, Math.min(high - half, value));
   };
-  return {
-    // centred: the map stands in a corner, and what the view is about must not be under it
-    x: at.x,
-    y: clamp(at.y, bounds.top, bounds.bottom, height),
-    zoom: READABLE,
-  };
+  const y = clamp(at.y, bounds.top, bounds.bottom, height);
+  // centred: the map stands in a corner, and what the view is about must not be under it
+  return { x: changed.length > 0 ? at.x : fuller(at.x, y), y, zoom: READABLE };
+
+  /** As `x`, moved aside where most of a view around it would be empty. */
+  function fuller(x: number, y: number): number {
+    const [w, h] = [width / 2 / READABLE, height / 2 / READABLE];
+    const near = Array.from(placement.x).filter((_, box) => Math.abs(placement.y[box]! - y) < h);
+    const inside = (middle: number): number => near.reduce((sum, one) => sum + Number(Math.abs(one - middle) < w), 0);
+    const [left, right] = [Math.min(0, (EDGE + MAP) / READABLE - w), Math.max(0, w - EDGE / READABLE)];
+    let best = x;
+    for (let i = 0; i <= TRIED; i++) {
+      // from the middle outwards: of two that are as full the one that moves less
+      const share = (Math.ceil(i / 2) * (i % 2 === 0 ? 1 : -1)) / (TRIED / 2);
+      const tried = x + (share < 0 ? -share * left : share * right);
+      if (inside(tried) > inside(best)) best = tried;
+    }
+    return inside(best) > 1.1 * inside(x) ? best : x;
+  }
 
   /** The centre of the changes; where they are far apart, of the one nearest to it. */
   function middle(boxes: readonly number[]): { x: number; y: number } {

@@ -361,7 +361,7 @@ export class GraphView {
 
   private hover(box: number): void {
     clearTimeout(this.hoverTimer);
-    this.canvas.classList.toggle("over", box >= 0);
+    this.canvas.classList.toggle("pointing", box >= 0);
     if (box !== this.marks.hovered) {
       this.marks = { ...this.marks, hovered: box };
       this.redraw();

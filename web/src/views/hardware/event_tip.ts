@@ -1,13 +1,36 @@
 /** The tooltip over a trace: operation, lane, cycle and instruction of what is under the pointer. */
 import { fill, h } from "../../base/dom.ts";
 import { count } from "../../base/format.ts";
-import { wholeSpan, type HardwarePicture } from "../../draw/hardware_draw.ts";
+import { topHeight, wholeSpan, type HardwarePicture } from "../../draw/hardware_draw.ts";
+import { HEAD } from "../../layout/hardware_rows.ts";
 import type { InstructionsWire, LaneEvents } from "../../wire/hardware.ts";
 
 export interface Hit {
   lane: number;
   events: LaneEvents;
   index: number;
+}
+
+/** The cycle at a place of a drawing that is `width` px wide. */
+export function cycleAt(picture: HardwarePicture, x: number, width: number): number {
+  return picture.t0 + ((x - HEAD) / (width - HEAD)) * (picture.t1 - picture.t0);
+}
+
+/** The event at a place of the drawing, or the nearest within four pixels. */
+export function hitAt(picture: HardwarePicture, x: number, y: number, width: number): Hit | null {
+  const top = topHeight(picture);
+  if (y < top || x < HEAD) return null;
+  const row = picture.rows.find((other) => other.lane >= 0 && y >= top + other.y - picture.scroll && y < top + other.y + other.height - picture.scroll);
+  const events = row && picture.lanes.get(row.lane);
+  if (!row || !events || row.group === "all") return null;
+  const at = cycleAt(picture, x, width);
+  let best = -1;
+  let distance = cycleAt(picture, x + 4, width) - at;
+  for (let i = 0; i < events.start.length; i++) {
+    const away = Math.max(events.start[i]! - at, at - events.end[i]!, 0);
+    if (away <= distance && (best < 0 || away < distance)) [best, distance] = [i, away];
+  }
+  return best < 0 ? null : { lane: row.lane, events, index: best };
 }
 
 export class EventTip {

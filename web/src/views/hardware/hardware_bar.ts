@@ -44,7 +44,8 @@ export class HardwareBar {
     fill(this.modes, ...MODES.map(([own, title]) =>
       h(`button${own === mode ? ".on" : ""}`, { type: "button", "aria-pressed": String(own === mode), onclick: () => this.go({ mode: own === "waves" ? null : own }) }, title)));
     this.legend.hidden = this.fit.hidden = mode !== "waves";
-    this.engines.hidden = mode === "counters";
+    // out of use, but the switch beside it must not move away under the pointer
+    this.engines.classList.toggle("unseen", mode === "counters");
   }
 
   /** A few engines are buttons; of many, those without instructions share a list. */

@@ -12,7 +12,7 @@ import type { Page, View, ViewDef } from "../registry.ts";
 import { CounterTable } from "./counter_table.ts";
 import { FlowGraph } from "./flow_graph.ts";
 import { HardwareBar, type Mode } from "./hardware_bar.ts";
-import { EventTip, type Hit } from "./event_tip.ts";
+import { cycleAt, EventTip, hitAt } from "./event_tip.ts";
 import { busiest, counterStrip, noWaves, statusParts } from "./facts.ts";
 import { InstructionList } from "./instruction_list.ts";
 
@@ -43,6 +43,8 @@ class HardwareView implements View {
   private mode: Mode = "waves";
   private counted = false;
   private frame = 0;
+  /** Where the pointer is over the waves, px: keys zoom there, as the wheel does. */
+  private pointed: number | null = null;
   private asked = "";
   private windowRequest = new AbortController();
   private readonly leaving = new AbortController();
@@ -56,7 +58,10 @@ class HardwareView implements View {
     this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.canvas.addEventListener("pointerdown", (event) => this.press(event));
     this.canvas.addEventListener("pointermove", (event) => this.move(event));
-    this.canvas.addEventListener("pointerleave", () => this.tip.hide());
+    this.canvas.addEventListener("pointerleave", () => {
+      this.pointed = null;
+      this.tip.hide();
+    });
     this.stopTheme = onTheme(() => this.redraw());
     this.watcher = new ResizeObserver(() => {
       this.layRows();
@@ -76,7 +81,7 @@ class HardwareView implements View {
   key(event: KeyboardEvent): boolean {
     const { picture } = this;
     if (!picture || this.mode !== "waves") return false;
-    const middle = (picture.t0 + picture.t1) / 2;
+    const middle = this.pointed === null ? (picture.t0 + picture.t1) / 2 : this.cycleAt(this.pointed);
     const step = (picture.t1 - picture.t0) / 5;
     switch (event.key) {
       case " ": this.fit(); break;
@@ -246,6 +251,7 @@ class HardwareView implements View {
   }
 
   private fit(): void {
+    this.tip.hide();
     this.go({ t0: null, t1: null });
     if (this.picture) this.fitPicture();
     void this.fetchWindow();
@@ -255,6 +261,7 @@ class HardwareView implements View {
   private setWindow(t0: number, t1: number): void {
     const { picture } = this;
     if (!picture) return;
+    this.tip.hide(); // what is under the pointer is another
     const { first, last } = wholeSpan(picture);
     const span = Math.max(8, Math.min(t1 - t0, (last - first) * 1.1));
     const pad = span * 0.5;
@@ -324,8 +331,7 @@ class HardwareView implements View {
   }
 
   private cycleAt(x: number): number {
-    const { t0, t1 } = this.picture!;
-    return t0 + ((x - HEAD) / (this.body.clientWidth - HEAD)) * (t1 - t0);
+    return cycleAt(this.picture!, x, this.body.clientWidth);
   }
 
   private wheel(event: WheelEvent): void {
@@ -403,7 +409,7 @@ class HardwareView implements View {
       this.canvas.removeEventListener("pointerup", up);
       this.canvas.removeEventListener("pointercancel", up);
       if (moved) return;
-      const hit = this.hitAt(now.offsetX, now.offsetY);
+      const hit = hitAt(picture, now.offsetX, now.offsetY, this.body.clientWidth);
       this.go({ ev: hit ? hit.events.event[hit.index]! : null });
     };
     this.canvas.addEventListener("pointermove", move);
@@ -411,30 +417,12 @@ class HardwareView implements View {
     this.canvas.addEventListener("pointercancel", up);
   }
 
-  /** The event under the pointer, or the nearest within four pixels. */
-  private hitAt(x: number, y: number): Hit | null {
-    const picture = this.picture!;
-    const top = topHeight(picture);
-    if (y < top || x < HEAD) return null;
-    const row = picture.rows.find((other) => other.lane >= 0 && y >= top + other.y - picture.scroll && y < top + other.y + other.height - picture.scroll);
-    const events = row && picture.lanes.get(row.lane);
-    if (!row || !events || row.group === "all") return null;
-    const reach = (4 * (picture.t1 - picture.t0)) / (this.body.clientWidth - HEAD);
-    const at = this.cycleAt(x);
-    let best = -1;
-    let distance = reach;
-    for (let i = 0; i < events.start.length; i++) {
-      const away = Math.max(events.start[i]! - at, at - events.end[i]!, 0);
-      if (away <= distance && (best < 0 || away < distance)) [best, distance] = [i, away];
-    }
-    return best < 0 ? null : { lane: row.lane, events, index: best };
-  }
-
   private move(event: PointerEvent): void {
     const { offsetX, offsetY, buttons } = event;
+    this.pointed = offsetX < HEAD ? null : offsetX;
     this.tip.after(event, () => {
       const { picture, instructions } = this;
-      const hit = picture && buttons === 0 ? this.hitAt(offsetX, offsetY) : null;
+      const hit = picture && buttons === 0 ? hitAt(picture, offsetX, offsetY, this.body.clientWidth) : null;
       return hit && picture ? { hit, picture, instructions } : null;
     });
   }

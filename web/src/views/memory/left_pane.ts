@@ -53,7 +53,8 @@ export class LeftPane {
 
   setDevices(rows: DeviceWire[], several: boolean): void {
     this.several = several;
-    this.rows = rows;
+    // GPU:2 before GPU:10
+    this.rows = [...rows].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
     this.devicesHost.style.height = `${Math.min(rows.length * DEVICE_ROW, 10 * DEVICE_ROW)}px`;
     this.devices.setCount(rows.length);
   }

@@ -63,8 +63,9 @@ export function attachPointer(stage: MemoryStage, onClick: (under: Under) => voi
     canvas.addEventListener("pointercancel", end);
   });
   canvas.addEventListener("pointermove", (event) => {
-    if (event.buttons !== 0) return;
     const place = at(event);
+    stage.pointed = Math.max(0, Math.min(1, (place.x - LEFT) / stage.room));
+    if (event.buttons !== 0) return;
     const under = stage.under(place.x, place.y);
     canvas.style.cursor = under && under.band >= 0 ? "pointer" : "";
     window.clearTimeout(timer);
@@ -79,8 +80,13 @@ export function attachPointer(stage: MemoryStage, onClick: (under: Under) => voi
       box.style.top = `${Math.max(4, top)}px`;
     }, HOVER_MS);
   });
-  canvas.addEventListener("pointerleave", hide);
+  canvas.addEventListener("pointerleave", () => {
+    stage.pointed = null;
+    hide();
+  });
+  document.addEventListener("keydown", hide); // a key may move the picture away from under the pointer
   return () => {
+    document.removeEventListener("keydown", hide);
     hide();
     box.remove();
   };

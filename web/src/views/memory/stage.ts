@@ -39,6 +39,8 @@ export class MemoryStage {
     peak: 0, peakTime: 0, highest: { time: 0, value: 0 }, buffers: true, several: false, selected: -1, selectedFolded: false, cursor: null,
   };
   whole = 1;
+  /** Where the pointer is, as a share of the time axis; null when it is elsewhere. */
+  pointed: number | null = null;
   /** Whether bands that are too small to be seen each are drawn as one. */
   merge = true;
   /** How many frames were drawn, and what the last one took, ms: for the benchmark. */
@@ -119,7 +121,8 @@ export class MemoryStage {
     this.lay();
   }
 
-  zoom(factor: number, share = 0.5): void {
+  /** Zooms with the time at `share` of the axis staying there: where the pointer is, else the middle. */
+  zoom(factor: number, share = this.pointed ?? 0.5): void {
     this.moveTo(zoomSpan(this.span, factor, share, this.whole));
   }
 

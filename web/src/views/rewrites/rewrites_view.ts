@@ -137,8 +137,8 @@ class RewritesView implements View {
     this.treePane?.focusFilter();
   }
 
-  focusFind(): void {
-    this.stage.focusFind();
+  focusFind(): boolean {
+    return this.stage.focusFind();
   }
 
   grown(): void {
@@ -225,6 +225,7 @@ class RewritesView implements View {
     const key = `${facts.id}/${match}`;
     if (key === this.shown && this.graph) {
       this.showSelection();
+      this.drawStatus(); // the text shows other nodes than the graph
       return;
     }
     if (key === this.wanted) return;
@@ -354,6 +355,7 @@ class RewritesView implements View {
   }
 
   private toggle(name: Toggle): void {
+    if (this.params["as"] === "text") return this.stage.say("The text has every node; this folds the graph."); // G goes there
     const names = new Set(this.params["show"]?.split(",") ?? SHOWN_AT_FIRST);
     if (!names.delete(name)) names.add(name);
     const text = [...names].filter((value) => value !== "" && value !== "none").sort().join(",");
@@ -404,7 +406,7 @@ class RewritesView implements View {
     };
     const right: StatusPart[] = [];
     if (this.graph) {
-      const [shown, total, hidden] = this.counts;
+      const [shown, total, hidden] = this.params["as"] === "text" ? [0, 0, ""] : this.counts; // the text has them all
       const text = total > 0 ? `${count(shown)} of ${count(total)} nodes shown` : `${count(this.graph.id.length)} nodes`;
       const showAll = (): void => this.page.nav.set({ show: "calls,constants,indexing,sink" }, "replace");
       right.push(h("span", text, hidden !== "" && " · ", hidden !== "" && h("button.link", { type: "button", title: "Show them", onclick: showAll }, `${hidden} hidden`)));

@@ -35,7 +35,7 @@ export class Stage {
   private readonly textHost = h("div.texts", { hidden: true });
   private readonly modes: Record<"graph" | "text", HTMLElement>;
   private readonly buttons = new Map<Toggle, HTMLElement>();
-  private readonly tools: HTMLElement[];
+  private readonly tools: Record<"again" | "change" | "fit", HTMLElement>;
   private readonly zoom = h("span.num.dim.zoom");
   private readonly find = h("input.find", { type: "text", placeholder: "Find in graph", "aria-label": "Find in graph", spellcheck: "false" }) as HTMLInputElement;
   private readonly found = h("span.found.faint.small", { role: "status" });
@@ -72,17 +72,17 @@ export class Stage {
       event.preventDefault();
       event.stopPropagation();
     });
-    this.tools = [
-      h("button.btn.wide", { type: "button", onclick: () => void this.view?.layoutAgain() }, "Lay out again"),
-      h("button.btn.wide", { type: "button", title: "Show what this match changed", onclick: () => this.showChange() }, "Change ", h("kbd", "Z")),
-      h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit ", h("kbd", "Space")),
-    ];
+    this.tools = {
+      again: h("button.btn.wide", { type: "button", onclick: () => void this.view?.layoutAgain() }, "Lay out again"),
+      change: h("button.btn.wide", { type: "button", title: "Show what this match changed", onclick: () => this.showChange() }, "Change ", h("kbd", "Z")),
+      fit: h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit ", h("kbd", "Space")),
+    };
     host.append(
       h("div.bar", this.crumbs, h("span.grow"), this.legend, h("span.seg", { role: "group", "aria-label": "Graph or text (G)" }, this.modes.graph, this.modes.text)),
       this.body,
       h(
         "div.bar.low", ...this.buttons.values(), h("span.grow"), this.found, this.find,
-        ...this.tools, this.zoom,
+        ...Object.values(this.tools), this.zoom,
       ),
     );
     this.stopTheme = onTheme(() => this.redraw());
@@ -129,6 +129,7 @@ export class Stage {
     this.asText = text;
     this.mark();
     if (!this.graph) return;
+    this.usable(true);
     if (text) this.drawText();
     else {
       fill(this.textHost);
@@ -162,9 +163,12 @@ export class Stage {
     this.found.textContent = text;
   }
 
-  focusFind(): void {
+  /** False when there is nothing to find in. */
+  focusFind(): boolean {
+    if (this.find.disabled) return false;
     this.find.focus();
     this.find.select();
+    return true;
   }
 
   setZoom(zoom: number): void {
@@ -216,10 +220,13 @@ export class Stage {
     fill(this.legend, entry("added", graph.added.length), entry("changed", graph.changed.length), entry("removed", graph.removed.length));
   }
 
-  /** Without a graph there is nothing to switch, fit or find. */
+  /** Without a graph there is nothing to switch, fit or find; in the text nothing to fold, lay out or fit. */
   private usable(graph: boolean): void {
-    for (const control of [...this.buttons.values(), this.modes.graph, this.modes.text, ...this.tools, this.find]) (control as HTMLButtonElement).disabled = !graph;
-    if (!graph) this.zoom.textContent = "";
+    const { again, change, fit } = this.tools;
+    const [everywhere, drawn] = [[this.modes.graph, this.modes.text, change, this.find], [...this.buttons.values(), again, fit]];
+    for (const control of everywhere) (control as HTMLButtonElement).disabled = !graph;
+    for (const control of drawn) (control as HTMLButtonElement).disabled = !graph || this.asText;
+    this.zoom.classList.toggle("unseen", !graph || this.asText);
   }
 
   private mark(): void {

@@ -3,6 +3,7 @@ import { nameNodes, plain } from "../../base/ansi.ts";
 import { h } from "../../base/dom.ts";
 import { clip, count, counted, duration, location } from "../../base/format.ts";
 import { ContextTree, NO_FILTER, type TreeFilter, type TreeRow } from "../../data/tree.ts";
+import { bothEnds } from "../common/both_ends.ts";
 import { filterBox, type FilterBox } from "../common/filter_box.ts";
 import { tip } from "../common/tooltip.ts";
 import { VirtualList } from "../common/virtual_list.ts";
@@ -189,7 +190,7 @@ export class TreePane {
         "aria-expanded": row.open === null ? null : String(row.open),
       },
       h("span.tw", { "aria-hidden": "true" }, row.open === null ? "" : row.open ? "▾" : "▸"),
-      h("span.ell.name", ...(isContext ? nameNodes(name) : [clip(name)])),
+      isContext && plain(name) === name ? bothEnds("span", name) : h("span.ell.name", ...(isContext ? nameNodes(name) : [clip(name)])),
       isContext && this.tree.serials[row.at] !== "" && h("span.faint", this.tree.serials[row.at]!),
       failed && h("span.bad", { title: "This pass ended in an error" }, "!"),
       h("span.n", count(matches)),

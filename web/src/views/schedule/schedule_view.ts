@@ -8,6 +8,7 @@ import { onTheme, theme } from "../../state/settings.ts";
 import type { ContextsWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import type { ScheduleWire, WhyWire } from "../../wire/schedule.ts";
+import { kernelName } from "../common/both_ends.ts";
 import { filterBox, type FilterBox } from "../common/filter_box.ts";
 import { clearLayer, emptyState, showLayer, waitFor } from "../common/states.ts";
 import { tip } from "../common/tooltip.ts";
@@ -238,7 +239,7 @@ class ScheduleView implements View {
     const second = String(row.kernel) === this.params["b"];
     const serial = this.serials[this.contexts!.id.indexOf(kernel.context)] ?? "";
     const element = h(
-      `div.row${second ? ".second" : ""}`, { "aria-level": 2 }, h("span.tw"), h("span.ell.mono.name", ...nameNodes(kernel.name)), serial !== "" && h("span.faint", serial), second && h("span.chip", "second"), h("span.n", count(kernel.at + 1)),
+      `div.row${second ? ".second" : ""}`, { "aria-level": 2 }, h("span.tw"), kernelName(kernel.name), serial !== "" && h("span.faint", serial), second && h("span.chip", "second"), h("span.n", count(kernel.at + 1)),
     );
     element.style.setProperty("--d", "1");
     return tip(element, () => `${plain(kernel.name)} ${serial}`.trimEnd() + `\nkernel ${kernel.at + 1} of ${this.schedule!.kernels.length}, reads ${kernel.reads.length}, writes ${kernel.writes.length}`);

@@ -107,7 +107,8 @@ export class App {
     this.offer(true);
     this.client = client;
     this.info = info;
-    this.captureName.textContent = info.name;
+    this.captureName.textContent = this.nameOf(info);
+    this.captureButton.setAttribute("aria-label", `Capture ${this.nameOf(info)}`);
     this.captureNote.textContent = Object.entries(info.frameworks).map(([name, version]) => `${name} ${version}`).join(" · ") || info.source;
     this.enter({ ...this.nav.place, capture: id });
   }
@@ -120,8 +121,8 @@ export class App {
       this.leave();
       fill(this.panes.middle, h("div.layer", emptyState(
         this.info!.advice === "" ? "Nothing to show yet" : "No events",
-        this.info!.advice || `${this.info!.name} has no rows that a view could show. Record with rewrites or a profile, or see what it holds.`,
-        [`peephole info ${this.info!.name}`],
+        this.info!.advice || `${this.nameOf(this.info!)} has no rows that a view could show. Record with rewrites or a profile, or see what it holds.`,
+        [`peephole info ${this.nameOf(this.info!)}`],
       )));
       this.drawStatus();
       return;
@@ -136,7 +137,7 @@ export class App {
       this.panes.use(def.panes.left, def.panes.right, def.title);
       this.view = { def, view: this.create(def) };
     }
-    document.title = `${def.title} · ${this.info!.name} · Peephole`;
+    document.title = `${def.title} · ${this.nameOf(this.info!)} · Peephole`;
     this.drawTabs(views, def);
     this.view.view.show(this.nav.place.params);
   }
@@ -256,9 +257,15 @@ export class App {
     return bar;
   }
 
+  /** A capture is called as its file is, wherever it is named. */
+  private nameOf(info: CaptureInfo): string {
+    return this.captures.find((row) => row.id === info.id)?.name ?? info.name;
+  }
+
   private captureItems(): MenuItem[] {
+    const several = (name: string): boolean => this.captures.filter((row) => row.name === name).length > 1;
     return this.captures.map((row) => ({
-      label: row.name, role: "menuitemradio", checked: row.id === this.info?.id,
+      label: row.name, ...(several(row.name) ? { note: row.id } : {}), role: "menuitemradio", checked: row.id === this.info?.id,
       act: () => this.nav.go({ capture: row.id, view: "", params: {} }),
     }));
   }
@@ -290,9 +297,9 @@ export class App {
       return this.search();
     }
     const field = target.closest("input, textarea, select, [contenteditable]");
-    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "f" && !event.altKey && !event.shiftKey && !field && this.view?.view.focusFind) {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "f" && !event.altKey && !event.shiftKey && !field && this.view?.view.focusFind?.()) {
       event.preventDefault();
-      return this.view.view.focusFind();
+      return;
     }
     if (field) {
       if (event.key === "Escape") target.blur();

@@ -17,7 +17,7 @@ const LIMIT = 60;
 export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void): void {
   const input = h("input", {
     type: "text", role: "combobox", "aria-label": "Search the capture", "aria-expanded": "true", "aria-controls": "palette-list",
-    placeholder: "Contexts, steps, ops, rules, kernels", autocomplete: "off", spellcheck: "false", maxlength: 200,
+    placeholder: "Search the capture", autocomplete: "off", spellcheck: "false", maxlength: 200,
   }) as HTMLInputElement;
   const list = h("div.results", { role: "listbox", id: "palette-list", "aria-label": "Results" });
   const content = h("div.palette", h("div.search", icon("search", 14), input, h("kbd", "Esc")), list);

@@ -10,6 +10,8 @@ export interface FinderOptions {
   onHit(row: number): void;
   /** Numbers of the names that match, null when nothing is searched for. */
   onHits(names: ReadonlySet<number> | null): void;
+  /** The arrow down leaves the field, with what it finds, for the drawing. */
+  onDown(): void;
   /** The time from which the next hit is looked for. */
   from(): number;
 }
@@ -45,6 +47,9 @@ export class Finder {
         this.input.value = "";
         options.onText("");
         event.stopPropagation();
+      } else if (event.key === "ArrowDown") {
+        event.preventDefault();
+        options.onDown();
       }
     });
     this.element = h("div.tl-find", h("label.search", icon("filter", 14), this.input, h("kbd", "F")), this.found);

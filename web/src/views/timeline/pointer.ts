@@ -113,13 +113,23 @@ export function attachPointer(stage: Stage): () => void {
   });
 
   canvas.addEventListener("pointermove", (event) => {
-    if (event.buttons !== 0) return;
     const place = at(event, canvas);
+    stage.pointed = Math.max(0, Math.min(1, place.x / stage.width));
+    if (event.buttons !== 0) return;
     canvas.style.cursor = event.shiftKey ? "crosshair" : otherEnd(place.x) !== null ? "ew-resize" : stage.under(place.x, place.y)?.entry ? "pointer" : "";
     tooltip.soon(event.clientX, event.clientY, () => describe(stage, stage.under(place.x, place.y)));
   });
-  canvas.addEventListener("pointerleave", () => tooltip.leave());
-  return () => tooltip.dispose();
+  canvas.addEventListener("pointerleave", () => {
+    stage.pointed = null;
+    tooltip.leave();
+  });
+  // a key may move the picture away from under the pointer
+  const hide = (): void => tooltip.hide();
+  document.addEventListener("keydown", hide);
+  return () => {
+    document.removeEventListener("keydown", hide);
+    tooltip.dispose();
+  };
 }
 
 /** Follows a pressed pointer; `moved` tells a drag from a click. */

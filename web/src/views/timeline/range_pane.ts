@@ -11,8 +11,6 @@ export interface RangeLinks {
   top: string | null;
   find(name: string): void;
   tracks: TracksWire;
-  /** The track of the focused slice, -1 for none. */
-  focused: number;
 }
 
 const TOP = 6;
@@ -27,7 +25,8 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
   const slices = wire.tracks.reduce((sum, track) => sum + track.count, 0);
   const about = wire.exact ? "" : "≈ ";
   const [unit, size] = length >= 1e9 ? ["s", 1e9] : length >= 1e6 ? ["ms", 1e6] : length >= 1e3 ? ["µs", 1e3] : ["ns", 1];
-  const at = (time: number): string => (time / size).toFixed(unit === "ns" ? 0 : 2);
+  const digits = unit === "ns" ? 0 : 2;
+  const at = (time: number): string => (time / size).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   fill(
     host,
     h("div.big",
@@ -45,14 +44,14 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
       tip(name, () => `${track.name}: ${counted(track.count, "slice")}, busy ${duration(track.busy)}`);
       const meter = h("i");
       meter.style.width = `${(100 * share).toFixed(1)}%`;
-      if (track.track === links.focused) meter.classList.add("own");
       return h("div.brow", { "data-track": track.track, "data-busy": track.busy, "data-count": track.count },
         name, h("div.meter", meter), h("span.num", part(share)), h("span.num.faint", duration(Math.max(0, length - track.busy))));
     })),
     wire.top.length > 0 && h("div.h.more", h("span.grow", wire.kernels > 0 ? "Top kernels" : "Top names"),
       links.top !== null ? h("a.plainw", { href: links.top }, `all ${count(wire.names)}`) : h("span.faint.plainw", `of ${count(wire.names)}`)),
     h("div.tl-most.columns", ...wire.top.slice(0, TOP).map((row) => {
-      const colour = `var(--cat-${links.colour(row.number)})`;
+      // beside devices, colours are those of kernels
+      const colour = wire.kernels === 0 && devices.length > 0 ? "var(--fg-3)" : `var(--cat-${links.colour(row.number)})`;
       const swatch = h("span.sw");
       swatch.style.background = colour;
       const meter = h("i");
@@ -67,6 +66,11 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
       ...wire.tracks.filter((track) => track.count > 0).slice(0, MOST).map((track) => h("div.crow", { "data-track": track.track }, h("span.ell.name", track.name), h("span.num", count(track.count))))),
     !wire.exact && h("p.faint.small.below", "There are so many tracks that the 5,000 with most slices are summed up."),
   );
+}
+
+/** Marks the row of the focused slice's track; -1 for none. */
+export function markTrack(host: HTMLElement, track: number): void {
+  for (const row of host.querySelectorAll<HTMLElement>(".brow")) row.querySelector(".meter i")?.classList.toggle("own", row.dataset["track"] === String(track));
 }
 
 /** 97%; what is not quite everything or nothing is not called so. */

@@ -1,7 +1,7 @@
 /** The focused slice: what it is, how fast it was, what it used, where it came from. */
 import { nameNodes, plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
-import { bufferHandle, bytes, clip, count, duration, isOwnFile } from "../../base/format.ts";
+import { bufferHandle, bytes, clip, count, counted, duration, isOwnFile } from "../../base/format.ts";
 import { moment } from "../../layout/timeline_scale.ts";
 import type { LinksWire, SliceWire } from "../../wire/timeline.ts";
 import { locationLink } from "../common/location.ts";
@@ -29,7 +29,7 @@ export function drawSlice(host: HTMLElement, page: Page, slice: SliceWire, links
   const compiled = slice.contextName !== "" && slice.contextName !== plain(slice.name);
   const step = (row: number, label: string, text: string): HTMLElement =>
     h("button.btn", { type: "button", "aria-label": label, title: label, disabled: row < 0, onclick: () => actions.go(row) }, text);
-  const place = links && links.of > 0 ? `${links.rank === 1 ? "longest" : `#${count(links.rank)}`} of ${count(links.of)} on ${slice.trackName}` : `on ${slice.trackName}`;
+  const place = links && links.of > 1 ? `${links.rank === 1 ? "longest" : `#${count(links.rank)}`} of ${count(links.of)} on ${slice.trackName}` : `on ${slice.trackName}`;
   fill(
     host,
     h("div.h", h("span.grow", "Focused slice"), step(slice.before, "Slice before", "←"), step(slice.after, "Slice after", "→"),
@@ -37,7 +37,7 @@ export function drawSlice(host: HTMLElement, page: Page, slice: SliceWire, links
     tip(h("div.title.mono.name.tl-title", ...nameNodes(slice.name || "no name", 120)), () => plain(slice.name)),
     h("dl.kv",
       h("dt", "Duration"), h("dd.tl-duration", { "data-ns": slice.dur }, duration(slice.dur), h("span.faint", ` · ${place}`)),
-      h("dt", "Start"), h("dd", { "data-ns": slice.start }, tip(h("span", moment(slice.start)), () => `${count(slice.start)} ns from the begin`)),
+      h("dt", "Start"), h("dd", { "data-ns": slice.start }, tip(h("span", moment(slice.start, slice.dur || undefined)), () => `${count(slice.start)} ns from the begin`)),
       rates.length > 0 && h("dt", "Rate"), rates.length > 0 && h("dd", rates.join(" · ")),
       from && h("dt", "From"), from && h("dd.ell", from),
       compiled && h("dt", "Compiled"), compiled && h("dd.ell.mono.name", slice.contextName),
@@ -50,10 +50,10 @@ export function drawSlice(host: HTMLElement, page: Page, slice: SliceWire, links
     h("div.buttons.below",
       slice.context >= 0 && page.has("code") && h("a.btn", { href: page.nav.address("code", { context: String(slice.context) }) }, "Code"),
       slice.context >= 0 && page.has("rewrites") && h("a.btn", { href: page.nav.address("rewrites", { context: String(slice.context) }) }, "Rewrites"),
-      h("button.btn", { type: "button", onclick: () => actions.find(plain(slice.name)) }, links && links.runs > 0 ? `All ${count(links.runs)} runs` : "All runs"),
+      links?.runs !== 1 && h("button.btn", { type: "button", onclick: () => actions.find(plain(slice.name)) }, links && links.runs > 0 ? `All ${count(links.runs)} runs` : "All runs"),
     ),
-    slice.stack.length > 0 && h("details.tl-stack", h("summary.faint", `Stack, ${slice.stack.length} frames`),
-      ...slice.stack.slice(0, MOST).map((line) => h("div", locationLink(line.file, line.line), h("span.faint", ` in ${line.function}()`), line.source !== "" && h("div.src.name", line.source)))),
+    slice.stack.length > 0 && h("details.tl-stack", h("summary.faint", `Stack, ${counted(slice.stack.length, "frame")}`),
+      ...slice.stack.slice(0, MOST).map((line) => h("div", locationLink(line.file, line.line), h("span.faint", ` in ${called(line.function)}`), line.source !== "" && h("div.src.name", line.source)))),
   );
 }
 
@@ -64,7 +64,12 @@ function fromOf(slice: SliceWire): HTMLElement | null {
     return cut ? h("span", locationLink(cut[1]!, Number(cut[2]))) : h("span.mono.name", place);
   }
   const own = slice.stack.find((line) => isOwnFile(line.file)) ?? slice.stack[0];
-  return own ? h("span", locationLink(own.file, own.line), h("span.faint", ` in ${own.function}()`)) : null;
+  return own ? h("span", locationLink(own.file, own.line), h("span.faint", ` in ${called(own.function)}`)) : null;
+}
+
+/** "step()"; what Python itself names, as <module>, is none that is called. */
+function called(name: string): string {
+  return name.startsWith("<") ? name : `${name}()`;
 }
 
 function bufferTable(page: Page, links: LinksWire): HTMLElement {

@@ -69,6 +69,8 @@ export class Stage {
   span: Span = { t0: 0, t1: 1 };
   /** How far down the rows are; kept, since asking the browser for it after a change costs a layout. */
   scroll = 0;
+  /** Where the pointer is, as a share of the width; null when it is elsewhere. */
+  pointed: number | null = null;
   range: Span | null = null;
   focus: Focus | null = null;
   flows: readonly FlowWire[] = [];
@@ -158,7 +160,8 @@ export class Stage {
     this.resting = window.setTimeout(() => this.options.onMoved(this.span), REST_MS);
   }
 
-  zoom(factor: number, share = 0.5): void {
+  /** Zooms with the time at `share` of the width staying there: where the pointer is, else the middle. */
+  zoom(factor: number, share = this.pointed ?? 0.5): void {
     this.move(zoomSpan(this.span, factor, share, this.whole));
   }
 

@@ -13,7 +13,7 @@ import { tip } from "../common/tooltip.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { Finder } from "./finder.ts";
 import { drawGaps } from "./gaps_pane.ts";
-import { drawRange } from "./range_pane.ts";
+import { drawRange, markTrack } from "./range_pane.ts";
 import { drawSlice } from "./slice_pane.ts";
 import { Stage } from "./stage.ts";
 
@@ -68,6 +68,7 @@ class TimelineView implements View {
         this.stage.hits = names;
         this.stage.redraw();
       },
+      onDown: () => this.stage.canvas.focus(),
       from: () => this.slice?.start ?? this.stage.span.t0,
     });
     const fit = h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit ", h("kbd", "Space"));
@@ -294,11 +295,12 @@ class TimelineView implements View {
     await this.source!.names.load(0);
     drawRange(this.figures, wire, {
       colour: (name) => this.source!.names.colour(name),
-      top: this.page.has("top") ? this.page.nav.address("top", range ? { r0: String(range.t0), r1: String(range.t1) } : {}) : null,
+      // what ran on the host alone is listed there
+      top: this.page.has("top") ? this.page.nav.address("top", { ...(range ? { r0: String(range.t0), r1: String(range.t1) } : {}), ...(wire.kernels === 0 && this.source!.whole.tracks.kind.includes("device") ? { group: "host" } : {}) }) : null,
       find: (name) => this.page.nav.set({ find: name }),
       tracks: this.source!.whole.tracks,
-      focused: this.slice?.track ?? -1,
     });
+    markTrack(this.figures, this.slice?.track ?? -1);
     this.page.right.dataset["figures"] = key;
   }
 
@@ -314,6 +316,7 @@ class TimelineView implements View {
       this.slice = this.links = null;
       this.stage.focus = null;
       this.stage.flows = [];
+      markTrack(this.figures, -1);
       this.spoken.textContent = "";
       delete this.page.right.dataset["slice"];
       fill(this.detail, h("p.faint", "Click a slice for what it is, what it used and where it came from."));
@@ -325,6 +328,7 @@ class TimelineView implements View {
       const first = this.slice === null;
       this.slice = slice;
       this.links = null;
+      markTrack(this.figures, slice.track);
       this.stage.focus = { row, track: slice.track, depth: slice.depth, start: slice.start, dur: slice.dur };
       // an address that says both where to look and what is focused is shown as it is
       if (!this.opening || this.params["t0"] === undefined) this.stage.reveal(this.stage.focus, first);
@@ -405,7 +409,7 @@ class TimelineView implements View {
     const hidden = stage.layout.hidden + Math.max(0, whole.trackCount - whole.tracks.id.length);
     const right: (string | Node)[] = [
       h("span.wide", `window ${duration(Math.min(length, whole.span))} of ${duration(whole.span)}`),
-      h("span", `${duration(length / stage.width)} per pixel`),
+      h("span", `${fine(length / stage.width)} per pixel`),
     ];
     if (this.info.live) {
       right.push(this.following ? h("span", "following the end") : h("span", "following the end is off ", h("button.endkey", { type: "button", onclick: () => this.follow() }, h("kbd", "End"))));
@@ -427,6 +431,11 @@ function spanOf(params: Params, a: string, b: string): Span | null {
   const t0 = numberParam(params, a, 0);
   const t1 = numberParam(params, b, 0);
   return t1 > t0 ? { t0, t1 } : null;
+}
+
+/** As duration, and of a few ns two digits: a pixel of the nearest window is a tenth of one. */
+function fine(ns: number): string {
+  return ns < 10 ? `${ns.toPrecision(2)} ns` : duration(ns);
 }
 
 const SEPARATOR = "~";

@@ -33,16 +33,16 @@ export function drawSide(host: HTMLElement, page: Page, chosen: Chosen, runs: Ru
         h("div.title.mono.name.top-title", ...nameNodes(top.name[row]! || "no name", 400)),
         h("dl.kv",
           h("dt", "Total"), h("dd", { "data-ns": top.sum[row]! }, duration(top.sum[row]!), h("span.faint", ` · ${share(top, row)} of all, rank ${count(chosen.rank)}`)),
-          h("dt", "Runs"), h("dd", count(top.runs[row]!), runs && h("span.faint", spread(runs))),
+          h("dt", "Runs"), h("dd", count(top.runs[row]!), runs && h("span.faint", spread(runs, top.group === "host"))),
           own && h("dt", "From"), own && h("dd.ell", locationLink(own.file, own.line), h("span.faint", ` ${own.source}`)),
         ),
       ),
       h("div.sec",
         h("div.h", h("span.grow", "Durations"), h("span.faint.plainw", counted(top.runs[row]!, "run"))),
-        histogram(counts, 346, 96, `var(--cat-${top.colour[row]!})`),
+        histogram(counts, 346, 96, colourOf(top, row)),
         h("div.top-axis.faint", h("span", duration(top.shortest[row]!)), h("span", `${top.exact ? "" : "≈ "}median ${duration(top.median[row]!)}`), h("span", duration(top.longest[row]!))),
       ),
-      runs && h("div.sec", h("div.h", "Per device, mean"), means(runs)),
+      runs && h("div.sec", h("div.h", top.group === "host" ? "Per thread, mean" : "Per device, mean"), means(runs)),
       runs && runs.slowest.length > 0 && h("div.sec",
         h("div.h", h("span.grow", "Slowest runs"), page.has("timeline") && h("a.plainw", { href: find }, `all ${count(top.runs[row]!)}`)),
         h("table.top-runs", h("tbody", ...runs.slowest.map((run) => h("tr",
@@ -54,15 +54,21 @@ export function drawSide(host: HTMLElement, page: Page, chosen: Chosen, runs: Ru
   );
 }
 
+/** The colour of a row, as the timeline draws it: copies are sky; beside devices, colours are those of kernels. */
+export function colourOf(top: TopWire, row: number): string {
+  if (top.group === "host" && top.groups.includes("kernels")) return "var(--fg-3)";
+  return `var(--cat-${top.group === "copies" ? 9 : top.colour[row]!})`;
+}
+
 function share(top: TopWire, row: number): string {
   return `${((100 * top.sum[row]!) / Math.max(1, top.total)).toFixed(1)}%`;
 }
 
-function spread(runs: RunsWire): string {
+function spread(runs: RunsWire, host: boolean): string {
   const counts = runs.tracks.map((track) => track.count);
   if (counts.length < 2) return counts.length === 1 ? ` · on ${runs.tracks[0]!.name}` : "";
   const [low, high] = [Math.min(...counts), Math.max(...counts)];
-  return ` · ${low === high ? count(low) : `${count(low)} to ${count(high)}`} on each of ${counts.length} devices`;
+  return ` · ${low === high ? count(low) : `${count(low)} to ${count(high)}`} on each of ${counts.length} ${host ? "threads" : "devices"}`;
 }
 
 function means(runs: RunsWire): HTMLElement {

@@ -15,7 +15,7 @@ import { VirtualList } from "../common/virtual_list.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { attachMenu, type MenuItem } from "../shell/menu.ts";
 import { histogram } from "./histogram.ts";
-import { drawSide } from "./top_side.ts";
+import { colourOf, drawSide } from "./top_side.ts";
 
 export const TOP: ViewDef = {
   id: "top",
@@ -26,8 +26,9 @@ export const TOP: ViewDef = {
   create: (page) => new TopView(page),
 };
 
-const TITLES: Record<string, [string, string]> = {
-  kernels: ["Kernels", "Kernel"], copies: ["Copies", "Copy"], host: ["Host", "Range"], messages: ["Messages", "Message"],
+/** Of each group: its button, what one of its names is called, and several. */
+const TITLES: Record<string, [string, string, string]> = {
+  kernels: ["Kernels", "Kernel", "kernels"], copies: ["Copies", "Copy", "copies"], host: ["Host", "Range", "ranges"], messages: ["Messages", "Message", "messages"],
 };
 const COLUMNS: readonly [SortKey | "", string, string][] = [
   ["", "#", "num"], ["name", "Kernel", ""], ["total", "Total", "num"], ["", "Share", ""], ["runs", "Runs", "num"], ["mean", "Mean", "num"],
@@ -84,6 +85,10 @@ class TopView implements View {
   }
 
   key(event: KeyboardEvent): boolean {
+    if (event.key === "Enter") {
+      this.openSlices(this.list.selected);
+      return true;
+    }
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return false;
     this.choose(Math.max(0, Math.min(this.rows.length - 1, this.list.selected + (event.key === "ArrowDown" ? 1 : -1))));
     this.list.focus();
@@ -165,15 +170,18 @@ class TopView implements View {
     const shownTracks = params["tracks"] === undefined ? top.tracks.id.length : params["tracks"].split(",").length;
     this.page.status(
       [
-        h("span", h("b", count(this.rows.length)), ` ${this.rows.length === top.name.length ? "" : `of ${count(top.name.length)} `}${words[0].toLowerCase()}`),
+        h("span", h("b", count(this.rows.length)), ` ${this.rows.length === top.name.length ? "" : `of ${count(top.name.length)} `}${top.name.length === 1 ? words[1].toLowerCase() : words[2]}`),
         h("span", h("b", count(top.count)), " slices"), h("span.wide", { "data-ns": top.total }, `${duration(top.total)} on ${counted(shownTracks, "track")}`),
       ],
-      [...(top.names > top.name.length ? [`${count(top.names - top.name.length)} smaller names not listed`] : []), ...(top.exact ? [] : ["percentiles within 0.2% of the reach"]), `sorted by ${sort}`],
+      [...(top.names > top.name.length ? [`${count(top.names - top.name.length)} smaller names not listed`] : []), ...(top.exact ? [] : ["p95 to within 0.2% of a row's spread"]), `sorted by ${sort}`],
     );
     this.page.middle.dataset["shown"] = `${top.group}/${this.rows.length}`;
   }
 
   private drawBar(top: TopWire): void {
+    const label = `Filter ${(TITLES[top.group] ?? TITLES["kernels"]!)[2]}`;
+    this.input.placeholder = label;
+    this.input.setAttribute("aria-label", label);
     fill(this.groups, ...top.groups.map((group) => h(`button${group === top.group ? ".on" : ""}`, {
       type: "button", "aria-pressed": String(group === top.group),
       onclick: () => this.page.nav.set({ group: group === "kernels" ? null : group, tracks: null, name: null, q: null }),
@@ -227,7 +235,7 @@ class TopView implements View {
   private row(at: number): HTMLElement {
     const top = this.top!;
     const row = this.rows[at]!;
-    const colour = `var(--cat-${top.group === "copies" ? 9 : top.colour[row]!})`;
+    const colour = colourOf(top, row);
     const swatch = h("span.sw");
     swatch.style.background = colour;
     const bar = h("i");
@@ -241,7 +249,7 @@ class TopView implements View {
       h("div.share", h("span.meter", bar), h("span.num.dim", `${((100 * top.sum[row]!) / Math.max(1, top.total)).toFixed(1)}%`)),
       h("div.num", count(top.runs[row]!)), h("div.num", duration(top.sum[row]! / top.runs[row]!)), h("div.num", duration(top.p95[row]!)), h("div.num", duration(top.longest[row]!)),
       h("div.bins", histogram(top.histogram.slice(row * top.bins, (row + 1) * top.bins), 80, 16, "var(--fg-3)")),
-      h("div.num.dim.rate", rate(top.flops[row]!, 1e9, top.flops[row]! < 1e10 ? 2 : top.flops[row]! < 1e11 ? 1 : 0)), h("div.num.dim.rate", rate(top.bytesPerS[row]!, 1e9, 2)),
+      h("div.num.dim.rate", rate(top.flops[row]!, 1e9, 2)), h("div.num.dim.rate", rate(top.bytesPerS[row]!, 1e9, 2)),
     );
   }
 
@@ -265,7 +273,7 @@ class TopView implements View {
     const { signal } = this.siding;
     const title = (TITLES[top.group] ?? TITLES["kernels"]!)[1];
     if (row < 0 || top.number[row]! < 0) {
-      fill(this.page.right, h("div.bar", h("b", title)));
+      fill(this.page.right, h("div.bar", h("b", title)), h("p.none", "Choose a row for its durations and slowest runs."));
       return;
     }
     const chosen = { top, row, rank: row + 1, title };
