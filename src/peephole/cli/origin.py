@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from peephole.cli.format import Column, Printer
 from peephole.cli.target import add_json, add_target, not_a_capture, open_target
 from peephole.errors import PeepholeError
+from peephole.model.natural import whole_number
 
 if TYPE_CHECKING:
     from peephole.query.origin import Operation, Origin
@@ -165,7 +166,7 @@ def _operation(made: Operation) -> dict[str, Any]:
 
 def _order(line: str | None) -> tuple[bool, str, int]:
     file, _, number = (line or "").rpartition(":")
-    return line is None, file, int(number) if number.isdecimal() else 0
+    return line is None, file, whole_number(number)
 
 
 def _short(line: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from peephole.model.natural import whole_number
 from peephole.query.contexts import Context, Step, contexts, steps
 from peephole.query.names import missing, plain
 
@@ -19,9 +20,8 @@ def find_contexts(capture: Capture, name: str) -> list[Context]:
     """The contexts of that name, or the one that `name#2` or a number means."""
     everything = contexts(capture)
     found = _named(everything, plain(name), lambda context: context.name)
-    if not found and name.isdecimal():
-        found = [context for context in everything if context.id == int(name)]
-    return found
+    number = whole_number(name)
+    return found or [context for context in everything if context.id == number]
 
 
 def find_context(capture: Capture, name: str) -> Context:
@@ -36,8 +36,8 @@ def find_steps(capture: Capture, context: Context, name: str) -> list[Step]:
     """The steps of a context of that name, or the one of that ordinal; PeepholeError names the nearest."""
     everything = steps(capture, context.id)
     found = _named(everything, plain(name), lambda step: step.name)
-    if not found and name.isdecimal() and int(name) < len(everything):
-        found = [everything[int(name)]]
+    if not found and 0 <= (ordinal := whole_number(name)) < len(everything):
+        found = [everything[ordinal]]
     if not found:
         raise missing(name, (step.name for step in everything), f"step of {context.name}")
     return found

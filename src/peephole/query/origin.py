@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from peephole.errors import PeepholeError
+from peephole.model.natural import whole_number
 from peephole.query.fusion import tensor_text, user_line
 from peephole.query.rewrite.pool import Pool
 from peephole.query.rewrite.trace import Trace, trace_of
@@ -134,7 +135,7 @@ def _operations(trace: Trace, kernel: Kernel) -> list[Operation]:
 
 def _source(trace: Trace, line: str | None) -> str | None:
     file, _, number = (line or "").rpartition(":")
-    return trace.places.line(file, int(number)) if number.isdecimal() else None
+    return trace.places.line(file, whole_number(number)) if number.isdecimal() else None
 
 
 def is_line(line: str | None, wanted: str) -> bool:

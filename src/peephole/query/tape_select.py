@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from peephole.errors import PeepholeError
+from peephole.model.natural import whole_number
 from peephole.query.tape import Arrows, Signal, Tape
 from peephole.query.tape_rows import Flags, Ints
 
@@ -50,8 +51,8 @@ def _lanes(tape: Tape, workers: Sequence[str]) -> list[int]:
     for text in workers:
         exact = [i for i in known if tape.lanes[i].name == text]
         near = exact or [i for i in known if fnmatchcase(tape.lanes[i].name, text)]
-        if not near and text.isdecimal() and int(text) < len(known):
-            near = [known[int(text)]]
+        if not near and 0 <= (number := whole_number(text)) < len(known):
+            near = [known[number]]
         if not near:
             names = ", ".join(tape.lanes[i].name for i in known[:8]) + (", …" if len(known) > 8 else "")
             raise PeepholeError(f"No worker is named {text!r}; the tape has {names or 'no workers'}.")

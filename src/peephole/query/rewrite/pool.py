@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from peephole.model.natural import whole_number
 from peephole.query.rewrite.dtypes import BOOL, PREFIX, derive
 from peephole.query.rewrite.nodes import NodeTable
 
@@ -187,7 +188,7 @@ class Pool:
 
     def _tuple_dtype(self, source: int, place: str | None) -> str | None:
         inner = self.src[source][0] if self.op(source) == "FUNCTION" else source
-        index = int(place) if place is not None and place.isdecimal() else -1
+        index = whole_number(place or "")
         return self._dtype(self.src[inner][index]) if 0 <= index < len(self.src[inner]) else None
 
     def _invalid(self, node: int) -> bool:

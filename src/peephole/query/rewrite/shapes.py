@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from math import prod
 from typing import Final
 
+from peephole.model.natural import whole_number
 from peephole.query.rewrite.pool import Pool
 
 Shape = tuple[int | str, ...]
@@ -28,7 +29,7 @@ _BROADCAST: Final = frozenset(
     ("ADD", "MUL", "CDIV", "MAX", "CMOD", "CMPLT", "CMPNE", "CMPEQ", "XOR", "SHL", "SHR", "OR", "AND", "THREEFRY",
      "SUB", "FDIV", "POW", "FLOORDIV", "FLOORMOD", "WHERE", "MULACC", "IDIV", "MOD")
 )  # fmt: skip
-_NUMBERS: Final = re.compile(r"-?\d+")
+_NUMBERS: Final = re.compile(r"-?\d{1,18}")
 _REDUCE: Final = re.compile(r"\(\w+(?:\.\w+)?, (\d+)\)\Z")
 _SIZES: Final = {"char": 1, "uchar": 1, "bool": 1, "short": 2, "ushort": 2, "half": 2, "bfloat16": 2, "int": 4,
                  "uint": 4, "float": 4, "long": 8, "ulong": 8, "double": 8}  # fmt: skip
@@ -125,7 +126,8 @@ class Shapes:
         while self._pool.op(node) == "CAST":
             node = self._pool.src[node][0]
         op, _, arg, _ = self._pool.texts(node)
-        return int(arg) if op == "CONST" and arg is not None and arg.isdecimal() else "?"
+        size = whole_number(arg) if op == "CONST" and arg is not None else -1
+        return size if size >= 0 else "?"
 
     def _extent(self, node: int) -> int | str:
         """How many values an index expression takes when it counts from 0."""

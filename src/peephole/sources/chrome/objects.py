@@ -12,7 +12,6 @@ import numpy as np
 from peephole.sources.chrome.batch import NO_TIME, EventBatch, Interner
 from peephole.sources.chrome.times import nanoseconds
 
-
 LONG = 4000
 """Digits of a number that is no longer taken as one; Python refuses to from 4,300 on."""
 
