@@ -396,7 +396,7 @@ def test_idle_time_unfolds(page: Page, address: str) -> None:
 def test_runs_of_one_file(page: Page, address: str) -> None:
     open_tape(page, address, "runs/messages")
     assert shown(page)[0] == 2
-    page.get_by_label("Run").select_option("1")
+    page.get_by_label("Run", exact=True).select_option("1")
     until(page, lambda: shown(page)[0] == 1 and param(page, "run") == "1")
     assert "run 1 of 2" in page.locator("footer.status").inner_text()
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { familyColours } from "../src/draw/tape_colours.ts";
+import { endOf, isWall, type Way } from "../src/layout/tape_arrows.ts";
 import { TapeAxis } from "../src/layout/tape_axis.ts";
 import { columnsOf, eventNames, laneBoxes, radius, signalNames, stackY } from "../src/layout/tape_lanes.ts";
 import { readTapeWindow, type TapeLane, type TapeMarks, type TapeSignal, type TapeWire } from "../src/wire/tape.ts";
@@ -29,6 +30,22 @@ describe("the axis of a tape", () => {
 
   it("gives room to a tape of one moment", () => {
     expect(new TapeAxis([[5, 5]], 1e6).length).toBe(1e7);
+  });
+});
+
+describe("arrows of a tape", () => {
+  const way = (x: number, y0: number, y1: number): Way => ({ x0: x, y0, x1: x, y1, width: 1 });
+
+  it("are a wall when they cover a quarter of the lanes", () => {
+    const ways = Array.from({ length: 100 }, (_, i) => way(i * 2, 0, 100));
+    expect(isWall(ways, 1000, 100)).toBe(false);
+    expect(isWall(ways, 200, 100)).toBe(true);
+  });
+
+  it("keep the end at the worker, whichever way they go", () => {
+    expect(endOf(way(5, 10, 210), false, 20)).toMatchObject({ y0: 190, y1: 210 });
+    expect(endOf(way(5, 210, 10), true, 20)).toMatchObject({ y0: 210, y1: 190 });
+    expect(endOf(way(5, 10, 15), false, 20)).toMatchObject({ y0: 10, y1: 15 });
   });
 });
 

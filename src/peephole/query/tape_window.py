@@ -25,8 +25,8 @@ WIDE_ARROW_PX: Final = 30.0
 SLANT_PX: Final = 7.0
 """px that a message's two ends must be apart to be drawn with its own slope."""
 MOST_SLANTED: Final = 3000
-STACK: Final = 12
-"""How many marks may stand above each other; more of them are a column."""
+STACK: Final = 16
+"""How many marks may stand above each other, as many as GT logs in a millisecond; more of them are a column."""
 MUD: Final = 0.15
 """Share of a lane's cells that may be too full before the whole lane is drawn in columns."""
 SINGLE: Final = 24
@@ -188,10 +188,12 @@ def _singles(tape: Tape, rows: Ints) -> Ints:
     """Events that get a mark above the columns too: what failed, what is rare, what is largest."""
     rare = tape.is_event("CONNECT", "DISCONNECT", "ERROR", "SIGNAL")[rows] | tape.failed[rows]
     size = tape.size[rows]
-    largest = np.argsort(-size, kind="stable")[:SINGLE]
+    order = np.argsort(-size, kind="stable")[: SINGLE + 1]
+    # of a size that more of them have than can be marked none stands out
+    least = max(4096, int(size[order[-1]]) + 1 if len(order) > SINGLE else 0)
     chosen = np.zeros(len(rows), np.bool_)
     chosen[np.flatnonzero(rare)[: 8 * SINGLE]] = True
-    chosen[largest[size[largest] >= 4096]] = True
+    chosen[order[size[order] >= least]] = True
     return rows[chosen]
 
 

@@ -169,6 +169,18 @@ def test_two_clients_interleave(read: Read, tape_line: Line) -> None:
     assert [event["op"] for event in kept.events] == ["relu", "sum", "relu", "relu", "relu", "sum", "sum"]
 
 
+def test_only_an_answer_fails(read: Read, tape_line: Line) -> None:
+    a, w = "CLIENT CLIENT 00aa", "WORKER success=False"
+    lines = [
+        tape_line(0.1, 1, "RECV", a, "RegisterWorker", "88B", "worker_id=success=False"),
+        tape_line(0.2, 2, "RECV", a, "CompileStart", "9B", "signal=did success=False come"),
+        tape_line(0.3, 3, "WORKER_SEND", w, "WorkerGetData", "9B", "tensor=1"),
+        tape_line(0.4, 4, "WORKER_RECV", w, "WorkerGetData", "9B", "success=False"),
+        tape_line(0.5, 5, "SEND", a, "GetData", "9B", "success=False"),
+    ]
+    assert [event["failed"] for event in read("".join(lines)).events] == [False, False, False, True, True]
+
+
 def test_clients_stand_in_the_order_in_which_they_came(read: Read, tape_line: Line) -> None:
     names = [f"{n * 7919 % 1000:010x}" for n in range(1, 9)]
     lines = [tape_line(n, n + 1, "RECV", f"CLIENT CLIENT {names[n % 8]}", "GetData", "9B") for n in range(16)]

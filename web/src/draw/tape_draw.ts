@@ -1,11 +1,15 @@
 /** Draws a tape: ruler, signals, lanes with marks or columns, arrows between them, names. */
 import { duration } from "../base/format.ts";
 import { CLEAR, columnBox, columnsOf, eventNames, radius, RULER, signalHeight, signalNames, stackY, type Column, type LaneBox } from "../layout/tape_lanes.ts";
+import { endOf, isWall, type Way } from "../layout/tape_arrows.ts";
 import type { TapeAxis } from "../layout/tape_axis.ts";
 import { FAILED, type MessageWire, type TapeWindow, type TapeWire } from "../wire/tape.ts";
 import { familyColours, type FamilyColour } from "./tape_colours.ts";
 import { shape } from "./tape_shapes.ts";
 import { readTheme, type Theme } from "./theme.ts";
+
+/** px of a column at most. */
+const WIDEST_COLUMN = 12;
 
 export interface TapeTheme extends Theme {
   grid: string;
@@ -37,6 +41,8 @@ export interface Drawn {
   lines: { x: number; index: number; end: boolean }[];
   /** Names that found no room. */
   left: number;
+  /** Only the ends of arrows are drawn. */
+  ends: boolean;
   /** Events that are in columns and in sight. */
   inColumns: number;
 }
@@ -56,7 +62,7 @@ export function drawTape(g: CanvasRenderingContext2D, width: number, height: num
   const { axis, u0, u1 } = picture;
   const x = (time: number): number => ((axis.toU(time) - u0) / (u1 - u0)) * width;
   const top = tapeTop(picture);
-  const drawn: Drawn = { marks: [], arrows: [], columns: [], lines: [], left: 0, inColumns: 0 };
+  const drawn: Drawn = { marks: [], arrows: [], columns: [], lines: [], left: 0, ends: false, inColumns: 0 };
   g.fillStyle = theme.bg0;
   g.fillRect(0, 0, width, height);
   g.textBaseline = "middle";
@@ -226,6 +232,7 @@ function drawFolds(g: CanvasRenderingContext2D, width: number, height: number, p
 
 function drawArrows(g: CanvasRenderingContext2D, width: number, x: (time: number) => number, picture: TapePicture, theme: TapeTheme, drawn: Drawn): void {
   const { arrows } = picture.window!;
+  const ways: (Way & { index: number; down: boolean; back: boolean; room: number })[] = [];
   for (let i = 0; i < arrows.count.length; i++) {
     const a = picture.boxes.get(arrows.source[i]!);
     const b = picture.boxes.get(arrows.target[i]!);
@@ -238,8 +245,15 @@ function drawArrows(g: CanvasRenderingContext2D, width: number, x: (time: number
     if (Math.max(x0, x1) < -10 || Math.min(x0, x1) > width + 10) continue;
     const y0 = a.y + sign * (CLEAR / 2) * a.height;
     const y1 = b.y - sign * (CLEAR / 2) * b.height;
-    drawn.arrows.push({ x0, y0, x1, y1, index: i });
-    arrow(g, x0, y0, x1, y1, 1 + Math.log2(arrows.count[i]!) * 0.5, down ? theme.edge : theme.fg4);
+    const back = b.kind === "dispatcher";
+    ways.push({ x0, y0, x1, y1, width: 1 + Math.log2(arrows.count[i]!) * 0.5, index: i, down, back, room: (back ? a : b).height / 3 });
+  }
+  const last = [...picture.boxes.values()].at(-1);
+  drawn.ends = last !== undefined && isWall(ways, width, last.y0 + last.height);
+  for (const whole of ways) {
+    const way = drawn.ends ? endOf(whole, whole.back, whole.room) : whole;
+    drawn.arrows.push(way);
+    arrow(g, way.x0, way.y0, way.x1, way.y1, way.width, way.down ? theme.edge : theme.fg4);
   }
 }
 
@@ -266,7 +280,9 @@ function drawColumns(g: CanvasRenderingContext2D, width: number, x: (time: numbe
   const { columns, most } = columnsOf(rows);
   for (const column of columns) {
     const box = picture.boxes.get(column.lane);
-    const [x0, x1] = [x(column.start), x(column.start + cell)];
+    let [x0, x1] = [x(column.start), x(column.start + cell)];
+    // a moment of the clock that is wide on the screen stands where its marks would, not as long as something that lasted
+    if (x1 - x0 > WIDEST_COLUMN) [x0, x1] = [x0 - WIDEST_COLUMN / 2, x0 + WIDEST_COLUMN / 2];
     if (!box || x1 < 0 || x0 > width) continue;
     const { height, foot } = columnBox(box, column.total, most.get(column.lane)!);
     const wide = Math.max(1, x1 - x0 - 0.6);

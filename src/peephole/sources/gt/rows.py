@@ -21,6 +21,7 @@ KNOWN_EVENTS: Final = frozenset(
 )
 TO_DISPATCHER: Final = ("RECV", "WORKER_RECV", "CONNECT", "DISCONNECT")
 FROM_DISPATCHER: Final = ("SEND", "WORKER_SEND")
+ANSWERS: Final = ("SEND", "WORKER_RECV")
 DISPATCHER_DEPTH: Final = 0
 _FAILURE: Final = "success=False"
 
@@ -89,7 +90,7 @@ def write_run(run: Run, sink: Sink, book: Book, name: str | None, offset: int) -
             "pair": _numbers(columns.seq, links.pair),
             "of": _numbers(columns.seq, links.command),
             "late": links.reply_first,
-            "failed": _failed(columns.details),
+            "failed": _failed(columns),
         },
     )
     _mirror(columns, track, start, names, correlation, lanes.dispatcher, sink)
@@ -195,11 +196,15 @@ def _depths(track: Ints, dispatcher: int, start: Ints, length: Ints) -> Codes:
     return depth.astype(np.int32)
 
 
-def _failed(details: list[str]) -> NDArray[np.bool_]:
-    """Which events tell of a failure. Most tapes have none, and one look at all of them says so."""
-    if _FAILURE not in "\n".join(details):
-        return np.zeros(len(details), np.bool_)
-    return np.array([_FAILURE in text for text in details], np.bool_)
+def _failed(columns: Columns) -> NDArray[np.bool_]:
+    """Which answers tell of a failure. Most tapes have none, and one look at all of them says so."""
+    details, events = columns.details, columns.events.values
+    failed = np.zeros(len(details), np.bool_)
+    if _FAILURE in "\n".join(details):
+        answers = np.array([value in ANSWERS for value in events], np.bool_)[columns.event]
+        for i in np.flatnonzero(answers).tolist():
+            failed[i] = _FAILURE in details[i].split()
+    return failed
 
 
 def _numbers(seq: Ints, rows: Ints) -> Ints:
