@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from peephole.cli.main import main
-from peephole.cli.top_tape import TapeFile
+from peephole.cli.top_tape import TapeFile, can_follow
 from peephole.ingest import import_files
 from peephole.query.tape import tape
 from peephole.query.tape_now import Now, now_of
@@ -129,6 +129,16 @@ def test_only_what_is_new_is_read(tmp_path: Path, tape_line: Line, monkeypatch: 
         10_005,  # all but the rule above the title
         top_tape.CONTEXT + 2 + 5,
     ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_only_lines_of_bytes_are_followed(tmp_path: Path, tape_line: Line, encoding: str) -> None:
+    text = "".join(tape_line(n, n, "RECV", "CLIENT CLIENT 00aa", "GetData", "9B") for n in range(1, 9))
+    path = tmp_path / "t"
+    path.write_text(text)
+    assert can_follow(path)
+    path.write_bytes(text.encode(encoding))
+    assert not can_follow(path)
 
 
 def test_another_run_begins_anew(tmp_path: Path, tape_line: Line) -> None:

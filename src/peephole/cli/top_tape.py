@@ -26,12 +26,13 @@ _REGISTER: Final = b"RegisterWorker"
 def can_follow(path: Path) -> bool:
     """Whether a file is a tape whose lines can be read as they come: neither packed nor of two bytes a character."""
     from peephole import sources
+    from peephole.sources.gt.text import encoding_of
 
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        head = file.read(2)
-    return head not in (b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff") and sources.find(path).name == "gt"
+        head = file.read(4096)
+    return not head.startswith(b"\x1f\x8b") and encoding_of(head) == "utf-8" and sources.find(path).name == "gt"
 
 
 class TapeFile:
