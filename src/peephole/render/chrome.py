@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -11,9 +13,6 @@ import numpy as np
 
 from peephole.model.tables import NONE
 from peephole.store.capture import Capture
-
-_GROUP = 1
-"""Process number of what belongs to no process."""
 
 
 def write_chrome(capture: Capture, out: BinaryIO) -> int:
@@ -39,14 +38,26 @@ def micro(time: int) -> str:
 
 
 class _Lanes:
-    """Thread and process numbers of tracks; a sub-lane that is no nesting gets a thread of its own."""
+    """Process and thread numbers of tracks; a sub-lane that is no nesting gets a thread of its own."""
 
     def __init__(self, capture: Capture) -> None:
-        tracks = capture.read("tracks", ["id", "name", "kind", "parent", "order"])
+        tracks = capture.read("tracks", ["id", "name", "kind", "parent", "order", "process"])
         self.ids = tracks["id"].tolist()
         self.names = {i: name or "" for i, name in zip(self.ids, tracks.texts("name"), strict=True)}
         self.parents = dict(zip(self.ids, tracks["parent"].tolist(), strict=True))
         self.orders = dict(zip(self.ids, tracks["order"].tolist(), strict=True))
+        self.counters = {i for i, kind in zip(self.ids, tracks.texts("kind"), strict=True) if kind == "counter"}
+        told = dict(zip(self.ids, tracks["process"].tolist(), strict=True))
+        roots = [track for track in self.ids if self.parents[track] < 0]
+        shared = Counter(told[track] for track in roots)
+        self.told = {track: told[track] for track in roots if told[track] >= 0 and shared[told[track]] == 1}
+        """Tracks of processes whose numbers are theirs alone."""
+        taken = set(self.told.values())
+        free = (number for number in itertools.count(1) if number not in taken)
+        self.group = next(free)
+        """Process number of what belongs to no process."""
+        self._processes = {track: self.told[track] if track in self.told else next(free) for track in roots}
+        self._threads: dict[tuple[int, int], int] = {}
 
     def process(self, track: int) -> int:
         """Number of the process that a track is shown in."""
@@ -54,19 +65,20 @@ class _Lanes:
         while self.parents.get(track, NONE) >= 0 and track not in seen:
             seen.add(track)
             track = self.parents[track]
-        return track + _GROUP + 1 if track >= 0 else _GROUP
+        return self._processes.get(track, self.group)
 
     def thread(self, track: int, depth: int = 0) -> int:
         """Number of the thread of a track; of a sub-lane when depth is not 0."""
-        return (track + 1) * 1000 + depth
+        return self._threads.setdefault((track, depth), len(self._threads) + 1)
 
 
 def _events(capture: Capture) -> Iterator[list[str]]:
     lanes = _Lanes(capture)
-    yield list(_names(lanes))
+    index = capture.lanes()
+    shown = set(index.track.tolist()).union(*(f["track"].tolist() for f in capture.scan("markers", ["track"])))
+    yield list(_names(lanes, shown))
     anchors = _flow_ends(capture)
     flows: dict[int, tuple[int, int, int]] = {}
-    index = capture.lanes()
     nested = True
     for lane in range(len(index.track)):
         track, depth = int(index.track[lane]), int(index.depth[lane])
@@ -81,17 +93,30 @@ def _events(capture: Capture) -> Iterator[list[str]]:
             names = [json.dumps(value) for value in frame.texts("name").values]
             codes, args = frame.texts("name").codes.tolist(), list(frame.texts("args"))
             starts, durs = frame["start"].tolist(), frame["dur"].tolist()
-            correlations = frame["correlation"].tolist()
             yield [
                 f'{{"ph":"X","pid":{pid},"tid":{tid},"ts":{micro(starts[i])},"dur":{micro(durs[i])},'
                 f'"name":{names[codes[i]] if codes[i] >= 0 else "null"}{_args(args[i])}}}'
                 for i in range(len(frame))
             ]
-            for i, correlation in enumerate(correlations):
-                if correlation and correlation in anchors:
-                    flows[correlation] = (pid, tid, starts[i])
+            bound = [i for i, number in enumerate(frame["correlation"].tolist()) if number and number in anchors]
+            if bound:
+                last = max(starts[i] + durs[i] for i in bound)
+                inner, _ = capture.slices(track, depth + 1, starts[bound[0]], last + 1, ["start", "dur"])
+                begins, ends = inner["start"], inner["start"] + inner["dur"]
+                for i in bound:
+                    moment = _own_moment(starts[i], starts[i] + durs[i], begins, ends)
+                    flows[int(frame["correlation"][i])] = (pid, tid, moment)
     yield from _points(capture, lanes)
     yield from _arrows(capture, flows)
+
+
+def _own_moment(start: int, end: int, begins: Any, ends: Any) -> int:
+    """A time at which a slice is the innermost one, since an arrow binds to that: its start unless another has it."""
+    at = int(np.searchsorted(begins, start, "left"))
+    moment = start
+    while at < len(begins) and begins[at] <= moment:
+        moment, at = int(ends[at]) + 1, at + 1
+    return moment if moment < end else start
 
 
 def _inside(capture: Capture, track: int, depth: int) -> bool:
@@ -114,15 +139,19 @@ def _meta(kind: str, pid: int, tid: int, args: dict[str, Any]) -> str:
     return json.dumps({"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": args})
 
 
-def _names(lanes: _Lanes) -> Iterator[str]:
-    yield _meta("process_name", _GROUP, 0, {"name": "capture"})
+def _names(lanes: _Lanes, shown: set[int]) -> Iterator[str]:
+    """Names of processes and threads, not of what has no thread: counters, and processes that are nothing else."""
     for track in lanes.ids:
-        pid = lanes.process(track)
+        pid, name = lanes.process(track), lanes.names[track]
         if lanes.parents[track] < 0:
-            yield _meta("process_name", pid, 0, {"name": lanes.names[track]})
+            if track in lanes.told:  # whoever shows a process says its number
+                name = name.removesuffix(f" ({pid})")
+            if track not in lanes.told or name != f"process {pid}":
+                yield _meta("process_name", pid, 0, {"name": name})
             yield _meta("process_sort_index", pid, 0, {"sort_index": lanes.orders[track]})
-        yield _meta("thread_name", pid, lanes.thread(track), {"name": lanes.names[track]})
-        yield _meta("thread_sort_index", pid, lanes.thread(track), {"sort_index": lanes.orders[track]})
+        if track in shown or (lanes.parents[track] >= 0 and track not in lanes.counters):
+            yield _meta("thread_name", pid, lanes.thread(track), {"name": lanes.names[track]})
+            yield _meta("thread_sort_index", pid, lanes.thread(track), {"sort_index": lanes.orders[track]})
 
 
 def _flow_ends(capture: Capture) -> set[int]:
@@ -134,13 +163,14 @@ def _flow_ends(capture: Capture) -> set[int]:
 
 
 def _points(capture: Capture, lanes: _Lanes) -> Iterator[list[str]]:
-    for frame in capture.scan("markers", ["time", "name", "track"], size=1 << 17):
+    for frame in capture.scan("markers", ["time", "name", "track", "args"], size=1 << 17):
         batch = []
-        for time, name, track in zip(frame["time"].tolist(), frame.texts("name"), frame["track"].tolist(), strict=True):
-            where = (lanes.process(track), lanes.thread(track)) if track >= 0 else (_GROUP, 0)
-            scope = "t" if track >= 0 else "g"
+        columns = frame["time"].tolist(), frame.texts("name"), frame["track"].tolist(), frame.texts("args")
+        for time, name, track, args in zip(*columns, strict=True):
+            where = (lanes.process(track), lanes.thread(track)) if track >= 0 else (lanes.group, 0)
             batch.append(
-                f'{{"ph":"i","s":"{scope}","pid":{where[0]},"tid":{where[1]},"ts":{micro(time)},"name":{json.dumps(name)}}}'
+                f'{{"ph":"i","s":"{"t" if track >= 0 else "g"}","pid":{where[0]},"tid":{where[1]},'
+                f'"ts":{micro(time)},"name":{json.dumps(name)}{_args(args)}}}'
             )
         yield batch
     for frame in capture.scan("counters", size=1 << 17):

@@ -43,7 +43,7 @@ for _ in range(60):
     laugh = (laugh, laugh)
 for _ in range(100_000):
     deep = (deep,)
-WRONG = (laugh, [laugh], deep, 1 << 80, -5, float("nan"), None, b"x", "x", {}, True)
+WRONG = (laugh, [laugh], deep, 1 << 80, 1 << 20_000, "9" * 5000, -5, float("nan"), None, b"x", "x", {}, True)
 
 paths = [Path(path) for path in sys.argv[1:]]
 loaded = {path: pickles.load(path) for path in paths}
