@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from peephole.server.library import Library, ask_once, quick
 from peephole.store.capture import Capture
@@ -47,3 +51,65 @@ def test_a_quick_question_does_not_wait_for_a_slow_one(capture_path: Path) -> No
     assert waited
     assert count >= 0
     assert shelf.asked
+
+
+ENDS = """
+import sys
+from peephole.record import active, process
+process.start_capture(sys.argv[1], "live.py", ["live.py"])
+recorder = active.start(sys.argv[1])
+track = recorder.track("CPU", kind="device")
+for line in sys.stdin:
+    recorder.slice(track, int(line), 8, "k")
+    print("done", flush=True)
+"""
+
+
+class Interrupted(dict[str, Any]):
+    """What was derived; while it is cleared somebody else asks."""
+
+    def __init__(self, known: dict[str, Any], meanwhile: Callable[[], None]) -> None:
+        super().__init__(known)
+        self._meanwhile = meanwhile
+
+    def clear(self) -> None:
+        asking = threading.Thread(target=self._meanwhile)
+        asking.start()
+        asking.join(0.3)  # it has its answer by then, or waits for us
+        super().clear()
+        self.asking = asking
+
+
+def test_what_a_growing_capture_gave_is_nobodys_answer_once_it_has_ended(tmp_path: Path) -> None:
+    path = tmp_path / "x.peep"
+    command = [sys.executable, "-c", ENDS, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdin is not None and program.stdout is not None
+
+        def write(start: int) -> None:
+            assert program.stdin is not None and program.stdout is not None
+            program.stdin.write(f"{start}\n")
+            program.stdin.flush()
+            program.stdout.readline()
+
+        write(0)
+        shelf = Library([path]).shelves()[0]
+
+        def rows() -> int:
+            def answer(capture: Capture) -> int:
+                return shelf.once(capture, "rows", lambda capture: capture.count("slices"))
+
+            return asyncio.run(quick(shelf, answer))
+
+        assert rows() == 1
+        write(10)
+        program.stdin.close()
+    found: list[int] = []
+    shelf.derived = derived = Interrupted(shelf.derived, lambda: found.append(rows()))
+    deadline = time.monotonic() + 30
+    while not shelf.settled and time.monotonic() < deadline:
+        with shelf.lock:
+            shelf.open()
+        time.sleep(0.02)
+    derived.asking.join()
+    assert found == [2] and rows() == 2

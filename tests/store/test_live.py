@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from peephole.errors import PeepholeError
+from peephole.store import capture as capture_module
 from peephole.store.capture import open_capture
 from peephole.store.seal import is_live
 
@@ -175,3 +180,52 @@ def test_a_capture_is_live_by_any_of_its_names(tmp_path: Path) -> None:
         path.rename(moved)
         assert is_live(moved)
     assert not is_live(moved)
+
+
+def more(process: subprocess.Popen[str], count: int) -> None:
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(f"{count}\n")
+    process.stdin.flush()
+    process.stdout.readline()
+
+
+def refreshed(capture: capture_module.Capture) -> bool:
+    """Whether something new was picked up; it may not be time for another look yet."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if capture.refresh():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_a_process_that_joins_between_two_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever looked first saw nobody; by the time that it is to be sealed somebody writes."""
+    looks = iter([False])
+    monkeypatch.setattr(capture_module, "is_live", lambda folder: next(looks, True))
+    with recorded(tmp_path / "x.peep") as process:
+        capture = open_capture(tmp_path / "x.peep")
+        assert capture.live and capture.count("slices") == 1
+        journal = capture._journal
+        assert journal is not None
+        monkeypatch.setattr(journal, "alive", lambda: False)
+        more(process, 5)
+        assert refreshed(capture) and capture.live and capture.count("slices") == 6
+        capture.close()
+
+
+def test_no_room_for_the_next_look_leaves_the_last_one(tmp_path: Path) -> None:
+    with recorded(tmp_path / "x.peep") as process:
+        capture = open_capture(tmp_path / "x.peep")
+        more(process, 5)
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+        try:
+            with pytest.raises(PeepholeError, match="cannot be written"):
+                refreshed(capture)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert capture.read("slices", ["start"])["start"].tolist() == [0]
+        assert list(capture.read("tracks", ["name"]).texts("name")) == ["CPU"]
+        assert refreshed(capture) and capture.count("slices") == 6
+        capture.close()

@@ -34,6 +34,8 @@ class Shelf:
     derived: dict[str, Any] = field(default_factory=dict)
     asked: bool = False
     """Somebody has asked about it."""
+    settled: bool = False
+    """It is open and grows no more: neither it nor what was derived from it will change."""
     _making: dict[str, threading.Lock] = field(default_factory=dict)
 
     def open(self) -> Capture:
@@ -47,6 +49,7 @@ class Shelf:
             self.capture = open_capture(self.path)
         elif self.capture.live and self.capture.refresh():
             self.derived.clear()
+        self.settled = not self.capture.live
         return self.capture
 
     def once(self, capture: Capture, name: str, make: Callable[[Capture], Result]) -> Result:
@@ -64,15 +67,13 @@ class Shelf:
 class Library:
     """The captures of one server, by handle."""
 
-    def __init__(self, paths: Iterable[Path | Arriving] = (), opened: Iterable[Capture] = ()) -> None:
+    def __init__(self, paths: Iterable[Path | Arriving] = ()) -> None:
         self._shelves: dict[str, Shelf] = {}
         for path in paths:
             if isinstance(path, Arriving):
                 self.add(Path(path.name)).bring = path.bring
             else:
                 self.add(Path(path))
-        for capture in opened:
-            self.add(Path(capture.path)).capture = capture
 
     def add(self, path: Path) -> Shelf:
         """Puts a capture on a shelf; its handle is its name without the ending, made unique."""
@@ -131,9 +132,8 @@ async def quick(shelf: Shelf, question: Callable[[Capture], Result], fresh: bool
     """
 
     def work() -> Result:
-        capture = shelf.capture
-        if capture is not None and not capture.live:
-            return question(capture)
+        if shelf.settled and shelf.capture is not None:
+            return question(shelf.capture)
         with shelf.lock:
             capture = shelf.open() if fresh or shelf.capture is None else shelf.capture
             return question(capture)

@@ -32,7 +32,7 @@ _generations = itertools.count(1)
 
 def get_ready(shelf: Shelf, capture: Capture) -> None:
     """Makes what the timeline asks for first, while the browser still loads the page."""
-    if capture.count("slices") and not capture.live:
+    if not capture.live and capture.count("slices"):
         span_of(shelf, capture)
         _tracks(shelf, capture)
         colours_of(shelf, capture)

@@ -163,7 +163,7 @@ def _get_ready(library: Library) -> None:
             with shelf.lock:
                 capture = shelf.open()
             routes_timeline.get_ready(shelf, capture)
-            if capture.count("hardware"):
+            if not capture.live and capture.count("hardware"):
                 from peephole.query.hardware.ready import get_ready
 
                 get_ready(capture)

@@ -27,7 +27,7 @@ from peephole.store.opening import check_folder, sealed_folder
 from peephole.store.pack import unpack
 from peephole.store.rowgroups import RowGroups, Sums
 from peephole.store.schema import arrow_schema
-from peephole.store.seal import is_live
+from peephole.store.seal import is_live, is_sealed
 from peephole.store.series import Series, counter_series, memory_series
 from peephole.store.seriesfile import Key, StoredSeries
 from peephole.store.windows import Buckets, lane_window, stored_level
@@ -49,13 +49,15 @@ def open_capture(path: str | os.PathLike[str], progress: Progress | None = None)
     if not folder.is_dir():
         raise CaptureError(f"{folder} is no capture: it is neither a folder nor a file.")
     check_folder(folder)
-    if is_live(folder):
-        journal = LiveJournal(folder)
-        journal.advance()
-        tables, manifest = journal.snapshot()
-        return Capture(folder, tables, manifest, journal)
-    tables = sealed_folder(folder, progress)
-    return Capture(folder, tables, read_manifest(tables))
+    while not is_live(folder):
+        tables = sealed_folder(folder, progress)
+        if is_sealed(tables):
+            return Capture(folder, tables, read_manifest(tables))
+        # else a process has joined meanwhile, and nobody may take its journal from it
+    journal = LiveJournal(folder)
+    journal.advance()
+    tables, manifest = journal.snapshot()
+    return Capture(folder, tables, manifest, journal)
 
 
 class Capture:
@@ -94,21 +96,20 @@ class Capture:
         if journal is None or not journal.due():
             return False
         if not journal.alive():
-            self._switch(sealed_folder(self.path), None)
-            journal.close()
-            return True
+            folder = sealed_folder(self.path)
+            if is_sealed(folder):
+                self._switch(folder, read_manifest(folder))
+                self._journal = None  # last: who sees that it grows no more may read it at once
+                journal.close()
+                return True
         if not journal.advance():
             return False
-        folder, manifest = journal.snapshot()
-        self._switch(folder, manifest)
+        self._switch(*journal.snapshot())
         return True
 
-    def _switch(self, folder: Path, manifest: Manifest | None) -> None:
+    def _switch(self, folder: Path, manifest: Manifest) -> None:
         self._forget()
         self._folder = folder
-        if manifest is None:
-            manifest = read_manifest(folder)
-            self._journal = None
         self.manifest = manifest
 
     def _forget(self) -> None:
@@ -242,9 +243,10 @@ class Capture:
             self._journal.close()
 
     def _file(self, table: str) -> pq.ParquetFile:
-        if table not in self._files:
-            self._files[table] = open_table(self._folder, table)
-        return self._files[table]
+        with self._lock:
+            if table not in self._files:
+                self._files[table] = open_table(self._folder, table)
+            return self._files[table]
 
     def _empty(self, table: str, names: list[str]) -> pa.Table:
         schema = arrow_schema(TABLES[table])

@@ -10,6 +10,7 @@ import weakref
 from pathlib import Path
 from typing import Final
 
+from peephole.errors import PeepholeError
 from peephole.store.build import Builder
 from peephole.store.journal import JournalReader
 from peephole.store.manifest import Manifest
@@ -55,19 +56,27 @@ class LiveJournal:
         return self._news
 
     def snapshot(self) -> tuple[Path, Manifest]:
-        """A folder with the tables as of the last `advance`, and its manifest. The one before it is removed."""
+        """A folder with the tables as of the last `advance`, and its manifest. The one before it is removed then.
+
+        PeepholeError when there is no room for it: the one before is still there.
+        """
         began = time.monotonic()
         base = self._builder.manifest
         manifest = self._builder.manifest = copy.deepcopy(base)
         folder = self._work / f"snapshot{self._generation}"
-        shutil.rmtree(self._work / f"snapshot{self._generation - 1}", ignore_errors=True)
-        self._generation += 1
-        folder.mkdir()
         try:
+            folder.mkdir()
             self._reader.describe()
             self._builder.finish(folder=folder, owners=self._reader.tracks.owner)
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise PeepholeError(
+                f"What {self.folder} holds by now cannot be written to {self._work}: {error.strerror or error}."
+            ) from error
         finally:
             self._builder.manifest = base
+        shutil.rmtree(self._work / f"snapshot{self._generation - 1}", ignore_errors=True)
+        self._generation += 1
         self._news = False
         self._resume = time.monotonic() + _SHARE * (time.monotonic() - began)
         manifest.state = "recording"
