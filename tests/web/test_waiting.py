@@ -1,4 +1,4 @@
-"""What the page shows while the server replays, and what Stop does. The browser holds the server's answer back."""
+"""What the page shows while the server works or fails, what Stop and Try again do; the browser holds answers back."""
 
 from __future__ import annotations
 
@@ -37,6 +37,17 @@ class Held:
         self.going.set()
         for route in self.waiting:
             route.continue_()
+
+
+def hold(view: Shown, answer: str) -> list[Route]:
+    """Requests of a kind, none of which gets through until it is told to go on."""
+    held: list[Route] = []
+
+    def keep(route: Route) -> None:
+        held.append(route)
+
+    view.page.route(answer, keep)
+    return held
 
 
 def test_after_half_a_second_the_page_says_how_far_the_replay_is(rewrites: Shown) -> None:
@@ -84,15 +95,44 @@ def test_stop_before_anything_was_reached_says_how_to_go_on(rewrites: Shown) -> 
 def test_the_bar_does_not_move_where_the_system_asks_for_no_motion(rewrites: Shown) -> None:
     step, _ = busiest(rewrites.served, 40)
     rewrites.page.route("**/progress", lambda route: route.fulfill(json={"running": False, "done": 0, "total": 0}))
-    held: list[Route] = []
-
-    def keep(route: Route) -> None:
-        held.append(route)
-
-    rewrites.page.route("**/graph?match=*", keep)
+    held = hold(rewrites, "**/graph?match=*")
     rewrites.page.evaluate("s => { location.hash = `/small/rewrites?step=${s}&match=3`; }", step)
     rewrites.page.wait_for_selector(".prog i")
     assert rewrites.page.evaluate("() => getComputedStyle(document.querySelector('.prog i')).animationName") == "none"
     for route in held:
         route.continue_()
     rewrites.wait_shown(f"{step}/3")
+
+
+def test_the_bar_names_the_capture_while_it_is_opened(view: Shown) -> None:
+    held = hold(view, "**/captures/small")
+    view.page.goto(view.served.address + "#/small/timeline")
+    view.page.get_by_text("Opening small.peep").wait_for()
+    assert view.page.locator("button.cap .name").inner_text() == "small.peep"
+    for route in held:
+        route.continue_()
+    view.until("() => document.querySelector('section.view')?.dataset.shown")
+
+
+@pytest.mark.parametrize(
+    ("place", "answer"), [("rewrites", "**/graph?match=*"), ("top", "**/top?*"), ("timeline", "**/captures/small")]
+)
+def test_what_failed_can_be_tried_again(view: Shown, place: str, answer: str) -> None:
+    page = view.page
+    page.route(answer, lambda route: route.fulfill(body="no JSON"))
+    page.goto(f"{view.served.address}#/small/{place}")
+    page.get_by_role("alert").wait_for()
+    page.unroute(answer)
+    page.get_by_role("button", name="Try again").click()
+    view.until("() => document.querySelector('section.view')?.dataset.shown")
+    assert page.get_by_role("alert").count() == 0
+
+
+def test_buttons_of_a_bar_say_what_they_are_before_the_answer_is_there(view: Shown) -> None:
+    for answer in ("**/top?*", "**/captures/small/timeline"):
+        hold(view, answer)
+    for place in ("top", "timeline"):
+        view.page.goto("about:blank")
+        view.page.goto(f"{view.served.address}#/small/{place}")
+        view.page.wait_for_selector(".view .prog")
+        assert "" not in [text.strip() for text in view.page.locator(".bar button:visible").all_inner_texts()]

@@ -156,7 +156,7 @@ class CodeView implements View {
   }
 
   private async drawCode(context: ContextWire, tab: Tab, signal: AbortSignal): Promise<void> {
-    const text = await waitFor(this.body, { title: `Reading ${tab.title}` }, (stop) => this.textOf(context, tab, stop), signal);
+    const text = await waitFor(this.body, { title: `Reading ${tab.title}`, again: () => void this.drawCode(context, tab, signal) }, (stop) => this.textOf(context, tab, stop), signal);
     if (text === null || signal.aborted) return;
     this.block?.dispose();
     clearLayer(this.body);

@@ -61,6 +61,8 @@ export interface Wait {
   progress?: (signal: AbortSignal) => Promise<Progress>;
   /** What a step of the progress is called: "match". */
   unit?: string;
+  /** Asks for it once more; where it is given, a failure offers it. */
+  again?: () => void;
   /** Called when the user stops it, with how far it got; true when there is something to show instead of "Stopped". */
   stopped?: (done: number) => boolean;
 }
@@ -138,7 +140,13 @@ export async function waitFor<T>(host: HTMLElement, wait: Wait, work: (signal: A
     if (outer?.aborted) return null;
     if (isAbort(error)) {
       if (wait.stopped?.(waiting.done) !== true) showLayer(host, emptyState("Stopped", `${wait.title} was stopped. Choose it again to go on.`));
-    } else showLayer(host, errorState(error));
+    } else {
+      const { again } = wait;
+      showLayer(host, errorState(error, again && (() => {
+        clearLayer(host);
+        again();
+      })));
+    }
     return null;
   } finally {
     waiting.end();

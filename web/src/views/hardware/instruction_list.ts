@@ -119,7 +119,7 @@ export class InstructionList {
   private light(registers: readonly string[]): void {
     const next = registers[0] ?? "";
     this.lit = next === this.lit ? "" : next;
-    this.register.textContent = this.lit === "" ? "" : `${this.lit} lit`;
+    this.register.textContent = this.lit === "" ? "" : `uses of ${this.lit} underlined`;
     this.follows.hidden = this.lit !== "";
     window.setTimeout(() => this.list?.refresh(), 0);
   }

@@ -53,8 +53,8 @@ export class LeftPane {
 
   setDevices(rows: DeviceWire[], several: boolean): void {
     this.several = several;
-    // GPU:2 before GPU:10
-    this.rows = [...rows].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+    // GPU:2 before GPU:10, what has no name last
+    this.rows = [...rows].sort((a, b) => Number(a.name === "") - Number(b.name === "") || a.name.localeCompare(b.name, "en", { numeric: true }));
     this.devicesHost.style.height = `${Math.min(rows.length * DEVICE_ROW, 10 * DEVICE_ROW)}px`;
     this.devices.setCount(rows.length);
   }

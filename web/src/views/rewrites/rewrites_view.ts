@@ -243,6 +243,7 @@ class RewritesView implements View {
         unit: "match",
         progress: (stop) => this.page.client.get<Progress>(`steps/${facts.id}/progress`, stop),
         stopped: (done) => this.stoppedAt(facts.id, match, done),
+        again: () => void this.arrive(),
       },
       async (stop) => {
         if (hurried) await abortable(new Promise((done) => window.setTimeout(done, SETTLE_MS)), stop);

@@ -158,7 +158,7 @@ class ScheduleView implements View {
       this.schedule = null;
       this.drawRows();
       fill(this.crumbs, h("b.name", ...nameNodes(this.nameOf(context))));
-      const schedule = await waitFor(this.body, { title: `Reading ${plain(this.nameOf(context))}` }, (stop) => this.page.client.get<ScheduleWire>(`contexts/${context}/schedule`, stop), signal);
+      const schedule = await waitFor(this.body, { title: `Reading ${plain(this.nameOf(context))}`, again: () => void this.arrive() }, (stop) => this.page.client.get<ScheduleWire>(`contexts/${context}/schedule`, stop), signal);
       if (!schedule || signal.aborted) return;
       this.schedule = schedule;
       await this.draw();

@@ -58,10 +58,11 @@ export class App {
     const middle = this.panes.middle;
     const { capture, view } = this.nav.place;
     if (capture !== "") new CaptureClient(capture).early("", ...this.firstOf(view));
-    const reply = await waitFor(middle, { title: "Asking for the captures" }, (signal) =>
+    const reply = await waitFor(middle, { title: "Asking for the captures", again: () => void this.start() }, (signal) =>
       getJson<{ captures: CaptureRow[] }>("captures", signal),
     );
-    if (!reply) return;
+    this.captureButton.hidden = reply === null;
+    if (!reply) return this.offer(false);
     this.captures = reply.captures;
     if (this.captures.length === 0) {
       this.captureButton.hidden = true;
@@ -97,9 +98,9 @@ export class App {
     this.info = this.client = null;
     const client = new CaptureClient(id);
     client.early("", ...this.firstOf(place.view));
-    const info = await waitFor(this.panes.middle, { title: `Opening ${id}` }, (signal) => client.get<CaptureInfo>("", signal));
+    this.name(this.captures.find((row) => row.id === id)?.name ?? id);
+    const info = await waitFor(this.panes.middle, { title: `Opening ${this.captureName.textContent}`, again: () => void this.open(this.nav.place) }, (signal) => client.get<CaptureInfo>("", signal));
     if (!info) {
-      this.captureName.textContent = id;
       fill(this.tabs);
       this.offer(false);
       return;
@@ -107,8 +108,6 @@ export class App {
     this.offer(true);
     this.client = client;
     this.info = info;
-    this.captureName.textContent = this.nameOf(info);
-    this.captureButton.setAttribute("aria-label", `Capture ${this.nameOf(info)}`);
     this.captureNote.textContent = Object.entries(info.frameworks).map(([name, version]) => `${name} ${version}`).join(" · ") || info.source;
     this.enter({ ...this.nav.place, capture: id });
   }
@@ -121,8 +120,8 @@ export class App {
       this.leave();
       fill(this.panes.middle, h("div.layer", emptyState(
         this.info!.advice === "" ? "Nothing to show yet" : "No events",
-        this.info!.advice || `${this.nameOf(this.info!)} has no rows that a view could show. Record with rewrites or a profile, or see what it holds.`,
-        [`peephole info ${this.nameOf(this.info!)}`],
+        this.info!.advice || `${this.captureName.textContent} has no rows that a view could show. Record with rewrites or a profile, or see what it holds.`,
+        [`peephole info ${this.captureName.textContent}`],
       )));
       this.drawStatus();
       return;
@@ -137,7 +136,7 @@ export class App {
       this.panes.use(def.panes.left, def.panes.right, def.title);
       this.view = { def, view: this.create(def) };
     }
-    document.title = `${def.title} · ${this.nameOf(this.info!)} · Peephole`;
+    document.title = `${def.title} · ${this.captureName.textContent} · Peephole`;
     this.drawTabs(views, def);
     this.view.view.show(this.nav.place.params);
   }
@@ -257,9 +256,11 @@ export class App {
     return bar;
   }
 
-  /** A capture is called as its file is, wherever it is named. */
-  private nameOf(info: CaptureInfo): string {
-    return this.captures.find((row) => row.id === info.id)?.name ?? info.name;
+  /** Names the capture in the bar: as its file is called, wherever it is named. */
+  private name(name: string): void {
+    this.captureName.textContent = name;
+    this.captureNote.textContent = "";
+    this.captureButton.setAttribute("aria-label", `Capture ${name}`);
   }
 
   private captureItems(): MenuItem[] {

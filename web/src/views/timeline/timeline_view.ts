@@ -42,9 +42,9 @@ class TimelineView implements View {
   private readonly figures = h("div.sec.tl-figures");
   private readonly detail = h("div.sec", { "aria-label": "Focused slice" });
   private readonly spoken = h("div.spoken", { role: "status", "aria-live": "polite" });
-  private readonly rangeBar = h("div.bar");
+  private readonly rangeBar = h("div.bar", h("b", "Whole trace"));
   private readonly gapsButton = h("button.btn", { type: "button", "aria-pressed": "false" }, "Idle gaps");
-  private readonly flowsButton = h("button.btn.wide", { type: "button" });
+  private readonly flowsButton = h("button.btn.wide", { type: "button", hidden: true });
   private readonly leaving = new AbortController();
   private source: TimelineSource | null = null;
   private params: Params = {};

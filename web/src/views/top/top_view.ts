@@ -6,7 +6,7 @@ import { icon } from "../../base/icons.ts";
 import { isAbort } from "../../data/client.ts";
 import { orderRows, SORTS, toCsv, type SortKey } from "../../data/top.ts";
 import { numberParam, type Params } from "../../state/place.ts";
-import type { CaptureInfo, ContextWire } from "../../wire/capture.ts";
+import type { ContextWire } from "../../wire/capture.ts";
 import type { RunsWire, TopWire } from "../../wire/top.ts";
 import { copyButton } from "../common/copy.ts";
 import { clearLayer, emptyState, showLayer, waitFor } from "../common/states.ts";
@@ -38,8 +38,8 @@ const COLUMNS: readonly [SortKey | "", string, string][] = [
 class TopView implements View {
   private readonly input: HTMLInputElement;
   private readonly groups = h("span.seg", { role: "group", "aria-label": "What to sum up" });
-  private readonly devices = h("button.btn", { type: "button" });
-  private readonly times = h("button.btn", { type: "button" });
+  private readonly devices = h("button.btn", { type: "button" }, "All devices ▾");
+  private readonly times = h("button.btn", { type: "button" }, "Whole trace ▾");
   private readonly head = h("div.trow.thead");
   private readonly host = h("div.stage.top-list");
   private readonly list: VirtualList;
@@ -106,7 +106,7 @@ class TopView implements View {
     return true;
   }
 
-  grown(_: CaptureInfo): void {
+  grown(): void {
     this.asked = this.sided = "";
     void this.arrive();
   }
@@ -133,7 +133,7 @@ class TopView implements View {
       this.loading.abort();
       this.loading = new AbortController();
       const { signal } = this.loading;
-      const top = await waitFor(this.host, { title: "Summing up", note: counted(this.page.info.tables["slices"] ?? 0, "slice") }, (stop) => this.page.client.get<TopWire>(query, stop), signal);
+      const top = await waitFor(this.host, { title: "Summing up", note: counted(this.page.info.tables["slices"] ?? 0, "slice"), again: () => this.grown() }, (stop) => this.page.client.get<TopWire>(query, stop), signal);
       if (!top || signal.aborted) return;
       if (top.name.length === 0 && group === "" && top.groups.length > 0 && !top.groups.includes("kernels")) {
         // nothing ran on a device: what there is instead
