@@ -70,6 +70,21 @@ def test_ls_lists_the_newest_first_and_the_broken_too(small: Path, capsys: pytes
     assert "unreadable" in out(capsys, "ls")
 
 
+def test_a_manifest_that_a_stranger_wrote(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = json.loads((small / "manifest.json").read_text())
+    odd = {
+        "argv": [1, None, {"a": 2}],
+        "host": "box",
+        "created": "",
+        "program": "/a/very/long/way/to/a/program/train.py",
+    }
+    (small / "manifest.json").write_text(json.dumps(facts | odd))
+    assert one(capsys, "info", small)["argv"] == ["1", "None", "{'a': 2}"]
+    text = out(capsys, "info", small)
+    assert "program    1 None '{'\"'\"'a'\"'\"': 2}'\n" in text and "made       on box\n" in text
+    assert "to/a/program" not in (listed := out(capsys, "ls")) and "program/train.py" in listed
+
+
 def test_ls_of_nothing_says_what_to_do(capture_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "peephole run" in out(capsys, "ls")
     assert out(capsys, "ls", "--json") == ""

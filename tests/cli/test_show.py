@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from peephole.cli.main import main
+from peephole.query.names import missing
 from peephole.store.writer import CaptureWriter
 
 
@@ -131,6 +132,11 @@ def test_sources_are_listed_and_chosen(small: Path, capsys: pytest.CaptureFixtur
     assert show(capsys, small, "-s", "ALL") == show(capsys, small)
     assert main(["show", str(small), "-s", "GPU:1"]) == 2
     assert "did you mean 'GPU:0'?" in capsys.readouterr().err
+
+
+def test_the_nearest_name_may_be_written_in_other_letters() -> None:
+    near = missing("Python Memory", ["CPU Memory", "PYTHON Memory"], "source")
+    assert str(near).endswith("did you mean 'PYTHON Memory'?")
 
 
 def test_an_item_is_a_name_or_a_compilation(small: Path, capsys: pytest.CaptureFixture[str]) -> None:

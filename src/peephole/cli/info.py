@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     lines = {
         "program": shlex.join(facts.argv) or facts.program,
         "source": facts.source,
-        "made": f"{facts.created} on {facts.host}" if facts.host else facts.created,
+        "made": f"{facts.created}{f' on {facts.host}' if facts.host else ''}".strip(),
         "with": ", ".join(f"{name} {version}" for name, version in facts.frameworks.items()),
         "end": f"{ended} ({facts.state})",
         "span": duration(facts.span_ns[1] - facts.span_ns[0]) if facts.span_ns else "",

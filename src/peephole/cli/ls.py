@@ -35,7 +35,8 @@ def run(args: argparse.Namespace) -> int:
             when = datetime.fromtimestamp(facts["written_ns"] / 1e9).strftime("%Y-%m-%d %H:%M:%S")
             # at 80 columns the name, which is what one types, needs the room
             state = facts["state"].removeprefix("sealed, ")
-            rows.append((facts["name"], when, size(facts["bytes"]), state, facts["program"]))
+            program = "/".join(facts["program"].split("/")[-2:])
+            rows.append((facts["name"], when, size(facts["bytes"]), state, program))
     if args.json:
         return 0
     if not rows:

@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING, Any
 
-from peephole.cli.format import Column, Printer
+from peephole.cli.format import Column, Printer, cells, fit
 from peephole.cli.target import add_json, add_target, not_a_capture, open_target
 from peephole.errors import PeepholeError
 from peephole.model.natural import whole_number
@@ -94,9 +94,9 @@ def _print(capture: Capture, found: list[Origin], printer: Printer, only: Any = 
             continue
         printer.line((one.name, "bold"), (f"  #{one.index} of {names.get(one.schedule, '')}", "dim"))
         if one.realized_at:
-            printer.line(
-                ("  realized at  ", "dim"), _short(one.realized_at), ("  " + (one.realized_source or ""), "dim")
-            )
+            said = f"  realized at  {_short(one.realized_at)}  "
+            source = fit(one.realized_source or "", printer.width - cells(said))
+            printer.line((said[:15], "dim"), said[15:], (source, "dim"))
         by_line: dict[tuple[str | None, str | None], list[str]] = {}
         for made in operations:
             by_line.setdefault((made.line, made.source), []).append(made.name)

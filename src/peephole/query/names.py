@@ -78,7 +78,8 @@ def find_tracks(known: Iterable[Track], name: str) -> list[Track]:
 def missing(name: str, known: Iterable[str], what: str, where: str = "in this capture") -> PeepholeError:
     """The error for a name that is not there, with the nearest one that is."""
     names = [plain(other) for other in known]
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    folded = {other.lower(): other for other in reversed(names)}
+    near = [folded[other] for other in difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)]
     near = near or [other for other in names if name.lower() in other.lower()]
     listed = "`peephole show --ls` lists them." if what in ("source", "track") else f"it has {len(names):,} others."
     hint = f"did you mean {near[0]!r}?" if near else listed if names else "there are none."

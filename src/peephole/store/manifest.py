@@ -104,6 +104,7 @@ def parse_manifest(text: bytes | str, where: Path) -> Manifest:
     manifest.describe(facts)
     manifest.problems = [p for p in manifest.problems if isinstance(p, dict) and isinstance(p.get("reason"), str)]
     manifest.processes = [p for p in manifest.processes if isinstance(p, dict)]
+    manifest.argv = [str(word) for word in manifest.argv]
     manifest.tables = {str(k): v for k, v in manifest.tables.items() if isinstance(v, int) and v >= 0}
     return manifest
 

@@ -71,6 +71,9 @@ def test_what_is_printed(recorded: Path, capsys: pytest.CaptureFixture[str], mon
     lines = capsys.readouterr().out.splitlines()
     [store] = [line for line in lines if "*(data0_7" in line]
     assert " STORE " in store and "__add__ prog.py:7" in store
+    monkeypatch.setenv("COLUMNS", "40")
+    assert main(["origin", str(alone["kernel"]), str(recorded)]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines()[1:])) <= 40
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["origin", str(alone["kernel"]), "--lines", str(recorded)]) == 0
     lines = capsys.readouterr().out.splitlines()
