@@ -12,6 +12,9 @@ from peephole.errors import CaptureError, PeepholeError
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
+MOST_PROBLEMS: Final = 5
+"""Problems with a tape that are told; `info` lists all of them."""
+
 HELP: Final = """\
 Draws the tape of a distributed program: lanes for client, dispatcher and each worker over time, colours by operation,
 shapes by event, marks as large as the data, arrows for the messages, red lines for signals.
@@ -89,8 +92,11 @@ def run(args: argparse.Namespace) -> int:
             f"{lacking[0].encode('unicode_escape').decode()}{' …' if len(lacking) > 1 else ''}",
             file=sys.stderr,
         )
-    for reason, count, _ in part.problems[:5]:
+    for reason, count, _ in part.problems[:MOST_PROBLEMS]:
         print(f"peephole: {count:,} × {reason}", file=sys.stderr)
+    if len(part.problems) > MOST_PROBLEMS:
+        more = len(part.problems) - MOST_PROBLEMS
+        print(f"peephole: and {more} more; `peephole info {args.tape or ''}` lists all", file=sys.stderr)
     return 0
 
 

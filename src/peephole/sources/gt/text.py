@@ -10,6 +10,7 @@ from typing import BinaryIO, Final
 
 from peephole.errors import CaptureError
 from peephole.model.sink import Sink
+from peephole.sources.gt.grammar import EVENT_LINE
 
 BLOCK: Final = 4 << 20
 """Bytes that are decoded and parsed at once: large enough to be quick, small enough to keep memory flat."""
@@ -140,9 +141,11 @@ class _Decoder:
                     yield line[: error.start]  # the file is cut within a character
                     continue
                 # a byte that is no UTF-8 is most likely Latin-1, and Latin-1 loses nothing: names stay distinct
-                self._latin1 = True
-                self._sink.problem("lines that are not UTF-8, read as Latin-1", example=line[:200].decode("latin-1"))
-                line = line.decode("latin-1").encode()
+                text = line.decode("latin-1")
+                if text.startswith("{") or EVENT_LINE.match(text):  # noise is counted as what it is
+                    self._latin1 = True
+                    self._sink.problem("lines that are not UTF-8, read as Latin-1", example=text[:200])
+                line = text.encode()
             yield line
 
 
