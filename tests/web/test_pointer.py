@@ -139,6 +139,13 @@ def test_a_binary_of_no_kernel_makes_no_code_tab(drawn: Shown) -> None:
     assert drawn.page.locator(".tabs a").all_inner_texts() == ["Hardware"]
 
 
+def test_a_search_in_a_capture_without_names_says_so(drawn: Shown) -> None:
+    drawn.open("#/hw/hardware")
+    drawn.page.keyboard.press("/")
+    drawn.page.keyboard.type("mov")
+    drawn.page.get_by_text("This capture has no names to search.").wait_for()
+
+
 def test_tracks_are_pinned_with_the_keyboard(drawn: Shown) -> None:
     drawn.open("#/steps/timeline")
     drawn.page.mouse.move(5, 5)

@@ -176,6 +176,21 @@ def test_g_switches_to_text_and_back(rewrites: Shown) -> None:
     rewrites.wait_param("as", None)
 
 
+def test_a_node_leads_to_the_line_of_the_program(rewrites: Shown) -> None:
+    graph = api(rewrites.served, f"steps/{rewrites.shown.split('/')[0]}/graph")
+    known = (
+        at for at, node in enumerate(graph["id"]) if "@" in (api(rewrites.served, f"nodes/{node}")["metadata"] or "")
+    )
+    at = next(known)
+    name, _, place = api(rewrites.served, f"nodes/{graph['id'][at]}")["metadata"].partition("@")
+    rewrites.open(f"#/small/rewrites?step={graph['step']}&node={graph['identity'][at]}")
+    origin = rewrites.page.locator(".node dd", has_text=" in ").filter(has=rewrites.page.locator("[data-tip]"))
+    origin.wait_for()
+    # the place leads to the editor where its path is whole; its tooltip has it as it is
+    assert origin.inner_text() == f"{place.rpartition('/')[2]} in {name}"
+    assert origin.locator("a[href^='vscode:']").count() == (1 if place.startswith("/") else 0)
+
+
 def test_in_the_text_what_folds_the_graph_rests(rewrites: Shown) -> None:
     page = rewrites.page
     page.wait_for_selector(".status :text('nodes shown')")

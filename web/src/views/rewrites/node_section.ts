@@ -5,6 +5,7 @@ import { label, typeName } from "../../data/listing.ts";
 import type { HistoryWire, NodeWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { copyButton } from "../common/copy.ts";
+import { locationLink } from "../common/location.ts";
 import { CALL_OPS } from "../graph/describe.ts";
 
 const MOST = 24;
@@ -58,7 +59,7 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
   if (id !== undefined) {
     actions.recorded(id).then(({ metadata }) => {
       if (!metadata || metadata === "(lost)") return;
-      origin[1].textContent = clip(metadata, 400);
+      fill(origin[1], ...fromNodes(metadata));
       for (const element of origin) element.hidden = false;
     }, () => undefined);
   }
@@ -68,6 +69,13 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
     },
     (error: unknown) => fill(history, h("span.faint", error instanceof Error ? error.message : "unknown")),
   );
+}
+
+/** "softmax@prog.py:4" as the name and a link to the line; whatever else it is, as it is. */
+function fromNodes(metadata: string): Node[] {
+  const [, name, file, line] = /^([^@]*)@([^@]+):(\d+)$/.exec(metadata) ?? [];
+  if (name === undefined || file === undefined) return [document.createTextNode(clip(metadata, 400))];
+  return [locationLink(file, Number(line)), h("span.faint.name", name === "" ? "" : ` in ${clip(name, 120)}`)];
 }
 
 function historyLinks(wire: HistoryWire, actions: NodeActions): Node[] {

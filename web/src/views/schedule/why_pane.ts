@@ -20,7 +20,7 @@ export function kernelSections(schedule: ScheduleWire, kernel: KernelWire, link:
       const buffer = schedule.buffers[at]!;
       return h("div.buf",
         h("div.ell", h("span.mono.name", clip(buffer.name, 80)), " ", h("span.dim", `${buffer.dtype}${buffer.elements === null ? "" : ` (${count(buffer.elements)})`}`), buffer.own && h("span.faint", " · the program's own")),
-        ...others(pick, at).slice(0, 8).map((other) => h("div.link-row", h("span.faint", `${word} `), h("button.link.mono", { type: "button", onclick: () => go(other.at) }, clip(plain(other.name), 60)),
+        ...others(pick, at).slice(0, 8).map((other) => h("div.link-row", h("span.faint", `${word} `), h("button.link.mono", { type: "button", onclick: () => go(other.at) }, clip(plain(other.name), 60)), h("span.faint.small", { title: "Its place in the schedule" }, count(other.at + 1)),
           h("button.btn.why", { type: "button", onclick: () => compare(other.at) }, "Why two?"))),
       );
     }));

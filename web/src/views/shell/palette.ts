@@ -64,7 +64,7 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
     if (found.hits.length === 0) {
       parts.push(
         h("div.none", h("h2", `Nothing is named ${clip(found.query, 80)}`),
-          h("p", `Searched ${joined(searched)}.${shown.length > 0 ? " Close to it:" : ""}`)),
+          h("p", searched.length === 0 ? "This capture has no names to search." : `Searched ${joined(searched)}.${shown.length > 0 ? " Close to it:" : ""}`)),
       );
     }
     for (const [kind, hits] of groups) {
