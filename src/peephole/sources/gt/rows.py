@@ -157,7 +157,7 @@ def _by_appearance(codes: Codes) -> list[int]:
     first = np.full(int(codes.max(initial=-1)) + 1, len(codes), np.int64)
     first[codes[::-1]] = np.arange(len(codes))[::-1]  # what is written last stays: the earliest place
     order = np.argsort(first, kind="stable")
-    return order[first[order] < len(codes)].tolist()
+    return [int(code) for code in order[first[order] < len(codes)]]
 
 
 def _registrations(columns: Columns) -> tuple[dict[int, str], set[int]]:
