@@ -7,12 +7,13 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from peephole.model.tables import NONE
 from peephole.store.capture import Capture
+from peephole.store.lanes import Ints, Lanes
 
 
 def write_chrome(capture: Capture, out: BinaryIO) -> int:
@@ -73,62 +74,96 @@ class _Lanes:
 
 
 def _events(capture: Capture) -> Iterator[list[str]]:
-    lanes = _Lanes(capture)
-    index = capture.lanes()
+    lanes, index = _Lanes(capture), capture.lanes()
     shown = set(index.track.tolist()).union(*(f["track"].tolist() for f in capture.scan("markers", ["track"])))
     yield list(_names(lanes, shown))
-    anchors = _flow_ends(capture)
-    flows: dict[int, tuple[int, int, int]] = {}
-    nested = True
-    for lane in range(len(index.track)):
-        track, depth = int(index.track[lane]), int(index.depth[lane])
-        rows = slice(int(index.first[lane]), int(index.first[lane] + index.count[lane]))
-        nested = depth == 0 or (nested and _inside(capture, track, depth))
-        pid, tid = lanes.process(track), lanes.thread(track, 0 if nested else depth)
-        if not nested:
-            name = f"{lanes.names.get(track, '')} · {depth}"
-            yield [_meta("thread_name", pid, tid, {"name": name})]
-        columns = ["start", "dur", "name", "correlation", "args"]
-        for frame in capture.scan("slices", columns, rows=rows, size=1 << 17):
-            names = [json.dumps(value) for value in frame.texts("name").values]
-            codes, args = frame.texts("name").codes.tolist(), list(frame.texts("args"))
-            starts, durs = frame["start"].tolist(), frame["dur"].tolist()
-            yield [
-                f'{{"ph":"X","pid":{pid},"tid":{tid},"ts":{micro(starts[i])},"dur":{micro(durs[i])},'
-                f'"name":{names[codes[i]] if codes[i] >= 0 else "null"}{_args(args[i])}}}'
-                for i in range(len(frame))
-            ]
-            bound = [i for i, number in enumerate(frame["correlation"].tolist()) if number and number in anchors]
-            if bound:
-                last = max(starts[i] + durs[i] for i in bound)
-                inner, _ = capture.slices(track, depth + 1, starts[bound[0]], last + 1, ["start", "dur"])
-                begins, ends = inner["start"], inner["start"] + inner["dur"]
-                for i in bound:
-                    moment = _own_moment(starts[i], starts[i] + durs[i], begins, ends)
-                    flows[int(frame["correlation"][i])] = (pid, tid, moment)
+    nested, moments = _survey(capture, index)
+    tracks, depths = index.track.tolist(), index.depth.tolist()
+    where: list[tuple[int, int]] = []
+    for track, depth, inside in zip(tracks, depths, nested, strict=True):
+        pid, tid = lanes.process(track), lanes.thread(track, 0 if inside else depth)
+        where.append((pid, tid))
+        if not inside:
+            yield [_meta("thread_name", pid, tid, {"name": f"{lanes.names.get(track, '')} · {depth}"})]
+    heads = [f'{{"ph":"X","pid":{pid},"tid":{tid},"ts":' for pid, tid in where]
+    row = 0
+    for frame in capture.scan("slices", ["start", "dur", "name", "args"], size=1 << 17):
+        lane = (np.searchsorted(index.first, np.arange(row, row + len(frame)), "right") - 1).tolist()
+        row += len(frame)
+        names = [json.dumps(value) for value in frame.texts("name").values]
+        columns = frame["start"].tolist(), frame["dur"].tolist(), frame.texts("name").codes.tolist()
+        yield [
+            f'{heads[at]}{micro(start)},"dur":{micro(dur)},"name":{names[code] if code >= 0 else "null"}{_args(args)}}}'
+            for at, start, dur, code, args in zip(lane, *columns, frame.texts("args"), strict=True)
+        ]
     yield from _points(capture, lanes)
-    yield from _arrows(capture, flows)
+    yield from _arrows(capture, {number: (*where[at], time) for number, (at, time) in moments.items()})
 
 
-def _own_moment(start: int, end: int, begins: Any, ends: Any) -> int:
+def _survey(capture: Capture, index: Lanes) -> tuple[list[bool], dict[int, tuple[int, int]]]:
+    """Which lanes one thread can show together with the lane above; where and when arrows bind to a slice.
+
+    Lanes come in their order, so that only one and the one above it are held.
+    """
+    anchors = np.array(sorted(_flow_ends(capture)), np.int64)
+    nested: list[bool] = []
+    moments: dict[int, tuple[int, int]] = {}
+    above = _Rows(*(np.empty(0, np.int64),) * 3)
+    for lane, rows in enumerate(_lane_rows(capture, index, anchors)):
+        deeper = (
+            lane > 0 and index.track[lane] == index.track[lane - 1] and index.depth[lane] == index.depth[lane - 1] + 1
+        )
+        nested.append(bool(index.depth[lane] == 0 or (deeper and nested[-1] and _inside(above, rows))))
+        for number, start, end in _anchored(above):
+            moments[number] = (lane - 1, _own_moment(start, end, rows) if deeper else start)
+        above = rows
+    for number, start, _ in _anchored(above):
+        moments[number] = (len(nested) - 1, start)
+    return nested, moments
+
+
+class _Rows(NamedTuple):
+    """Times of a lane's slices, and of those that arrows bind to the number, of others 0."""
+
+    start: Ints
+    end: Ints
+    anchor: Ints
+
+
+def _lane_rows(capture: Capture, index: Lanes, anchors: Ints) -> Iterator[_Rows]:
+    """Lane after lane, read in large parts: there may be a hundred thousand of one slice each."""
+    parts: list[_Rows] = []
+    lane = have = 0
+    for frame in capture.scan("slices", ["start", "dur", "correlation"], size=1 << 18):
+        anchor = np.where(np.isin(frame["correlation"], anchors), frame["correlation"], 0)
+        rows, at = _Rows(frame["start"], frame["start"] + frame["dur"], anchor), 0
+        while at < len(frame):
+            take = min(len(frame) - at, int(index.count[lane]) - have)
+            parts.append(_Rows(*(column[at : at + take] for column in rows)))
+            at, have = at + take, have + take
+            if have == index.count[lane]:
+                yield parts[0] if len(parts) == 1 else _Rows(*map(np.concatenate, zip(*parts, strict=True)))
+                parts, lane, have = [], lane + 1, 0
+
+
+def _anchored(rows: _Rows) -> Iterator[tuple[int, int, int]]:
+    at = np.flatnonzero(rows.anchor)
+    return zip(rows.anchor[at].tolist(), rows.start[at].tolist(), rows.end[at].tolist(), strict=True)
+
+
+def _own_moment(start: int, end: int, inner: _Rows) -> int:
     """A time at which a slice is the innermost one, since an arrow binds to that: its start unless another has it."""
-    at = int(np.searchsorted(begins, start, "left"))
+    at = int(np.searchsorted(inner.start, start, "left"))
     moment = start
-    while at < len(begins) and begins[at] <= moment:
-        moment, at = int(ends[at]) + 1, at + 1
+    while at < len(inner.start) and inner.start[at] <= moment:
+        moment, at = int(inner.end[at]) + 1, at + 1
     return moment if moment < end else start
 
 
-def _inside(capture: Capture, track: int, depth: int) -> bool:
+def _inside(outer: _Rows, inner: _Rows) -> bool:
     """Whether each slice of a row lies within one of the row above, so that one thread can show both."""
-    far = 2**62
-    outer, _ = capture.slices(track, depth - 1, -far, far, ["start", "dur"])
-    inner, _ = capture.slices(track, depth, -far, far, ["start", "dur"])
-    if not len(outer):
-        return False
-    around = np.searchsorted(outer["start"], inner["start"], "right") - 1
-    ends = (outer["start"] + outer["dur"])[np.maximum(around, 0)]
-    return bool(((around >= 0) & (inner["start"] + inner["dur"] <= ends)).all())
+    around = np.searchsorted(outer.start, inner.start, "right") - 1
+    return bool(((around >= 0) & (inner.end <= outer.end[np.maximum(around, 0)])).all())
 
 
 def _args(text: str | None) -> str:

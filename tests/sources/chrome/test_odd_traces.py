@@ -231,3 +231,21 @@ def test_sums_of_durations(seed: int, tmp_path: Path) -> None:
             found[str(name)] += dur
         assert dict(found) == reference(events)
     assert [p["reason"] for p in capture.manifest.problems] == ["the file was cut off"]
+
+
+def test_what_export_reads_does_not_grow_with_lanes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = [event("X", "x", i // 2, i % 7, i, dur=3) for i in range(2000)]
+    events += [event("X", "row", i, 1, "deep", dur=1000 - i) for i in range(200)]
+    capture = capture_of(tmp_path / "many.json", json.dumps(events).encode())
+    reads: list[str] = []
+    read_table = Capture.read
+
+    def counted(self: Capture, table: str, *more: Any) -> Any:
+        reads.append(table)
+        return read_table(self, table, *more)
+
+    monkeypatch.setattr(Capture, "read", counted)
+    data = exported(capture)
+    assert len(reads) < 20
+    assert Counter(one["ph"] for one in json.loads(data)["traceEvents"])["X"] == 2200
+    assert profile(capture_of(tmp_path / "again.json", data)) == profile(capture)
