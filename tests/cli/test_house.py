@@ -88,6 +88,7 @@ def test_a_manifest_that_a_stranger_wrote(small: Path, capsys: pytest.CaptureFix
 def test_ls_of_nothing_says_what_to_do(capture_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "peephole run" in out(capsys, "ls")
     assert out(capsys, "ls", "--json") == ""
+    assert "There is no folder" in refused(capsys, "ls", capture_dir / "none")
 
 
 def test_a_packed_capture_is_a_capture(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,6 +112,8 @@ def test_a_capture_is_found_by_name_path_or_age(small: Path, monkeypatch: pytest
         find_target("other/x.peep")
     with pytest.raises(PeepholeError, match="give one capture"):
         find_target([small, small])
+    with pytest.raises(PeepholeError, match=r"There is no abc\."):
+        find_target([small, "abc"])
 
 
 def test_no_capture_at_all(capture_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,11 +254,14 @@ def test_a_capture_that_is_being_recorded(
     [
         (["origin", "gemm"], "peephole origin KERNEL CAPTURE"),
         (["why", "gemm", "softmax"], "peephole why KERNEL_A KERNEL_B CAPTURE"),
+        (["why"], "peephole why KERNEL_A KERNEL_B CAPTURE"),
         (["query", "SELECT 1"], "peephole query SQL CAPTURE"),
     ],
 )
 def test_a_capture_before_the_words_of_a_command(
     small: Path, capsys: pytest.CaptureFixture[str], command: list[str], usage: str
 ) -> None:
-    assert main([command[0], str(small), *command[1:]]) == 2
+    words = command[1:] or ["gemm"]
+    order = [*words, str(small)] if len(command) == 1 else [str(small), *words]
+    assert main([command[0], *order]) == 2
     assert capsys.readouterr().err == f"peephole: {small} is a capture, which comes last: {usage}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -53,6 +54,12 @@ def test_no_capture(tmp_path: Path, capture: Path) -> None:
     file = tmp_path / "file.peep"
     file.write_bytes(b"hello")
     refused(file, "no packed capture")
+
+
+def test_a_name_that_is_no_text(capture: Path) -> None:
+    odd = capture.with_name(os.fsdecode(b"a\xff.peep"))
+    capture.rename(odd)
+    refused(odd, "is no UTF-8; rename")
 
 
 def test_newer_format(capture: Path) -> None:

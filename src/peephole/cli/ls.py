@@ -9,7 +9,7 @@ from typing import Any
 
 from peephole.cli.format import Column, Printer, size
 from peephole.cli.target import add_json
-from peephole.errors import CaptureError
+from peephole.errors import CaptureError, PeepholeError
 from peephole.model.folder import PACKED_SUFFIX, SUFFIX, captures_folder, find_captures
 
 HELP = "Lists the captures in a folder, newest first. The folder is PEEPHOLE_DIR, or the user's own."
@@ -24,6 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the list."""
     folder = Path(args.folder) if args.folder else captures_folder()
+    if args.folder and not folder.is_dir():
+        raise PeepholeError(f"There is no folder {folder}.")
     printer = Printer(args.json)
     found = find_captures(folder)
     rows = []

@@ -56,6 +56,9 @@ def find_target(target: Target) -> Path:
     if len(given) == 1 and (found := _capture_path(given[0])) is not None:
         return found
     for path in given:
+        if not path.exists():
+            raise CaptureError(f"There is no {path}.")
+    for path in given:
         if is_capture(path):
             raise PeepholeError(f"{path} is a capture; give one capture, or several files of one source.")
     return _import(given)

@@ -32,7 +32,8 @@ def run(args: argparse.Namespace) -> int:
     """Prints the answer."""
     from peephole.query.fusion import why
 
-    not_a_capture(args.kernel_a, "peephole why KERNEL_A KERNEL_B CAPTURE")
+    for word in (args.kernel_a, args.kernel_b):
+        not_a_capture(word, "peephole why KERNEL_A KERNEL_B CAPTURE")
     answer = why(open_target(args.capture), args.kernel_a, args.kernel_b, args.schedule)
     printer = Printer(args.json)
     if args.json:

@@ -81,6 +81,10 @@ def missing(name: str, known: Iterable[str], what: str, where: str = "in this ca
     folded = {other.lower(): other for other in reversed(names)}
     near = [folded[other] for other in difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)]
     near = near or [other for other in names if name.lower() in other.lower()]
-    listed = "`peephole show --ls` lists them." if what in ("source", "track") else f"it has {len(names):,} others."
+    listed = "`peephole show --ls` lists them." if what in ("source", "track") else _others(len(names))
     hint = f"did you mean {near[0]!r}?" if near else listed if names else "there are none."
     return PeepholeError(f"There is no {what} {name!r} {where}; {hint}")
+
+
+def _others(count: int) -> str:
+    return "it has one other." if count == 1 else f"it has {count:,} others."

@@ -22,7 +22,13 @@ def cache_folder() -> Path:
 
 
 def check_folder(folder: Path) -> None:
-    """CaptureError with the reason when the folder is no capture."""
+    """CaptureError with the reason when the folder is no capture, or has a name that Arrow and DuckDB cannot open."""
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise CaptureError(
+            f"{folder} cannot be opened: its path is no UTF-8; rename the capture or its folder."
+        ) from None
     if not (folder / FILE).exists() and not has_journal(folder):
         raise CaptureError(f"{folder} is no capture: it has neither a {FILE} nor a journal.")
     if (folder / FILE).exists() and read_manifest(folder).state != "sealed" and not has_journal(folder):
