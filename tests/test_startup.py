@@ -124,6 +124,17 @@ def test_a_run_of_pytest(python: Any, capture_dir: Path, tmp_path: Path) -> None
     assert list(open_capture(path).read("slices", ["name"]).texts("name")) == ["the test"]
 
 
+@pytest.mark.parametrize(
+    "options", [["-m", "tool"], ["-mtool"], ["-Bm", "tool"], ["-W", "error", "-Xdev", "-m", "tool"]]
+)
+def test_a_module_is_called_by_its_name(options: list[str], python: Any, capture_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "tool.py").write_text("import sys; print(sys.argv[1:])")
+    assert python(*options, "-q", "-m", "x").stdout == "['-q', '-m', 'x']\n"
+    (path,) = captures(capture_dir)
+    manifest = open_capture(path).manifest
+    assert path.name.startswith("tool-") and (manifest.program, manifest.argv) == ("tool", ["tool", "-q", "-m", "x"])
+
+
 def test_a_recording_inside_a_recorded_program_goes_into_the_same_capture(python: Any, capture_dir: Path) -> None:
     code = "import peephole\nwith peephole.record('inner.peep') as r:\n  with peephole.span('a'): print(r.path)"
     done = python("-c", code)

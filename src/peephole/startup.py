@@ -66,8 +66,7 @@ def _begin() -> None:
         if not _joinable(path):
             return
     else:
-        program = place.program_name()
-        path = place.begin_capture(None, program, list(sys.argv))
+        path = place.begin_capture(None, place.program_name(), place.program_words())
         os.environ["PEEPHOLE_CAPTURE"] = path
         active.finish_here(path)
     recorder = active.start(path)

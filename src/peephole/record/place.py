@@ -11,6 +11,8 @@ from peephole.errors import PeepholeError
 from peephole.record import process
 
 SUFFIX: Final = ".peep"
+_WITH_VALUE: Final = "mWX"
+"""Python's own options that may stand before a module and take a value."""
 
 
 def begin_capture(name: str | os.PathLike[str] | None, program: str, argv: list[str], replace: bool = True) -> str:
@@ -43,15 +45,29 @@ def program_name() -> str:
     """What the running program is called, also while the interpreter starts."""
     argv: list[str] = list(getattr(sys, "argv", None) or [""])
     if argv[0] == "-m":
-        original = sys.orig_argv
-        for index, word in enumerate(original[1:], 1):
-            if word == "-m" and index + 1 < len(original):
-                return original[index + 1]
-            if word.startswith("-m"):
-                return word[2:]
+        return _module() or "python"
     if argv[0] in ("", "-c", "-"):
         return "python"
     return argv[0]
+
+
+def _module() -> str:
+    """What stands behind -m, which may stand behind other options in one word: `-Im pytest`, `-X dev -mpytest`."""
+    words = iter(sys.orig_argv[1:])
+    for word in words:
+        for at, letter in enumerate(word[1:], 2):
+            if letter in _WITH_VALUE:
+                value = word[at:] or next(words, "")
+                if letter == "m":
+                    return value
+                break
+    return ""
+
+
+def program_words() -> list[str]:
+    """The program as its user wrote it, with its arguments."""
+    argv = list(sys.argv)
+    return [_module(), *argv[1:]] if argv[:1] == ["-m"] else argv
 
 
 def _begin_default(program: str, argv: list[str]) -> str:
