@@ -61,6 +61,29 @@ def tape_text(line: Any, commands: int, workers: int = 2) -> str:
     return "".join(lines) + "this line says nothing\n"
 
 
+def crowd_text(line: Any) -> str:
+    """Forty workers that each command reaches; the last comes when half of the work is done."""
+    lines, seq = [], 0
+
+    def say(*facts: Any) -> None:
+        nonlocal seq
+        seq += 1
+        lines.append(line(facts[0], seq, *facts[1:]))
+
+    for i in range(39):
+        say(0.1, "RECV", f"CLIENT CLIENT 00a{i:02}", "RegisterWorker", "88B", f"worker_id=w{i}")
+    for i in range(40):
+        at = 1 + i / 10
+        if i == 20:
+            say(at, "RECV", "CLIENT CLIENT 00b00", "RegisterWorker", "88B", "worker_id=w39")
+        say(at, "RECV", "CLIENT CLIENT 00cc", "BinaryOp", "9B", f"result={i} op=matmul left=0 right=1")
+        for k in range(40 if i >= 20 else 39):
+            say(at + k / 500, "WORKER_SEND", f"WORKER w{k}", "WorkerBinaryOp", "9B", "op=matmul")
+            say(at + (k + 1) / 500, "WORKER_RECV", f"WORKER w{k}", "WorkerBinaryOp", "9B", "success=True")
+        say(at + 0.09, "SEND", "CLIENT CLIENT 00cc", "BinaryOp", "9B", "success=True")
+    return "".join(lines)
+
+
 def module(path: Path, name: str) -> Any:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec and spec.loader
@@ -78,6 +101,7 @@ def tapes(tmp_path_factory: pytest.TempPathFactory, tape_line: Any) -> list[Path
         "many": tape_text(tape_line, 12_000),
         "runs": tape_text(tape_line, 3) + tape_text(tape_line, 6),
         "header": HEADER,
+        "crowd": crowd_text(tape_line),
     }
     for name, text in texts.items():
         (folder / f"{name}.log").write_text(text)
@@ -407,6 +431,25 @@ def test_names_are_data(page: Page, address: str) -> None:
     page.locator(".tp-side dd", has_text=EVIL).wait_for()
     assert page.evaluate("window.hacked") is None
     assert page.locator("img").count() == 0
+
+
+def test_arrows_of_a_crowd_are_their_ends_and_the_page_says_so(page: Page, address: str) -> None:
+    open_tape(page, address, "crowd/messages")
+    status = page.locator("footer, .status").first
+    status.get_by_text("ends of arrows only").wait_for()
+    open_tape(page, address, "small/messages")
+    assert "ends of arrows only" not in status.inner_text()
+
+
+def test_a_worker_that_came_late_is_judged_over_its_own_time(page: Page, address: str) -> None:
+    open_tape(page, address, "crowd/messages?q=w39")
+    page.get_by_text("28 more").first.click()
+    row = page.locator(".tp-pair.four", has_text="w39")
+    assert row.inner_text().split()[:2] == ["w39", "*"]
+    assert page.locator(".tp-pair.four", has_text="*").count() == 1
+    page.get_by_text("* came later or left earlier: of the time it was there").wait_for()
+    row.hover()
+    page.get_by_text("of the time it was there (from 3.000 s)").wait_for()
 
 
 def test_a_tape_without_events_says_what_to_check(page: Page, address: str) -> None:

@@ -407,7 +407,7 @@ class TapeView implements View {
       right.push(h("span", `${count(tape.events - data.kept)} events${lanes > 0 ? ` and ${counted(lanes, "lane")}` : ""} hidden by the filter · `, link("show all", () => this.go({ q: null }))));
     }
     if (drawn && drawn.inColumns > 0) right.push(`${count(drawn.inColumns)} events in columns`);
-    if (drawn?.ends) right.push(tip(h("span.wide", "ends of arrows only"), () => "So many arrows would cover the lanes: only their ends at the workers and clients are drawn. Zoom in or filter to see them whole."));
+    if (drawn?.ends) right.push(tip(h("span", "ends of arrows only"), () => "So many arrows would cover the lanes: only their ends at the workers and clients are drawn. Zoom in or filter to see them whole."));
     if (tape.unmarked > 0) right.push(tip(h("span.wide", `${count(tape.unmarked)} without a mark`), () => "Events that carry a signal are its line, and answers to registrations say nothing new: they have no mark of their own, but are in the list."));
     if (drawn && drawn.left > 0) right.push(h("span.wide", `${counted(drawn.left, "name")} left out for space`));
     const hidden = (tape.lead ? tape.parts[0]![0] - tape.first : 0) + (this.stage.axis?.folded ?? 0);
