@@ -16,6 +16,7 @@ from tests.sources.chrome.test_chrome import PARSERS, read
 
 from peephole.ingest import import_files
 from peephole.render.chrome import write_chrome
+from peephole.sources import find
 from peephole.store.capture import Capture, open_capture
 
 DIGITS = "9" * 5000
@@ -72,6 +73,18 @@ def test_what_is_no_event_costs_no_event(
         rows = read(text, tmp_path, small, monkeypatch)
         assert len(rows.slices()) == text.count("last")
         assert rows.problems == {"not an event object": text.count(stray)}
+
+
+@pytest.mark.parametrize("small", PARSERS)
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_two_bytes_a_letter(encoding: str, small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "\ufeff"[encoding == "utf-16" :] + f'[{LAST},{{"ph":"X","ts":1,"dur":2,"pid":1,"tid":2,"name":"né 😀"}}]'
+    data = text.encode(encoding)
+    for packed in (data, gzip.compress(data)):
+        rows = read(packed, tmp_path, small, monkeypatch)
+        assert rows.slices() == [("last", 9000, 1000), ("né 😀", 1000, 2000)] and not rows.problems
+        assert find(tmp_path / "anything").name == "chrome"
+    assert read(gzip.compress(data)[:-12], tmp_path, small, monkeypatch).problems
 
 
 Event = dict[str, Any]

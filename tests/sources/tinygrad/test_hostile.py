@@ -7,6 +7,8 @@ from pathlib import Path
 
 from tests.sources.tinygrad.runs import environment, run
 
+from peephole.sources.tinygrad.text import Texts
+
 PROGRAM = """
 from tinygrad import Device, Tensor, TinyJit
 
@@ -95,3 +97,11 @@ def test_one_wrong_value_is_read_or_refused(tmp_path: Path) -> None:
     assert len(found) == 2
     done = run([sys.executable, "-c", READ, *found], environment(tmp_path, "PYTHON"))
     assert int(done.stdout) > 100
+
+
+def test_a_number_without_end_has_a_short_text() -> None:
+    class Size(int):
+        pass
+
+    assert Texts().any(Size(1 << 20_000)) == Texts().any(1 << 20_000) == "…"
+    assert Texts().any(Size(7)) == "7"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from peephole.errors import CaptureError
 from peephole.model.sink import Sink
@@ -15,10 +16,13 @@ from peephole.sources.gunzip import GZIP_MAGIC, Gunzip
 
 if TYPE_CHECKING:  # numpy: not for a command that only asks what a file is
     from peephole.sources.chrome.mapper import Mapper
+    from peephole.sources.chrome.reader import ByteReader
 
 _EVENTS: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
 _PHASE: Final = re.compile(rb'"ph"\s*:\s*"[A-Za-z(),=]"')
 _PREFACE: Final = 16 << 20
+_WIDE: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How a file of two bytes a letter begins, which a redirection on Windows makes."""
 _LAST_BASE: Final = 1 << 61
 """Nanoseconds since the epoch until the year 2043; what is larger is no time of day."""
 
@@ -30,6 +34,8 @@ class ChromeSource:
 
     def sniff(self, head: bytes, path: Path) -> bool:
         """Whether it is JSON that speaks of trace events."""
+        if head[:2] in _WIDE:
+            head = head.decode("utf-16", "replace").encode()
         start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
         if start == b"{":
             return bool(_EVENTS.search(head) or _PHASE.search(head)) or _late_events(path)
@@ -63,8 +69,8 @@ class ChromeSource:
                             begun = True
                         mapper.take(batch)
                     facts |= reader.facts
-                    if isinstance(stream, Gunzip) and stream.damage:
-                        sink.problem(stream.damage, 1, str(path))
+                    if damage := getattr(stream, "damage", None):
+                        sink.problem(damage, 1, str(path))
                 done += path.stat().st_size
             mapper.finish()
         sink.describe(
@@ -113,13 +119,16 @@ def _late_events(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _open(path: Path) -> Iterator[tuple[Gunzip | BinaryIO, BinaryIO]]:
-    """The unzipped stream and the file whose position tells how far it is."""
+def _open(path: Path) -> Iterator[tuple[ByteReader, BinaryIO]]:
+    """The stream, unzipped and in UTF-8, and the file whose position tells how far it is."""
     try:
         with path.open("rb") as file:
             zipped = file.read(2) == GZIP_MAGIC
             file.seek(0)
-            yield Gunzip(file) if zipped else file, file
+            wide = (Gunzip(file) if zipped else file).read(2) in _WIDE
+            file.seek(0)
+            stream: Any = Gunzip(file) if zipped else file
+            yield codecs.EncodedFile(stream, "utf-8", "utf-16", "replace") if wide else stream, file
     except OSError as error:
         raise CaptureError(f"Cannot read {path}: {error.strerror or error}.") from error
 

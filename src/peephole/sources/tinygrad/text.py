@@ -166,7 +166,7 @@ class Texts:
         if isinstance(value, float):
             return float.__repr__(value)
         if isinstance(value, int):
-            return int.__repr__(value)
+            return _SIMPLE[int](int(value))
         if isinstance(value, type):
             return value.__name__
         name = type(value).__name__
