@@ -34,6 +34,11 @@ _REDUCE: Final = re.compile(r"\(\w+(?:\.\w+)?, (\d+)\)\Z")
 _SIZES: Final = {"char": 1, "uchar": 1, "bool": 1, "short": 2, "ushort": 2, "half": 2, "bfloat16": 2, "int": 4,
                  "uint": 4, "float": 4, "long": 8, "ulong": 8, "double": 8}  # fmt: skip
 
+_MOST_AXES: Final = 256
+_DEEPEST: Final = 50
+_LARGEST: Final = 1 << 62
+"""Beyond these it is no program's graph, and what is worked out may grow without end."""
+
 
 class Shapes:
     """Shapes of a pool's nodes, kept until the pool is reset."""
@@ -59,7 +64,8 @@ class Shapes:
                 stack.extend(missing)
                 continue
             if node not in known:
-                known[node] = self._make(node)
+                made = self._make(node)
+                known[node] = made if made is None or len(made) <= _MOST_AXES else None
             stack.pop()
         return known[root]
 
@@ -123,7 +129,7 @@ class Shapes:
         return tuple(self._size(s) for s in src) if self._pool.op(node) == "STACK" else (self._size(node),)
 
     def _size(self, node: int) -> int | str:
-        while self._pool.op(node) == "CAST":
+        while self._pool.op(node) == "CAST" and self._pool.src[node]:
             node = self._pool.src[node][0]
         op, _, arg, _ = self._pool.texts(node)
         size = whole_number(arg) if op == "CONST" and arg is not None else -1
@@ -131,25 +137,28 @@ class Shapes:
 
     def _extent(self, node: int) -> int | str:
         """How many values an index expression takes when it counts from 0."""
-        top = self._top(node, 0)
+        top = self._top(node, {}, 0)
         return "?" if top is None else top + 1
 
-    def _top(self, node: int, depth: int) -> int | None:
-        """The largest value of an expression of ranges and constants."""
+    def _top(self, node: int, known: dict[int, int | None], depth: int) -> int | None:
+        """The largest value of an expression of ranges and constants; `known` are those that were met before."""
+        if node in known:
+            return known[node]
         op, src = self._pool.op(node), self._pool.src[node]
+        top: int | None = None
         if op == "CONST":
             size = self._size(node)
-            return size if isinstance(size, int) else None
-        if op == "RANGE":
+            top = size if isinstance(size, int) else None
+        elif op == "RANGE" and src:
             size = self._size(src[0])
-            return size - 1 if isinstance(size, int) else None
-        if op not in ("ADD", "MUL", "CAST") or depth > 50:
-            return None
-        tops = [self._top(s, depth + 1) for s in src]
-        known = [top for top in tops if top is not None]
-        if len(known) < len(tops):
-            return None
-        return sum(known) if op == "ADD" else prod(known)
+            top = size - 1 if isinstance(size, int) else None
+        elif op in ("ADD", "MUL", "CAST") and depth <= _DEEPEST:
+            tops = [self._top(s, known, depth + 1) for s in src]
+            some = [value for value in tops if value is not None]
+            if len(some) == len(tops):
+                top = sum(some) if op == "ADD" else prod(some)
+        known[node] = top if top is not None and top <= _LARGEST else None
+        return known[node]
 
 
 def _broadcast(shapes: list[Shape | None]) -> Shape | None:
