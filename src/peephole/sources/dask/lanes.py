@@ -22,7 +22,7 @@ _FLOW, _encode_flow = FORMATS["flows"]
 class Lane:
     """A worker's track with rows for its threads, what it freed, and its transfers."""
 
-    __slots__ = ("_ends", "_threads", "_width", "name", "track")
+    __slots__ = ("_ends", "_releases", "_threads", "_width", "name", "track")
 
     def __init__(self, track: int, name: str, threads: int) -> None:
         self.track = track
@@ -30,6 +30,7 @@ class Lane:
         self._width = max(1, threads)
         self._threads: dict[Any, int] = {}
         self._ends: list[int] = []
+        self._releases: dict[str, tuple[int, int, str]] = {}
 
     def thread_row(self, thread: Any) -> int:
         """The row of one of its threads."""
@@ -42,6 +43,10 @@ class Lane:
     def release_row(self) -> int:
         """The row of what it freed."""
         return self._width
+
+    def release(self, op: str) -> tuple[int, int, str]:
+        """Track, row and name of a release; one object for all of them, so that results in memory cost no more."""
+        return self._releases.get(op) or self._releases.setdefault(op, (self.track, self._width, op))
 
     def transfer_row(self, start: int, end: int) -> int:
         """A row in which nothing else is at that time."""

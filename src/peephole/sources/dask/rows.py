@@ -22,7 +22,7 @@ class TapeRows:
         self._slice = recorder.slice
         self._dispatcher = self.cluster.dispatcher
         self._sent: dict[Any, int] = {}
-        self._held: dict[Any, tuple[Lane, str]] = {}
+        self._held: dict[Any, tuple[int, int, str]] = {}
 
     def submitted(self, now: int, client: str, op: str, details: str) -> None:
         """A client submitted work: one event per graph."""
@@ -41,8 +41,8 @@ class TapeRows:
     def released(self, key: Any, now: int) -> None:
         """A worker forgot a result."""
         if key in self._held:
-            lane, op = self._held.pop(key)
-            self._recorder.slot().writer.slice(lane.track, now, 0, op, lane.release_row, 0)
+            track, row, op = self._held.pop(key)
+            self._recorder.slot().writer.slice(track, now, 0, op, row, 0)
 
     def done(
         self, key: Any, now: int, op: str, lane: Lane, size: int, thread: Any, spans: Iterable[Sequence[float]],
@@ -64,7 +64,7 @@ class TapeRows:
             sent = self._sent.pop(key, 0)
             if sent:
                 cluster.flow(sent, number, "launch")
-        self._held[key] = (lane, op)
+        self._held[key] = lane.release(op)
         for client in wanted:
             writer.slice(cluster.client(client), now, 0, op, 1, 0)
 
