@@ -288,16 +288,17 @@ def elsewhere(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
             process.wait()
 
 
-def test_a_scheduler_that_somebody_else_started(elsewhere: str, tmp_path: Path) -> None:
-    script, out = tmp_path / "program.py", tmp_path / "out.peep"
+def record_client(address: str, out: Path) -> subprocess.CompletedProcess[str]:
+    """Records the client of a scheduler elsewhere."""
+    script = out.with_name("program.py")
     script.write_text(ELSEWHERE)
-    done = subprocess.run(
-        [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(script), elsewhere],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    command = [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(script), address]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_a_scheduler_that_somebody_else_started(elsewhere: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.peep"
+    done = record_client(elsewhere, out)
     assert done.returncode == 0, done.stderr
     assert "150000.0" in done.stdout
     assert "peephole.sources" not in done.stderr  # Dask's words about what it loads
@@ -333,22 +334,45 @@ def test_a_scheduler_that_somebody_else_started(elsewhere: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("elsewhere", [(3600, 0, 0)], indirect=True)
 def test_a_busy_scheduler_s_clock_is_known_before_its_first_word(elsewhere: str, tmp_path: Path) -> None:
-    script, out = tmp_path / "program.py", tmp_path / "out.peep"
-    script.write_text(ELSEWHERE)
+    out = tmp_path / "out.peep"
     with subprocess.Popen([sys.executable, "-c", BUSY, elsewhere], stdout=subprocess.PIPE) as busy:
         try:
             assert busy.stdout is not None
             assert busy.stdout.readline() == b"busy\n"
-            done = subprocess.run(
-                [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(script), elsewhere],
-                capture_output=True,
-                text=True,
-                timeout=120,
-                check=False,
-            )
+            done = record_client(elsewhere, out)
         finally:
             busy.kill()
     assert done.returncode == 0, done.stderr
     t = tape(open_capture(out))
     assert "int" in t.ops  # what others asked for is on the tape too
     assert t.time.max() - t.time.min() < 100e9
+
+
+ROWS = """
+import time
+from peephole.record import active
+from peephole.sources.dask.rows import TapeRows
+
+rows = TapeRows(active.recorder, "1")
+lane = rows.cluster.worker("tcp://w", 0, 1)
+second = 1_000_000_000
+sent = time.perf_counter_ns()
+wall = time.time()
+for key, early in (("early", -0.5), ("late", 0.5), ("right", 0.0)):
+    rows.dispatched(key, sent, key)
+    rows.done(key, sent + second, key, lane, 8, 1, [(wall + early + 0.4, wall + early + 0.6)], ())
+"""
+
+
+def test_a_worker_s_clock_is_put_right_by_what_must_come_before_and_after(tmp_path: Path) -> None:
+    script, out = tmp_path / "rows.py", tmp_path / "out.peep"
+    script.write_text(ROWS)
+    command = [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(script)]
+    subprocess.run(command, check=True, timeout=60)
+    t = tape(open_capture(out))
+    sent = int(t.time[events(t, "DISPATCH")[0]])
+    found = {t.ops[int(t.op[i])]: (int(t.time[i]) - sent, int(t.dur[i])) for i in events(t, "COMPUTE").tolist()}
+    assert found["early"][0] == 0
+    assert sum(found["late"]) == 1_000_000_000
+    assert abs(found["right"][0] - 400_000_000) < 50_000_000
+    assert all(abs(dur - 200_000_000) < 1000 for _, dur in found.values())

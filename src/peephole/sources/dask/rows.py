@@ -21,7 +21,8 @@ class TapeRows:
         self._recorder = recorder
         self._slice = recorder.slice
         self._dispatcher = self.cluster.dispatcher
-        self._sent: dict[Any, int] = {}
+        self._sent: dict[Any, tuple[int, int]] = {}
+        """Number and time of the dispatch of what is being computed."""
         self._held: dict[Any, tuple[int, int, str]] = {}
 
     def submitted(self, now: int, client: str, op: str, details: str) -> None:
@@ -35,7 +36,8 @@ class TapeRows:
 
     def dispatched(self, key: Any, now: int, op: str) -> None:
         """A task went to a worker."""
-        number = self._sent[key] = self._recorder.new_correlation()
+        number = self._recorder.new_correlation()
+        self._sent[key] = (number, now)
         self._recorder.slot().writer.slice(self._dispatcher, now, 0, op, 0, number)
 
     def released(self, key: Any, now: int) -> None:
@@ -51,8 +53,13 @@ class TapeRows:
         """A result is in memory: what was computed in which spans (seconds of the wall clock), and who waits for it."""
         cluster, recorder = self.cluster, self._recorder
         writer = recorder.slot().writer
+        sent, sent_at = self._sent.pop(key, (0, 0))
         for span in spans:
             start, end = cluster.clock(span[0]), cluster.clock(span[1])
+            # Dask puts a worker's times on the scheduler's clock by one heartbeat, which may have been a slow one: what
+            # was computed lies between its dispatch and its report
+            shift = sent_at - start if sent_at > start else min(0, now - end)
+            start, end = start + shift, end + shift
             # by hand, since this happens once per task: twice as quick as a dictionary that is made and dumped
             text = (
                 f'{{"event":"COMPUTE","command":"task","op":{quoted(op)},"size":{size},'
@@ -61,9 +68,9 @@ class TapeRows:
             number = recorder.new_correlation()
             row = lane.thread_row(thread)
             writer.slice_with_args(lane.track, start, max(0, end - start), op, row, number, NONE, text)
-            sent = self._sent.pop(key, 0)
             if sent:
                 cluster.flow(sent, number, "launch")
+                sent = 0
         self._held[key] = lane.release(op)
         for client in wanted:
             writer.slice(cluster.client(client), now, 0, op, 1, 0)
@@ -71,7 +78,7 @@ class TapeRows:
     def failed(self, key: Any, now: int, op: str, lane: Lane, words: str) -> None:
         """A task raised."""
         args = {"event": "ERROR", "command": "task", "op": op, "success": False, "details": f"{key}: {words}"[:2000]}
-        sent, number = self._sent.pop(key, 0), self._recorder.new_correlation()
+        (sent, _), number = self._sent.pop(key, (0, 0)), self._recorder.new_correlation()
         self._slice(lane.track, now, 0, op, lane.release_row, correlation=number, args=args)
         if sent:
             self.cluster.flow(sent, number, "launch")
