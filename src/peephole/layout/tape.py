@@ -10,7 +10,7 @@ import numpy as np
 from peephole.layout import tape_axis
 from peephole.layout.tape_arrows import arrows
 from peephole.layout.tape_axis import Axis
-from peephole.layout.tape_density import density, singles
+from peephole.layout.tape_density import density
 from peephole.layout.tape_events import REGISTER, of_commands, registered
 from peephole.layout.tape_labels import Box, Label, Space
 from peephole.layout.tape_legend import legend, legend_height
@@ -19,6 +19,7 @@ from peephole.layout.tape_style import OUTLINED, SHAPES, UNKNOWN_SHAPE, colours_
 from peephole.layout.tape_text import shorten, size_text, visible, width, wrap
 from peephole.query.tape import Signal, Tape
 from peephole.query.tape_ops import SIGNAL_COMMANDS
+from peephole.query.tape_window import singles
 
 PX: Final = 96.0
 """Units of the picture per inch."""
@@ -69,7 +70,7 @@ def layout(tape: Tape, options: Options = Options()) -> Picture:  # noqa: B008
     items, item_rows = legend(tape, drawn, colours, left, total - RIGHT)
     top = 74.0
     lanes, bottom = _lanes(tape, top + SIGNAL_ROW * max(rows, 1) + 4, limit - legend_height(item_rows) - 120, dense)
-    marks = _marks(tape, singles(tape, drawn) if dense else drawn, axis, lanes, colours)
+    marks = _marks(tape, singles(tape, drawn, of_commands(tape, REGISTER)) if dense else drawn, axis, lanes, colours)
     fill = density(tape, drawn, axis, lanes, colours) if dense else Rects()
     bars = Rects() if dense else _bars(tape, axis, lanes, colours)
     found_arrows, per, ends_only = arrows(tape, axis, lanes, 64.0 if dense else 11.0)

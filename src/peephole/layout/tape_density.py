@@ -13,8 +13,6 @@ from peephole.query.tape import Tape
 
 BIN: Final = 3.0
 """px of a moment."""
-SINGLE: Final = 24
-"""How many of the largest messages are marked."""
 
 
 def density(tape: Tape, rows: Ints, axis: Axis, lanes: list[LaneBox], colours: dict[str, str]) -> Rects:
@@ -51,15 +49,3 @@ def density(tape: Tape, rows: Ints, axis: Axis, lanes: list[LaneBox], colours: d
             found.add(float(at[k]) * BIN, y - h, BIN - 0.4, h, colours[tape.families[int(family[k])]])
             y -= h
     return found
-
-
-def singles(tape: Tape, rows: Ints) -> Ints:
-    """The few events that get a mark all the same: what failed, what is rare, what is largest."""
-    rare = tape.is_event("CONNECT", "DISCONNECT", "ERROR", "SIGNAL")[rows] | tape.failed[rows]
-    chosen = np.flatnonzero(rare | of_commands(tape, REGISTER)[rows])[: 8 * SINGLE]
-    size = tape.size[rows]
-    order = np.argsort(-size, kind="stable")[: SINGLE + 1]
-    # of a size that more of them have than can be marked none stands out
-    least = max(4096, int(size[order[-1]]) + 1 if len(order) > SINGLE else 0)
-    largest = order[size[order] >= least]
-    return rows[np.unique(np.concatenate((chosen, largest)))]

@@ -19,6 +19,7 @@ from peephole.query.tape_rows import Flags, Ints
 
 SETUP: Final = ("RegisterWorker", "CLIENT", "WORKER")
 """Commands that belong to joining a cluster, not to its work."""
+_JOINING: Final = ("RECV", "SEND", "CONNECT")
 _BARELY: Final = 0.01
 """Part of the work's time that a worker may miss and still count as there throughout."""
 
@@ -149,10 +150,12 @@ def stay(tape: Tape, rows: Ints, before: Stay | None = None) -> Stay:
     """When the worker whose events these are came and left. `before` is what earlier events of it told, if any."""
     if not len(rows):
         return before or Stay()
-    joins = setup(tape)[rows] & tape.is_event("RECV", "SEND", "CONNECT")[rows]
-    came = before.came if before else int(tape.time[rows[0]]) if joins[0] else None
-    last = rows[~tape.is_event("RELEASE")[rows]][-1:]
-    gone = len(last) and tape.is_event("DISCONNECT")[last[0]]
+    first = int(rows[0])
+    joins = tape.commands[tape.command[first]] in SETUP and tape.events[tape.event[first]] in _JOINING
+    came = before.came if before else int(tape.time[first]) if joins else None
+    releases = np.array([name == "RELEASE" for name in tape.events], np.bool_)
+    last = rows[~releases[tape.event[rows]]][-1:]
+    gone = len(last) and tape.events[tape.event[last[0]]] == "DISCONNECT"
     return Stay(came, int(tape.time[last[0]]) if gone else None)
 
 
@@ -271,10 +274,10 @@ def waits(tape: Tape, most: int = 10) -> list[Wait]:
 def _reason(tape: Tape, row: int) -> str:
     if tape.failed[tape.pair[row]]:
         return "the answer says that it failed"
-    inside = np.flatnonzero((tape.of == row) & ~setup(tape))
-    inside = inside[inside != row]
-    commands = {tape.commands[int(tape.command[i])] for i in inside.tolist()}
-    workers = [tape.lanes[i].name for i in tape.lane[inside].tolist() if tape.lanes[i].kind == "worker"]
+    others = [(i, tape.commands[int(tape.command[i])]) for i in np.flatnonzero(tape.of == row).tolist() if i != row]
+    commands = {command for _, command in others}
+    lanes = [tape.lanes[int(tape.lane[i])] for i, command in others if command not in SETUP]
+    workers = [lane.name for lane in lanes if lane.kind == "worker"]
     if "GatherShards" in commands:
         return "shards gathered (GT does not log what moves)"
     if workers:

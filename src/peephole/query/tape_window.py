@@ -140,7 +140,7 @@ def cut(tape: Tape, keep: Flags, t0: int, t1: int, per: float, shown: Flags | No
     stack = cell_of(tape.resolution, per * STACK_PX)
     full, dense = _crowded(tape, rows, stack)
     single = rows[~full]
-    lonely = _singles(tape, rows[full & dense[tape.lane[rows]]])
+    lonely = singles(tape, rows[full & dense[tape.lane[rows]]])
     marks = np.sort(np.concatenate((single, lonely)))
     place, many = _stacks(tape, marks, stack)
     # the few marks above columns stand alone, wherever they are
@@ -184,9 +184,11 @@ def _crowded(tape: Tape, rows: Ints, stack: int) -> tuple[Flags, Flags]:
     return crowded, dense
 
 
-def _singles(tape: Tape, rows: Ints) -> Ints:
-    """Events that get a mark above the columns too: what failed, what is rare, what is largest."""
+def singles(tape: Tape, rows: Ints, besides: Flags | None = None) -> Ints:
+    """Events that get a mark even where they are many: what failed, what is rare (and `besides`), what is largest."""
     rare = tape.is_event("CONNECT", "DISCONNECT", "ERROR", "SIGNAL")[rows] | tape.failed[rows]
+    if besides is not None:
+        rare |= besides[rows]
     size = tape.size[rows]
     order = np.argsort(-size, kind="stable")[: SINGLE + 1]
     # of a size that more of them have than can be marked none stands out

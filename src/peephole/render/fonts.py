@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 FAMILY: Final = "DejaVu Sans"
@@ -38,7 +39,8 @@ def fonts_for(texts: Iterable[str]) -> Fonts:
     return Fonts(tuple(families), tuple(sorted(lacking)))
 
 
-def _has(family: str) -> set[str]:
+@lru_cache(64)
+def _has(family: str) -> frozenset[str]:
     """The characters that a family has, in both weights."""
     from matplotlib.font_manager import FontProperties, fontManager
     from matplotlib.ft2font import FT2Font
@@ -51,7 +53,7 @@ def _has(family: str) -> set[str]:
         except (OSError, RuntimeError, ValueError):
             known = set()
         found = known if found is None else found & known
-    return found or set()
+    return frozenset(found or ())
 
 
 def _others() -> list[str]:
