@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from peephole.model.journal import KIND_ARGS, KIND_SLICE, SLICE
 from peephole.model.tables import TABLES
 from peephole.record import process
 from peephole.record.recorder import Recorder
-from peephole.record.writer import Writer
+from peephole.record.writer import CONTEXT, Writer, slots
 
 TEXT = st.text(st.characters(), max_size=80)
 VALUES: dict[str, st.SearchStrategy[Any]] = {
@@ -123,6 +124,38 @@ def test_a_large_record_gets_a_segment_of_its_size(recorder: Any, finish: Any) -
     recorder.row("artifacts", kind="binary", name="code", content=content)
     recorder.row("artifacts", kind="binary", name="small", content=b"x")
     assert [row["content"] for row in finish().rows["artifacts"]] == [content, b"x"]
+
+
+def together(writer: Writer, begin: int, count: int) -> list[bytes]:
+    """Whole records: every second slice has args, of lengths around those that fit into a slot."""
+    name = writer.intern("kernel")
+    records = []
+    for number in range(begin, begin + count):
+        if number % 2:
+            records.append(slots(CONTEXT.pack(-1) + b'{"a":"%s"}' % (b"x" * (number % 90)), KIND_ARGS))
+        records.append(SLICE.pack(number, 1, name, 0, 3, 0, 0, KIND_SLICE))
+    return records
+
+
+def test_records_written_together_come_back_one_by_one(recorder: Any, finish: Any) -> None:
+    writer: Writer = recorder.slot().writer
+    assert writer.records([])
+    for begin in range(0, 30_000, 1000):
+        assert writer.records(together(writer, begin, 1000))
+        recorder.slice(4, begin, 1, "between")
+    slices = [row for row in finish().slices if row["track"] == 3]
+    assert [row["start"] for row in slices] == list(range(30_000))
+    assert all(row["args"] == (f'{{"a":"{"x" * (i % 90)}"}}' if i % 2 else None) for i, row in enumerate(slices))
+
+
+def test_each_of_the_records_written_together_is_counted_when_there_is_no_room() -> None:
+    def full(*_: int) -> Any:
+        raise OSError(28, "No space left on device")
+
+    writer = Writer(0, full)
+    assert writer.intern("kernel") == -1
+    assert not writer.records([SLICE.pack(0, 1, 1, 0, 3, 0, 0, KIND_SLICE)] * 7)
+    assert writer.dropped == 8
 
 
 def test_a_name_per_event_costs_no_memory(recorder: Any, finish: Any) -> None:

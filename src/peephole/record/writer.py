@@ -31,10 +31,10 @@ _CACHED_CHARS: Final = 1 << 22
 _RESERVE: Final = 4096
 _LARGEST_RECORD: Final = 1 << 30
 _RETRY_NS: Final = 200_000_000
-_CONTEXT: Final = struct.Struct("<q")
+CONTEXT: Final = struct.Struct("<q")
 _pack_slice: Final = SLICE.pack_into
-_pack_first: Final = struct.Struct(f"{PREFIX.format}{INLINE}sxx").pack
-"""A record's first slot, with as much of the payload as fits and without flags and kind."""
+_pack_first: Final = struct.Struct(f"{PREFIX.format}{INLINE}sxB").pack
+"""A record's first slot, with as much of the payload as fits and without flags."""
 LAST: Final = SLOT - 1
 """Where in its first slot a record's kind is."""
 
@@ -73,7 +73,7 @@ class Writer:
 
     def record(self, kind: int, payload: bytes) -> bool:
         """Appends a record of any kind but a slice; False when it was dropped."""
-        return self._append(kind, _block(payload))
+        return self._append(kind, slots(payload))
 
     def _append(self, kind: int, block: bytes) -> bool:
         need = len(block)
@@ -90,6 +90,16 @@ class Writer:
         buf[pos + LAST] = kind
         return True
 
+    def records(self, whole: list[bytes]) -> bool:
+        """Appends records that are whole, made by `slots` and SLICE: many together cost hardly more than one."""
+        if not whole:
+            return True
+        first, kind = whole[0], whole[0][LAST]
+        if self._append(kind, b"".join([first[:LAST], b"\0", first[SLOT:], *whole[1:]])):
+            return True
+        self._drop(len(whole) - 1)
+        return False
+
     def intern(self, text: Any) -> int:
         """The number of a text, which is written when it is new; -1 when there was no room for it."""
         if type(text) is not str:
@@ -98,7 +108,7 @@ class Writer:
         if number is not None:
             return number
         payload = text_bytes(text)
-        block = _block(payload)
+        block = slots(payload)
         need = len(block)
         pos = self.pos
         end = pos + need
@@ -159,7 +169,7 @@ class Writer:
         if number < 0:
             return False
         slot = SLICE.pack(start, dur, number, correlation, track, depth, flags, KIND_SLICE)
-        block = _block(_CONTEXT.pack(context) + (b"" if args is None else text_bytes(args))) + slot
+        block = slots(CONTEXT.pack(context) + (b"" if args is None else text_bytes(args))) + slot
         return self._append(KIND_ARGS, block)
 
     def row(self, table: str, columns: Mapping[str, Any]) -> bool:
@@ -234,23 +244,23 @@ class Writer:
         elif unplaced:
             segment.count_dropped(new, unplaced)
 
-    def _drop(self) -> None:
-        self.dropped += 1
-        self._unplaced += 1
+    def _drop(self, count: int = 1) -> None:
+        self.dropped += count
+        self._unplaced += count
         if self.buf is not None:
             segment.count_dropped(self.buf, self._unplaced)
 
 
 def blank(buf: mmap.mmap, pos: int) -> None:
     """Makes a reserved slot that cannot be filled say nothing; a hole would end the segment for its reader."""
-    buf[pos : pos + SLOT] = _block(b"{}")
+    buf[pos : pos + SLOT] = slots(b"{}")
     buf[pos + LAST] = KIND_FACTS
 
 
-def _block(payload: bytes) -> bytes:
-    """The slots of a record but for its kind, which stays 0 until all the rest is there."""
+def slots(payload: bytes, kind: int = 0) -> bytes:
+    """The slots of a record of any kind but a slice; in a segment its kind stays 0 until all the rest is there."""
     length = len(payload)
     if length <= INLINE:
-        return _pack_first(length, payload)
+        return _pack_first(length, payload, kind)
     rest = payload[INLINE:]
-    return _pack_first(length, payload) + rest + bytes(-len(rest) % SLOT)
+    return _pack_first(length, payload, kind) + rest + bytes(-len(rest) % SLOT)

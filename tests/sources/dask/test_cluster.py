@@ -359,8 +359,9 @@ second = 1_000_000_000
 sent = time.perf_counter_ns()
 wall = time.time()
 for key, early in (("early", -0.5), ("late", 0.5), ("right", 0.0)):
-    rows.dispatched(key, sent, key)
-    rows.done(key, sent + second, key, lane, 8, 1, [(wall + early + 0.4, wall + early + 0.6)], ())
+    dispatched = (key, sent, key, None, 0, None, (), ())
+    done = (key, sent + second, key, lane, 8, 1, (wall + early + 0.4, wall + early + 0.6), ())
+    rows.write([dispatched, done])
 """
 
 

@@ -9,7 +9,7 @@ from time import time
 from typing import TYPE_CHECKING, Any, Final
 
 from peephole.sources.dask import remote
-from peephole.sources.dask.rows import TapeRows
+from peephole.sources.dask.rows import Event, TapeRows
 
 if TYPE_CHECKING:
     from peephole.record.recorder import Recorder
@@ -102,30 +102,42 @@ class ClientTape:
         if dropped:
             self._recorder.problem("events that a Dask scheduler had no room for", dropped)
         rows, cluster = self._rows, self._rows.cluster
+        tasks: list[Event] = []
+        """Events of tasks in turn; whatever else happens is written behind what happened before it."""
         for kind, when, *facts in items:
             now = cluster.clock(when - self._ahead)
             if kind == "dispatched":
-                rows.dispatched(facts[0], now, facts[1])
+                tasks.append((facts[0], now, facts[1], None, 0, None, (), ()))
+            elif kind == "released":
+                tasks.append((facts[0], now, None, None, 0, None, (), ()))
             elif kind == "done":
                 key, op, address, name, threads, size, thread, spans, wanted = facts
-                spans = [(start - self._ahead, stop - self._ahead) for start, stop in spans]
-                rows.done(key, now, op, cluster.worker(address, name, threads), size, thread, spans, wanted)
-            elif kind == "released":
-                rows.released(facts[0], now)
-            elif kind == "failed":
-                key, op, address, name, threads, words = facts
-                rows.failed(key, now, op, cluster.worker(address, name, threads), words)
-            elif kind == "graph":
-                rows.submitted(now, *facts)
-            elif kind == "worker":
-                address, name, threads, event, words = facts
+                moments = tuple([moment - self._ahead for span in spans for moment in span])
                 lane = cluster.worker(address, name, threads)
-                if event:
-                    rows.worker_event(lane, now, event, words)
-            elif kind == "transfer":
-                target, source, entry = cluster.worker(*facts[:3]), cluster.worker(*facts[3:6]), facts[6]
-                entry = {**entry, "start": entry["start"] - self._ahead, "stop": entry["stop"] - self._ahead}
-                cluster.transfer(entry, source, target)
+                tasks.append((key, now, op, lane, size, thread, moments, tuple(wanted)))
+            else:
+                rows.write(tasks)
+                tasks.clear()
+                self._write_rare(kind, now, facts)
+        rows.write(tasks)
+
+    def _write_rare(self, kind: str, now: int, facts: list[Any]) -> None:
+        assert self._rows is not None
+        rows, cluster = self._rows, self._rows.cluster
+        if kind == "failed":
+            key, op, address, name, threads, words = facts
+            rows.failed(key, now, op, cluster.worker(address, name, threads), words)
+        elif kind == "graph":
+            rows.submitted(now, *facts)
+        elif kind == "worker":
+            address, name, threads, event, words = facts
+            lane = cluster.worker(address, name, threads)
+            if event:
+                rows.worker_event(lane, now, event, words)
+        elif kind == "transfer":
+            target, source, entry = cluster.worker(*facts[:3]), cluster.worker(*facts[3:6]), facts[6]
+            entry = {**entry, "start": entry["start"] - self._ahead, "stop": entry["stop"] - self._ahead}
+            cluster.transfer(entry, source, target)
 
 
 @contextlib.contextmanager

@@ -65,7 +65,8 @@ class Cluster:
         self.recorder = recorder
         self.dispatcher = recorder.track("Dispatcher", "dispatcher", order=100)
         self._clients: dict[str, int] = {}
-        self._workers: dict[str, Lane] = {}
+        self.workers: dict[str, Lane] = {}
+        """By address."""
         self._synced, wall = same_moment()
         self._offset = self._synced - wall
         recorder.facts(
@@ -83,23 +84,27 @@ class Cluster:
 
     def worker(self, address: str, name: Any = None, threads: int = 1) -> Lane:
         """The lane of a worker; its name is kept, a bare number is called a worker."""
-        lane = self._workers.get(address)
+        lane = self.workers.get(address)
         if lane is None:
             text = address if name is None else f"worker-{name}" if isinstance(name, int) else str(name)
-            track = self.recorder.track(text, "worker", order=200 + len(self._workers))
-            lane = self._workers[address] = Lane(track, text, threads)
+            track = self.recorder.track(text, "worker", order=200 + len(self.workers))
+            lane = self.workers[address] = Lane(track, text, threads)
         return lane
 
     def clock(self, seconds: float) -> int:
         """A moment of Dask's wall clock on the capture's clock."""
+        return round(seconds * 1e9) + self.offset()
+
+    def offset(self) -> int:
+        """How far the capture's clock is ahead of Dask's wall clock, in ns."""
         if perf_counter_ns() - self._synced > _RESYNC:
             # the wall clock is slewed by the system now and then
             self._synced, wall = same_moment()
             self._offset = self._synced - wall
-        return round(seconds * 1e9) + self._offset
+        return self._offset
 
     def flow(self, source: int, target: int, kind: str, size: int = NONE) -> None:
-        """An arrow between two slices; written without detours, since there is one per task."""
+        """An arrow between two slices."""
         recorder = self.recorder
         if recorder.closed:
             return

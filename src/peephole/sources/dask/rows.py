@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from json.encoder import encode_basestring_ascii as quoted
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from peephole.model.tables import NONE
+from peephole.model.journal import KIND_ARGS, KIND_SLICE, SLICE, TABLE_KINDS, record_format
+from peephole.model.tables import NONE, TABLES
+from peephole.record.writer import CONTEXT, slots
 from peephole.sources.dask.lanes import Cluster, Lane
 
 if TYPE_CHECKING:
     from peephole.record.recorder import Recorder
+
+Event = tuple[Any, int, str | None, Lane | None, int, Any, tuple[float, ...], tuple[str, ...]]
+"""What most often happens to a task: its key and the time; its op, None when its result is released; the lane of the
+worker that computed it, None when it is dispatched; the result's size; the thread; beginning and end of each time that
+it was computed, in seconds of the wall clock; the clients that wait for it."""
+FIELDS: Final = 8
+
+_FLOW: Final = TABLE_KINDS["flows"]
+_NO_CONTEXT: Final = CONTEXT.pack(NONE)
+_pack_slice: Final = SLICE.pack
+_pack_flow: Final = record_format(TABLES["flows"]).pack
 
 
 class TapeRows:
@@ -24,6 +37,7 @@ class TapeRows:
         self._sent: dict[Any, tuple[int, int]] = {}
         """Number and time of the dispatch of what is being computed."""
         self._held: dict[Any, tuple[int, int, str]] = {}
+        """Track, row and name of the release of what is in memory."""
 
     def submitted(self, now: int, client: str, op: str, details: str) -> None:
         """A client submitted work: one event per graph."""
@@ -34,46 +48,52 @@ class TapeRows:
         self._slice(self._dispatcher, now, 0, op, correlation=heard, args={"message": "update-graph"})
         self.cluster.flow(said, heard, "message")
 
-    def dispatched(self, key: Any, now: int, op: str) -> None:
-        """A task went to a worker."""
-        number = self._recorder.new_correlation()
-        self._sent[key] = (number, now)
-        self._recorder.slot().writer.slice(self._dispatcher, now, 0, op, 0, number)
-
-    def released(self, key: Any, now: int) -> None:
-        """A worker forgot a result."""
-        if key in self._held:
-            track, row, op = self._held.pop(key)
-            self._recorder.slot().writer.slice(track, now, 0, op, row, 0)
-
-    def done(
-        self, key: Any, now: int, op: str, lane: Lane, size: int, thread: Any, spans: Iterable[Sequence[float]],
-        wanted: Iterable[str],
-    ) -> None:  # fmt: skip
-        """A result is in memory: what was computed in which spans (seconds of the wall clock), and who waits for it."""
-        cluster, recorder = self.cluster, self._recorder
-        writer = recorder.slot().writer
-        sent, sent_at = self._sent.pop(key, (0, 0))
-        for span in spans:
-            start, end = cluster.clock(span[0]), cluster.clock(span[1])
-            # Dask puts a worker's times on the scheduler's clock by one heartbeat, which may have been a slow one: what
-            # was computed lies between its dispatch and its report
-            shift = sent_at - start if sent_at > start else min(0, now - end)
-            start, end = start + shift, end + shift
-            # by hand, since this happens once per task: twice as quick as a dictionary that is made and dumped
-            text = (
-                f'{{"event":"COMPUTE","command":"task","op":{quoted(op)},"size":{size},'
-                f'"report":{max(0, now - end)},"details":{quoted(str(key))}}}'
-            )
-            number = recorder.new_correlation()
+    def write(self, events: Iterable[Event]) -> None:
+        """Writes what happened to tasks. Made for speed: there are three events per task, so the records are put
+        together here, without a call for each, and go into the journal as one."""
+        cluster, number, sent, held = self.cluster, self._recorder.new_correlation, self._sent, self._held
+        writer = self._recorder.slot().writer
+        dispatcher, offset, client_of = self._dispatcher, cluster.offset(), cluster.client
+        texts, intern = writer.texts, writer.intern
+        launch = intern("launch")
+        records: list[bytes] = []
+        add = records.append
+        for key, now, op, lane, size, thread, spans, wanted in events:
+            if op is None:
+                if key in held:
+                    track, row, op = held.pop(key)
+                    if (name := texts.get(op) or intern(op)) > 0:
+                        add(_pack_slice(now, 0, name, 0, track, row, 0, KIND_SLICE))
+                continue
+            if (name := texts.get(op) or intern(op)) < 0:
+                continue  # no room on the disk
+            if lane is None:
+                source = number()
+                sent[key] = source, now
+                add(_pack_slice(now, 0, name, source, dispatcher, 0, 0, KIND_SLICE))
+                continue
+            source, sent_at = sent.pop(key, (0, 0))
             row = lane.thread_row(thread)
-            writer.slice_with_args(lane.track, start, max(0, end - start), op, row, number, NONE, text)
-            if sent:
-                cluster.flow(sent, number, "launch")
-                sent = 0
-        self._held[key] = lane.release(op)
-        for client in wanted:
-            writer.slice(cluster.client(client), now, 0, op, 1, 0)
+            for i in range(0, len(spans), 2):
+                start, end = round(spans[i] * 1e9) + offset, round(spans[i + 1] * 1e9) + offset
+                # Dask puts a worker's times on the scheduler's clock by one heartbeat, which may have been a slow one:
+                # what was computed lies between its dispatch and its report
+                shift = sent_at - start if sent_at > start else min(0, now - end)
+                start, end = start + shift, end + shift
+                args = (
+                    f'{{"event":"COMPUTE","command":"task","op":{quoted(op)},"size":{size},'
+                    f'"report":{max(0, now - end)},"details":{quoted(str(key))}}}'
+                )
+                target = number()
+                add(slots(_NO_CONTEXT + args.encode(), KIND_ARGS))
+                add(_pack_slice(start, max(0, end - start), name, target, lane.track, row, 0, KIND_SLICE))
+                if source and launch > 0:
+                    add(slots(_pack_flow(source, target, NONE, launch), _FLOW))
+                    source = 0
+            held[key] = lane.release(op)
+            for client in wanted:
+                add(_pack_slice(now, 0, name, 0, client_of(client), 1, 0, KIND_SLICE))
+        writer.records(records)
 
     def failed(self, key: Any, now: int, op: str, lane: Lane, words: str) -> None:
         """A task raised."""

@@ -6,7 +6,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from peephole.sources.dask.lanes import Lane
-from peephole.sources.dask.rows import TapeRows
+from peephole.sources.dask.rows import FIELDS, Event, TapeRows
 
 if TYPE_CHECKING:
     from peephole.record.recorder import Recorder
@@ -15,7 +15,7 @@ TOPIC: Final = "peephole-transfers"
 
 DELAY: Final = 0.1
 """Seconds after which what happened is written at the latest."""
-MOST_WAITING: Final = 512
+MOST_WAITING: Final = 512 * FIELDS
 
 
 class SchedulerTape:
@@ -25,9 +25,10 @@ class SchedulerTape:
         self._scheduler = scheduler
         self._recorder = recorder
         self._rows = TapeRows(recorder, version)
+        self._lanes = self._rows.cluster.workers
         self._waiting: list[Any] = []
-        """Key, time, op, lane, size, thread, spans, clients of each event in turn: no object per event is kept, which
-        Python's collector would look at again and again."""
+        """The fields of each event in turn: no object per event is kept, which Python's collector would look at again
+        and again."""
         recorder.on_exit(self._write)
         for address, worker in scheduler.workers.items():
             self._lane(address, worker)
@@ -56,16 +57,15 @@ class SchedulerTape:
             if finish == "memory":
                 state = self._scheduler.tasks.get(key)
                 if state is not None:
-                    now, lane = perf_counter_ns(), self._lane(facts.get("worker") or "")
-                    spans = tuple(
-                        [
-                            moment
-                            for span in facts.get("startstops") or ()
-                            if span["action"] == "compute"
-                            for moment in (span["start"], span["stop"])
-                        ]
-                    )
-                    wanted = tuple([client.client_key for client in state.who_wants or ()])
+                    now, address = perf_counter_ns(), facts.get("worker") or ""
+                    lane = self._lanes.get(address) or self._lane(address)
+                    spans: tuple[float, ...] = ()
+                    for span in facts.get("startstops") or ():
+                        if span["action"] == "compute":
+                            spans += (span["start"], span["stop"])
+                    wanted: tuple[str, ...] = ()
+                    for client in state.who_wants or ():
+                        wanted += (client.client_key,)
                     size, thread = facts.get("nbytes") or 0, facts.get("thread")
                     self._later((key, now, state.prefix.name, lane, size, thread, spans, wanted))
             elif finish == "erred":
@@ -77,29 +77,21 @@ class SchedulerTape:
         elif start == "memory" and finish != "memory":
             self._later((key, perf_counter_ns(), None, None, 0, None, (), ()))
 
-    def _later(self, event: tuple[Any, ...]) -> None:
+    def _later(self, event: Event) -> None:
         """Keeps what happened for a moment: written together, rows cost a fifth of what they cost one by one between
         everything else that a scheduler does."""
         waiting = self._waiting
         if not waiting:
             self._scheduler.loop.call_later(DELAY, self._write)
-        waiting.extend(event)
-        if len(waiting) >= MOST_WAITING * len(event):
+        waiting += event
+        if len(waiting) >= MOST_WAITING:
             self._write()
 
     def _write(self) -> None:
         waiting, self._waiting = self._waiting, []
-        if self._recorder.closed:
-            return
-        rows = self._rows
-        each = iter(waiting)
-        for key, now, op, lane, size, thread, spans, wanted in zip(*[each] * 8, strict=True):
-            if op is None:
-                rows.released(key, now)
-            elif lane is None:
-                rows.dispatched(key, now, op)
-            else:
-                rows.done(key, now, op, lane, size, thread, zip(spans[::2], spans[1::2], strict=True), wanted)
+        if not self._recorder.closed:
+            each = iter(waiting)
+            self._rows.write(zip(*[each] * FIELDS, strict=True))
 
     def add_worker(self, scheduler: Any, worker: str) -> None:
         """A worker joined."""
