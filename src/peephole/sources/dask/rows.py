@@ -78,15 +78,18 @@ class TapeRows:
                 start, end = round(spans[i] * 1e9) + offset, round(spans[i + 1] * 1e9) + offset
                 # Dask puts a worker's times on the scheduler's clock by one heartbeat, which may have been a slow one:
                 # what was computed lies between its dispatch and its report
-                shift = sent_at - start if sent_at > start else min(0, now - end)
-                start, end = start + shift, end + shift
+                if sent_at > start:
+                    start, end = sent_at, end + sent_at - start
+                elif end > now:
+                    start, end = start + now - end, now
+                report = now - end if now > end else 0
                 args = (
                     f'{{"event":"COMPUTE","command":"task","op":{quoted(op)},"size":{size},'
-                    f'"report":{max(0, now - end)},"details":{quoted(str(key))}}}'
+                    f'"report":{report},"details":{quoted(str(key))}}}'
                 )
                 target = number()
                 add(slots(_NO_CONTEXT + args.encode(), KIND_ARGS))
-                add(_pack_slice(start, max(0, end - start), name, target, lane.track, row, 0, KIND_SLICE))
+                add(_pack_slice(start, end - start if end > start else 0, name, target, lane.track, row, 0, KIND_SLICE))
                 if source and launch > 0:
                     add(slots(_pack_flow(source, target, NONE, launch), _FLOW))
                     source = 0
