@@ -353,6 +353,15 @@ def test_an_odd_event_costs_nothing_else(odd: str, small: int, tmp_path: Path, m
 
 
 @pytest.mark.parametrize("small", PARSERS)
+def test_numbers_that_no_reader_can_hold_are_null(small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    args = f'{{"a":1e400,"b":[-2E+999],"c":"1e400","d":1e10,"e":{"9" * 400}.5,"f":1e-400,"g":true}}'
+    text = f'[{{"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1,"args":{args}}}]'
+    (row,) = read(text, tmp_path, small, monkeypatch).tables["slices"]
+    found = json.loads(row["args"])
+    assert found == {"a": None, "b": [None], "c": "1e400", "d": 1e10, "e": None, "f": 0.0, "g": True}
+
+
+@pytest.mark.parametrize("small", PARSERS)
 def test_empty_args_with_a_category_are_json(small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = '[{"ph":"X","name":"a","cat":"k","ts":1,"dur":2,"pid":1,"tid":1,"args":{ }}]'
     (row,) = read(text, tmp_path, small, monkeypatch).tables["slices"]

@@ -11,7 +11,6 @@ import numpy as np
 from numba import njit  # noqa: TID253
 
 from peephole.sources.chrome.batch import NO_TIME
-from peephole.sources.chrome.objects import LONG
 
 FIELDS = ("ph", "ts", "dur", "pid", "tid", "name", "cat", "id", "args", "s", "bp", "scope", "id2")
 FIELD = {name: i for i, name in enumerate(FIELDS)}
@@ -28,6 +27,8 @@ _OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = 123, 125, 91, 93
 _N_FIELDS = len(FIELDS)
 _NO_TIME = int(NO_TIME)
 _TENTH = 2**62 // 10
+_DIGITS, _EXPONENT = 300, 3
+"""From so many digits on a number, or an exponent of ten, may be larger than what a reader can hold."""
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -312,7 +313,7 @@ def rehash(slots: Any, arena: Any, places: Any, count: int) -> None:
 def args_state(buf: Any, spans: Any, n: int, field: int, out: Any) -> None:
     """Tells args that may be kept as they stand from those that may not.
 
-    That is no object, NaN, Infinity, control bytes, numbers that nobody reads.
+    That is no object, NaN, Infinity, control bytes, numbers that may be too large.
     """
     for i in range(n):
         at, stop = spans[i, field, 0], spans[i, field, 1]
@@ -325,15 +326,21 @@ def args_state(buf: Any, spans: Any, n: int, field: int, out: Any) -> None:
         state = PLAIN if buf[at] == _OPEN_BRACE else ODD
         inside = False
         digits = 0
+        most = _DIGITS
         while at < stop and state == PLAIN:
             byte = buf[at]
             if inside and byte == _BACKSLASH:
                 at += 2
                 continue
-            digits = digits + 1 if 48 <= byte <= 57 and not inside else 0
+            if 48 <= byte <= 57 and not inside:
+                digits += 1
+            else:
+                digits = 0
+                if byte not in (43, 45):
+                    most = _EXPONENT if byte in (69, 101) else _DIGITS
             if byte == _QUOTE:
                 inside = not inside
-            elif byte < 32 or digits >= LONG or (not inside and byte in (78, 73)):
+            elif byte < 32 or digits >= most or (not inside and byte in (78, 73)):
                 state = ODD
             at += 1
         out[i] = state
