@@ -171,6 +171,21 @@ def test_a_capture_without_the_start_of_its_process_goes_by_its_number_and_journ
         assert not is_live(twin), "the program writes into the one that was copied"
 
 
+def test_a_copy_of_the_same_name_is_not_live(tmp_path: Path) -> None:
+    path, twin = tmp_path / "a" / "x.peep", tmp_path / "b" / "x.peep"
+    with recorded(path) as process:
+        shutil.copytree(path, twin)
+        assert is_live(path) and not is_live(twin)
+        more(process, 5000)
+        assert is_live(path) and not is_live(twin), "what the program has begun since is not there"
+        capture = open_capture(twin)
+        assert not capture.live and capture.count("slices") == 1
+        capture.close()
+        shutil.copytree(path, tmp_path / "c" / "x.peep")
+        shutil.rmtree(path)
+        assert not is_live(tmp_path / "c" / "x.peep"), "nobody can see what the program writes now"
+
+
 def test_a_capture_is_live_by_any_of_its_names(tmp_path: Path) -> None:
     path, link, moved = tmp_path / "x.peep", tmp_path / "link.peep", tmp_path / "into" / "new\nname.peep"
     moved.parent.mkdir()

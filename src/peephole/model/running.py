@@ -43,8 +43,23 @@ def is_writing(facts: Mapping[str, Any], folder: str | os.PathLike[str]) -> bool
         return _runs(pid)
     # the writer has its segments mapped, under the name that they have now; what stands before the capture's own name
     # may differ between a container and its host
-    place = os.fsencode("/".join(["", *os.path.realpath(folder).split(os.sep)[-3:], "t"]))
-    return place.replace(b"\n", rb"\012") in maps
+    place = os.fsencode("/".join(["", *os.path.realpath(folder).split(os.sep)[-3:], "t"])).replace(b"\n", rb"\012")
+    return place in maps and any(_is_in(folder, line) for line in maps.splitlines() if place in line)
+
+
+def _is_in(folder: str | os.PathLike[str], line: bytes) -> bool:
+    """Whether a line of `maps` is about a file of that folder, and not of one that the folder is a copy of."""
+    words = line.split(maxsplit=5)
+    path = words[5].replace(rb"\012", b"\n")
+    try:
+        there = os.stat(path)
+    except OSError:  # it is gone, or it is a path of the container that the writer is in, which says nothing here
+        return not path.endswith(b" (deleted)")
+    try:
+        here = os.stat(os.path.join(os.fsencode(folder), path.rpartition(b"/")[2]))
+    except OSError:  # the writer has begun another segment since the copy was made
+        return False
+    return os.path.samestat(there, here) or here.st_ino == int(words[4])
 
 
 def _runs(pid: int) -> bool:
