@@ -97,7 +97,8 @@ class Writer:
         first, kind = whole[0], whole[0][LAST]
         if self._append(kind, b"".join([first[:LAST], b"\0", first[SLOT:], *whole[1:]])):
             return True
-        self._drop(len(whole) - 1)
+        if not self._ended:  # one is counted by now; args belong to the slice behind them
+            self._drop(sum(record[LAST] != KIND_ARGS for record in whole) - 1)
         return False
 
     def intern(self, text: Any) -> int:

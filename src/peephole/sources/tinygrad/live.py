@@ -22,7 +22,6 @@ from peephole.sources.tinygrad.packing import (
     NODE,
     node_length,
     node_record,
-    write_records,
 )
 from peephole.sources.tinygrad.programs import program_of
 from peephole.sources.tinygrad.steps import Range, error_of, metadata_text, place, step_row, step_times
@@ -222,9 +221,9 @@ class LiveRewrites:
             parts.append(pack(MATCH_LENGTH, number, ordinal, before, low, high, 0, MATCH, 0, rule[0], rule[1], dur))
             ordinal += 1
             if len(parts) == AT_ONCE:
-                write_records(writer, parts)
+                writer.records(parts)
                 parts = []
-        write_records(writer, parts)
+        writer.records(parts)
         step.taken = end
 
     def _take_nodes(self) -> None:
@@ -262,9 +261,9 @@ class LiveRewrites:
             parts.append(record)
             number += 1
             if len(parts) == AT_ONCE:
-                write_records(writer, parts)
+                writer.records(parts)
                 parts = []
-        write_records(writer, parts)
+        writer.records(parts)
         self._next_node = number
 
     def _learn(self, op: Any, dtype: Any, sources: int, arg: Any, tag: Any, meta: Any) -> None:
