@@ -298,6 +298,31 @@ for n in itertools.count(2):
     killed.close()
 
 
+def test_what_was_compiled_just_before_a_sudden_end_is_there(tmp_path: Path) -> None:
+    """os._exit calls nobody: the rounds that were still to come are made first, in a forked child too."""
+    script = tmp_path / "sudden.py"
+    script.write_text(
+        """
+import os
+from tinygrad import Tensor
+(Tensor.empty(7, 4).sum(axis=0) * 2).realize()
+child = os.fork()
+if not child:
+    (Tensor.empty(9, 4).sum(axis=0) * 3).realize()
+    os._exit(4)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 4
+os._exit(status=3)
+"""
+    )
+    command = [sys.executable, "-m", "peephole", "run", "-o", str(tmp_path / "x"), str(script)]
+    done = subprocess.run(command, env=environment(tmp_path, "NULL"), capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    capture = open_capture(tmp_path / "x.peep")
+    assert list(capture.read("artifacts").texts("kind")).count("source") == 2
+    assert not capture.manifest.clean and not capture.manifest.problems
+    consistent(capture)
+
+
 def consistent(capture: Capture) -> None:
     nodes, matches, steps = capture.read("nodes"), capture.read("matches"), capture.read("steps")
     ids = set(nodes["id"].tolist())

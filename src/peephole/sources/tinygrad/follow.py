@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _ROUND_S: Final = 0.08
 _LONGEST_NAMING_NS: Final = 2_000_000_000
+_LONGEST_HURRY_S: Final = 1.0
 
 
 class Followed:
@@ -130,9 +131,16 @@ class Follower:
 
     def close(self) -> None:
         """Ends the following before the journal closes."""
-        self._do(self._last_rewrites)
-        self._do(self._last_events)
+        self._do(self._last)
         self._tasks.put(None)
+
+    def hurry(self) -> None:
+        """Takes what there is before a sudden end, as far as that is quick: whatever state the program is in."""
+        thread = self._thread
+        if thread is not None and thread.is_alive() and thread is not threading.current_thread():
+            done = threading.Event()
+            self._tasks.put((self._last, done))
+            done.wait(_LONGEST_HURRY_S)
 
     def forked(self) -> None:
         """Goes on in a forked child, with what is new there."""
@@ -171,6 +179,10 @@ class Follower:
         self._guard(self._look)
         self._take_rewrites(last=False)
         self._take_events()
+
+    def _last(self) -> None:
+        self._last_rewrites()
+        self._last_events()
 
     def _last_rewrites(self) -> None:
         self._round()
