@@ -201,6 +201,24 @@ def test_query_reads_and_only_reads(small: Path, tmp_path: Path, capsys: pytest.
     assert sorted(f.name for f in tmp_path.iterdir()) == ["captures", "secret.csv"]
 
 
+def test_query_is_readable_in_a_narrow_terminal(
+    small: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sql = "SELECT *, start + 48519563920419 AS moment FROM slices"
+    piped = out(capsys, "query", sql, small).splitlines()
+    assert len(piped) == 7 and max(map(len, piped)) > 80
+    for width in (80, 40):
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines = out(capsys, "query", sql, small).splitlines()
+        assert max(map(len, lines)) <= width
+        assert lines[0] == "row 1" and "  name         epoch" in lines and "\x1b" not in "".join(lines)
+        assert [line for line in lines if line.startswith("row ")][-1] == "row 6"
+    monkeypatch.setenv("COLUMNS", "80")
+    assert len(out(capsys, "query", "SELECT name, dur FROM slices", small).splitlines()) == 7
+    long = out(capsys, "query", f"SELECT moment.* FROM range(10001), ({sql}) AS moment LIMIT 10001", small)
+    assert long.splitlines()[-10] == "row 10001", "the form of the first part is that of all"
+
+
 def test_query_prints_every_row_of_a_long_answer(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = out(capsys, "query", "SELECT range AS r FROM range(25000)", small).splitlines()
     assert len(lines) == 25_001

@@ -152,6 +152,29 @@ class Printer:
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], header: bool = True) -> None:
         """Writes a table; the flexible column is cut when the terminal is too narrow."""
         body = [[escape(cell) for cell in row] for row in rows]
+        widths, _ = self._widths(columns, body)
+        if header:
+            self.line((_row([c.title for c in columns], columns, widths), "dim"))
+        for row in body:
+            texts = [pad(cell, width, c.right) for cell, width, c in zip(row, widths, columns, strict=True)]
+            painted = [self._paint(text, c.style) if c.style else text for text, c in zip(texts, columns, strict=True)]
+            self.stream.write("  ".join(painted).rstrip() + "\n")
+
+    def fits(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> bool:
+        """Whether a table is not wider than the terminal, its flexible columns cut."""
+        return self._widths(columns, [[escape(cell) for cell in row] for row in rows])[1] <= 0
+
+    def upright(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], first: int = 1) -> None:
+        """Writes a table that is too wide for the terminal: a line for each value, the rows one below the other."""
+        title = max((cells(escape(column.title)) for column in columns), default=0)
+        for number, row in enumerate(rows, first):
+            self.line((f"row {number}", "dim"))
+            for column, value in zip(columns, row, strict=True):
+                name = pad(escape(column.title), min(title, max(self.width - 12, 8)))
+                self.line("  ", (name, "dim"), "  ", fit(escape(value), max(self.width - cells(name) - 4, 8)))
+
+    def _widths(self, columns: Sequence[Column], body: Sequence[Sequence[str]]) -> tuple[list[int], int]:
+        """How wide each column is, and by how much all of them are still too wide."""
         widths = [
             max([cells(column.title), *(cells(row[i]) for row in body)], default=0) for i, column in enumerate(columns)
         ]
@@ -161,12 +184,7 @@ class Printer:
                 cut = min(excess, max(widths[i] - 8, 0))
                 widths[i] -= cut
                 excess -= cut
-        if header:
-            self.line((_row([c.title for c in columns], columns, widths), "dim"))
-        for row in body:
-            texts = [pad(cell, width, c.right) for cell, width, c in zip(row, widths, columns, strict=True)]
-            painted = [self._paint(text, c.style) if c.style else text for text, c in zip(texts, columns, strict=True)]
-            self.stream.write("  ".join(painted).rstrip() + "\n")
+        return widths, excess
 
 
 def _finite(value: Any) -> Any:

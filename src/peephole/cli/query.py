@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from peephole.cli.format import Column, Printer
@@ -43,17 +45,25 @@ def run(args: argparse.Namespace) -> int:
     columns = [
         Column(name, right=right, flexible=not right) for name, right in zip(answer.columns, numeric, strict=True)
     ]
-    rows: list[list[str]] = []
-    first = True
-    for row in answer.rows:
-        rows.append([_text(value) for value in row])
-        if len(rows) == _MOST:
-            # a part at a time, so that memory stays bounded
-            printer.table(columns, rows, header=first)
-            rows, first = [], False
-    if rows or first:
-        printer.table(columns, rows, header=first)
+    number, upright = 1, False
+    for part in _parts(answer.rows):
+        rows = [[_text(value) for value in row] for row in part]
+        upright = upright if number > 1 else bool(rows) and not printer.fits(columns, rows)
+        if upright:
+            printer.upright(columns, rows, number)
+        else:
+            printer.table(columns, rows, header=number == 1)
+        number += len(rows)
     return 0
+
+
+def _parts(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    """The rows in parts, so that memory stays bounded; one that is empty when there are none."""
+    rows = iter(rows)
+    part = list(islice(rows, _MOST))
+    yield part
+    while part := list(islice(rows, _MOST)):
+        yield part
 
 
 _NUMBERS = ("INT", "BIGINT", "SMALLINT", "TINYINT", "HUGEINT", "UINT", "UBIG", "DOUBLE", "FLOAT", "DECIMAL", "NUMBER")
