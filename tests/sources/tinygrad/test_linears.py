@@ -99,3 +99,20 @@ def uses_of(capture: Capture) -> set[tuple[int, int, str | None, int]]:
         (int(uses["buffer"][i]), starts[int(uses["slice"][i])], uses.texts("mode")[i], int(uses["position"][i]))
         for i in range(len(uses))
     }
+
+
+@pytest.mark.parametrize("device", device_params())
+def test_a_kernel_of_tinygrads_own_is_not_the_users_of_that_name(tmp_path: Path, device: str) -> None:
+    program = """
+from tinygrad import Tensor
+Tensor.full((1,), 5.0).contiguous().realize()
+"""
+    viz = under_viz(tmp_path / "viz", program, device)
+    live = under_peephole(tmp_path / "live", program, device)
+    for capture in (viz, live):
+        tracks, slices = capture.read("tracks"), capture.read("slices")
+        own = tracks["id"][list(tracks.texts("name")).index(device)]
+        ran = [int(slices["context"][i]) for i in range(len(slices)) if slices["track"][i] == own]
+        assert [context >= 0 for context in ran] == ([True, False] if device == "CPU" else [True]), ran
+    ours, theirs = content(live, str(tmp_path / "live")), content(viz, str(tmp_path / "viz"))
+    assert theirs["slices"] == ours["slices"]

@@ -158,6 +158,36 @@ with Context(TRACK_MATCH_STATS=0):
     assert live == viz
 
 
+def test_a_copy_that_fails_is_none(tmp_path: Path) -> None:
+    script = tmp_path / "fails.py"
+    script.write_text(
+        """
+from pathlib import Path
+from tinygrad import Device, Tensor, dtypes
+Path("data").write_bytes(bytes(64))
+whole, closed = Tensor(Path("data")).to("CPU"), Tensor.empty(64, dtype=dtypes.uint8, device="DISK:other")
+whole.realize()
+closed.uop.buffer.ensure_allocated()
+Device["DISK:other"].mem.close()
+try:
+    closed.to("CPU").realize()
+except ValueError as error:
+    assert "closed" in str(error)
+else:
+    raise AssertionError("it should have failed")
+"""
+    )
+    env = environment(tmp_path, "CPU")
+    command = [sys.executable, "-m", "peephole", "run", "-o", str(tmp_path / "x"), str(script)]
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    capture = open_capture(tmp_path / "x.peep")
+    tracks, slices = capture.read("tracks"), capture.read("slices")
+    names = dict(zip(tracks["id"].tolist(), tracks.texts("name"), strict=True))
+    copies = [i for i in range(len(slices)) if names[int(slices["track"][i])] == "CPU:COPY"]
+    assert len(copies) == 1, [slices.texts("name")[i] for i in copies]
+
+
 def test_counts_of_matches_are_still_printed(tmp_path: Path) -> None:
     """tinygrad's own table of its rules, which a compiler developer asks for; nothing of it when nobody does."""
     script = tmp_path / "program.py"

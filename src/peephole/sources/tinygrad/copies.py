@@ -88,13 +88,14 @@ def _time_calls(engine: Any, ran: deque[Ran]) -> None:
     def timed(call: Any, *args: Any) -> Any:
         if call.src[0].op.name != "COPY" or not profile.value:
             return rewrite(engine, call, *args)
-        outer, _moved.spans = _moved.spans, []
+        spans: list[Span | None] = []
+        outer, _moved.spans = _moved.spans, spans
         try:
-            return rewrite(engine, call, *args)
+            done = rewrite(engine, call, *args)
         finally:
-            spans, _moved.spans = _moved.spans, outer
-            if spans:
-                _note(spans, _devices(call.src[1]), _devices(call.src[2]), ran)
+            _moved.spans = outer
+        _note(spans, _devices(call.src[1]), _devices(call.src[2]), ran)
+        return done
 
     engine.rewrite = timed
 
@@ -107,20 +108,22 @@ def _time_runner(runner: Any, ran: deque[Ran]) -> None:
     def timed(self: Any, dest: Any, src: Any) -> Any:
         if not profile.value:
             return copy(self, dest, src)
-        outer, _moved.spans = _moved.spans, []
+        spans: list[Span | None] = []
+        outer, _moved.spans = _moved.spans, spans
         try:
-            return copy(self, dest, src)
+            done = copy(self, dest, src)
         finally:
-            spans, _moved.spans = _moved.spans, outer
-            if spans:
-                _note(spans, (dest.device,), (src.device,), ran)
+            _moved.spans = outer
+        _note(spans, (dest.device,), (src.device,), ran)
+        return done
 
     runner.copy = timed
 
 
 def _note(spans: list[Span | None], to: Sequence[str], source: Sequence[str], ran: deque[Ran]) -> None:
+    """Tells of a copy that was made; one that failed is none."""
     found = [span for span in spans if span is not None]
-    if len(found) != len(spans) or not _DEVICES.issuperset(name.split(":")[0] for name in (*to, *source)):
+    if not found or len(found) != len(spans) or not _DEVICES.issuperset(name.split(":")[0] for name in (*to, *source)):
         return
     if len(to) == 1:  # by way of the host: out of one device and into another
         found = [(found[0][0], found[-1][1])]

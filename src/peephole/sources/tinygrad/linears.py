@@ -60,6 +60,10 @@ class Call(NamedTuple):
 
 Linear = tuple[Call, ...]
 
+OWN: Final = Ran(NONE, ())
+"""A kernel of tinygrad's own that no context made: to learn a device's clock it runs one when the profile ends."""
+_OWN_NAME: Final = "E"
+
 
 def calls_of_runs(
     events: Sequence[Any],
@@ -82,8 +86,10 @@ def calls_of_runs(
     found: dict[int, Ran] = {}
     jits: list[_Jit] = []
     captured: Linear | None = None
+    left: list[list[Any]] = []
     for started, calls in _stretches(events, of_range):
         linear = reader.linear(started[1]) if started is not None else ()
+        left = []
         if linear is None:
             continue
         at = 0
@@ -104,6 +110,9 @@ def calls_of_runs(
             if len(fitting) != 1:
                 break
             at = reader.link(fitting.pop(), calls, at, found)
+        left = calls[at:]
+    if all(_is_own(run) for run in left):
+        found.update((id(event), OWN) for run in left for event in run)
     return found
 
 
@@ -189,6 +198,14 @@ def _when(event: Any) -> Any:
 def _runs(linear: Linear, calls: list[list[Any]], at: int) -> bool:
     return len(calls) - at >= len(linear) and all(
         call.name == _name(event) for call, run in zip(linear, calls[at:], strict=False) for event in run
+    )
+
+
+def _is_own(run: list[Any]) -> bool:
+    """Whether a call that no pass accounts for can be tinygrad's own: one number into one buffer."""
+    return all(
+        _name(event) == _OWN_NAME and len(event.arg.get("bufs") or ()) == 1 and not event.arg.get("inputs")
+        for event in run
     )
 
 

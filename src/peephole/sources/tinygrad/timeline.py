@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.buffers import Buffers
@@ -24,6 +24,7 @@ from peephole.sources.tinygrad.estimates import Estimates, Provisional
 from peephole.sources.tinygrad.frames import user_line
 from peephole.sources.tinygrad.hardware import Hardware
 from peephole.sources.tinygrad.kernels import ProfileRangeEvent as OwnRange
+from peephole.sources.tinygrad.linears import OWN, Ran
 from peephole.sources.tinygrad.pairing import (
     Key,
     Waiting,
@@ -39,9 +40,6 @@ from peephole.sources.tinygrad.steps import Range
 from peephole.sources.tinygrad.symbolic import evaluate
 from peephole.sources.tinygrad.text import NOT_UNDERSTOOD, Texts, fields_of, label, plain
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
-
-if TYPE_CHECKING:
-    from peephole.sources.tinygrad.linears import Ran
 
 _NEVER: Final = 1 << 62
 _MOST_INNER: Final = 200_000
@@ -367,7 +365,7 @@ class Timeline:
         """The context of the kernel that an exec point names; NONE where several have that name and could be meant."""
         found = self._contexts.all_by_key.get(name, [])
         ran = self.runs.get(id(event))
-        if ran is not None and ran.context in found:
+        if ran is not None and (ran is OWN or ran.context in found):
             return ran.context
         if len(found) > 1:  # it had been compiled by then, and takes these buffers
             found = [context for context in found if context in self._compiled and self._fits(context, event, until)]
