@@ -79,7 +79,8 @@ class Recorder:
         self._track_numbers: dict[tuple[str, str, int], int] = {}
         self._unwritten: list[tuple[str, dict[str, Any]]] = []
         self._next_track = itertools.count()
-        self._next_correlation = itertools.count(1)
+        self.new_correlation: Callable[[], int] = itertools.count(1).__next__
+        """Gives a number by which flows and uses can name a slice."""
         self._next_id = itertools.count(1 << 32)  # a source may number its own from 0
         self._exit_callbacks: list[Callable[[], object]] = []
         self._fork_callbacks: list[Callable[[], object]] = []
@@ -217,10 +218,6 @@ class Recorder:
         """Adds facts to the capture's manifest: frameworks={"tinygrad": "0.14"}, …"""
         if not self.closed:
             self.slot().writer.record(KIND_FACTS, text_bytes(json_text(manifest)))
-
-    def new_correlation(self) -> int:
-        """A number by which flows and uses can name a slice."""
-        return next(self._next_correlation)
 
     def new_id(self) -> int:
         """A number for a context, step, node or buffer, unlike all others of this process."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -53,19 +54,81 @@ if __name__ == "__main__":
         print(sum(client.gather(client.map(fine, range(20)))))
 '''
 
+ODD = '''
+"""Tasks that are tried again, that ask for tasks themselves, clients with names, a fork, times that are no numbers."""
+import multiprocessing, time
+import peephole
+from distributed import Client, LocalCluster, worker_client
+
+tried = []
+
+def flaky():
+    tried.append(1)
+    if len(tried) == 1:
+        raise ValueError("only the first time")
+    return len(tried)
+
+def inc(x):
+    time.sleep(0.002)
+    return x + 1
+
+def asks(n):
+    with worker_client() as client:
+        return sum(client.gather(client.map(inc, range(n), pure=False)))
+
+def child():
+    with peephole.span("forked"):
+        time.sleep(0.001)
+
+if __name__ == "__main__":
+    options = dict(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        print("flaky", client.submit(flaky, retries=3).result())
+        print("asks", client.submit(asks, 5).result())
+        with Client(cluster, name="trainer", set_as_default=False) as one:
+            with Client(cluster, name="trainer", set_as_default=False) as other:
+                print("named", one.submit(inc, 100).result(), other.submit(inc, 200).result())
+        result = client.submit(inc, 300)
+        result.result()
+
+        def tell(startstops):
+            facts = {"worker": cluster.workers[0].address, "nbytes": 28, "thread": 1, "startstops": startstops}
+            cluster.scheduler._peephole.transition(result.key, "processing", "memory", **facts)
+
+        async def odd():
+            tell([{"action": "compute"}])
+            tell([{"action": "compute", "start": float("nan"), "stop": 1.0}])
+            tell([{"action": "compute", "start": None, "stop": 1.0}])
+            tell([{"action": "compute", "start": 1e300, "stop": 1e300}])
+            cluster.scheduler._peephole.log_event("peephole-transfers", {"worker": 1, "transfers": [3]})
+
+        cluster.sync(odd)
+        forked = multiprocessing.get_context("fork").Process(target=child)
+        client.gather(client.map(inc, range(400, 403)))
+        forked.start()
+        forked.join()
+'''
+
+OWN = {"failing.py": FAILING, "odd.py": ODD}
+
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Tape]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the captures of `recorded` are."""
+    return tmp_path_factory.mktemp("dask")
+
+
+@pytest.fixture(scope="module")
+def recorded(folder: Path) -> Callable[[str], Tape]:
     """The tape of an example, recorded once."""
-    folder = tmp_path_factory.mktemp("dask")
     known: dict[str, Tape] = {}
 
     def get(name: str) -> Tape:
         if name not in known:
             script = ROOT / "examples" / name
-            if name == "failing.py":
+            if name in OWN:
                 script = folder / name
-                script.write_text(FAILING)
+                script.write_text(OWN[name])
             out = folder / f"{name}.peep"
             done = subprocess.run(
                 [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(script)],
@@ -78,6 +141,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Tape]:
             assert done.returncode == 0, done.stderr
             capture = open_capture(out)
             assert not [p for p in capture.manifest.problems if "attach" in str(p)], capture.manifest.problems
+            if name == "odd.py":
+                assert "plugin" not in done.stderr.lower() and "callback" not in done.stderr, done.stderr
             known[name] = tape(capture)
         return known[name]
 
@@ -87,6 +152,17 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Tape]:
 def events(t: Tape, name: str, op: str | None = None) -> np.ndarray[Any, Any]:
     rows = np.flatnonzero(t.is_event(name))
     return rows if op is None else rows[[t.ops[i] == op for i in t.op[rows].tolist()]]
+
+
+def rows_of(capture: Path) -> dict[tuple[int, int], list[tuple[int, int]]]:
+    """Beginning and end of what is in each row of each track; moments take no room."""
+    frame = open_capture(capture).read("slices", ["track", "depth", "start", "dur"])
+    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    columns = (frame[name].tolist() for name in ("track", "depth", "start", "dur"))
+    for track, depth, start, dur in zip(*columns, strict=True):
+        if dur:
+            found.setdefault((track, depth), []).append((start, start + dur))
+    return found
 
 
 def test_the_seed_program_on_four_workers(recorded: Callable[[str], Tape]) -> None:
@@ -161,6 +237,49 @@ def test_failures_and_a_lost_worker(recorded: Callable[[str], Tape]) -> None:
     assert found["worker-lost"].startswith("Workers left before the work was done")
     assert len(events(t, "CONNECT")) >= 3  # the nanny started another one
     assert len(events(t, "COMPUTE", "fine")) == 20
+
+
+def test_a_failure_that_is_tried_again_is_a_failure(recorded: Callable[[str], Tape]) -> None:
+    t = recorded("odd.py")
+    (error,) = events(t, "ERROR", "flaky").tolist()
+    assert "only the first time" in t.details[error]
+    assert len(events(t, "DISPATCH", "flaky")) == 2
+    (done,) = events(t, "COMPUTE", "flaky").tolist()
+    assert t.time[error] <= t.time[done]
+
+
+def test_clients_of_one_name_are_told_apart(recorded: Callable[[str], Tape]) -> None:
+    names = [lane.name for lane in recorded("odd.py").lanes if lane.kind == "client"]
+    assert [name.rstrip("0123456789abcdef") for name in names] == ["Client", "Client trainer-", "Client trainer-"]
+    assert len(set(names)) == 3
+
+
+def test_no_two_slices_share_a_row_at_a_time(recorded: Callable[[str], Tape], folder: Path) -> None:
+    """A task that asks for others leaves its thread to them, and goes on for as long as they do."""
+    t = recorded("odd.py")
+    (asking,) = events(t, "COMPUTE", "asks").tolist()
+    inner = [i for i in events(t, "COMPUTE", "inc").tolist() if "inc-" in t.details[i]]
+    begin, end = t.time[asking], t.time[asking] + t.dur[asking]
+    assert sum(begin <= t.time[i] and t.time[i] + t.dur[i] <= end for i in inner) >= 5
+    for row in rows_of(folder / "odd.py.peep").values():
+        for (_, busy), (start, _) in pairwise(sorted(row)):
+            assert busy <= start
+
+
+def test_what_dask_cannot_have_meant_costs_nothing_else(recorded: Callable[[str], Tape]) -> None:
+    t = recorded("odd.py")
+    problems = {reason: count for reason, count, _ in t.problems}
+    assert problems == {
+        "Dask told what is not understood (KeyError)": 1,
+        "Dask told what is not understood (AttributeError)": 1,
+        "Dask told times or sizes that are no numbers": 3,
+    }
+
+
+def test_a_forked_child_does_not_write_what_its_parent_will(recorded: Callable[[str], Tape]) -> None:
+    t = recorded("odd.py")
+    keys = [t.details[i] for i in events(t, "COMPUTE", "inc").tolist()]
+    assert len(keys) == len(set(keys)) == 5 + 2 + 1 + 3
 
 
 def test_a_scheduler_that_nobody_records(tmp_path: Path, peephole: Any) -> None:

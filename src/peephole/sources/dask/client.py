@@ -72,8 +72,12 @@ class ClientTape:
     async def _visit(self) -> None:
         while True:
             await asyncio.sleep(EVERY)
-            with contextlib.suppress(OSError):
+            try:
                 await self._take()
+            except OSError:
+                pass  # the scheduler cannot be reached: perhaps the next time
+            except Exception as error:  # whatever it told: asyncio would print it into the program's output
+                self._not_understood(error)
 
     async def _take(self) -> None:
         _, items, dropped = await self._ask(remote.take, self._name)
@@ -90,11 +94,18 @@ class ClientTape:
             return
         if self._visits is not None:
             self._visits.cancel()
-        with contextlib.suppress(OSError, ValueError):  # the scheduler may be gone; then there is nothing to take
+        try:
             await self._client.scheduler.unregister_worker_plugin(name=self._name)
             await self._take()
             await self._client.scheduler.unregister_scheduler_plugin(name=self._name)
+        except (OSError, ValueError):
+            pass  # the scheduler may be gone; then there is nothing to take
+        except Exception as error:  # as in _visit
+            self._not_understood(error)
         self._rows = None
+
+    def _not_understood(self, error: Exception) -> None:
+        self._recorder.problem(f"Dask told what is not understood ({type(error).__name__})")
 
     def _write(self, items: list[list[Any]], dropped: int) -> None:
         if self._rows is None or self._recorder.closed:
@@ -127,6 +138,8 @@ class ClientTape:
         if kind == "failed":
             key, op, address, name, threads, words = facts
             rows.failed(key, now, op, cluster.worker(address, name, threads), words)
+        elif kind == "gone":
+            rows.gone(facts[0])
         elif kind == "graph":
             rows.submitted(now, *facts)
         elif kind == "worker":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 PLAIN: Final = {"client": "SEND", "dispatcher": "DISPATCH", "worker": "RELEASE"}
 """What a slice without facts is, by the kind of its track: the most frequent events are written in the short form."""
 
+_UUID_TAIL: Final = re.compile(r"(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _RESYNC: Final = 1_000_000_000
 _FLOW, _encode_flow = FORMATS["flows"]
 
@@ -22,21 +24,27 @@ _FLOW, _encode_flow = FORMATS["flows"]
 class Lane:
     """A worker's track with rows for its threads, what it freed, and its transfers."""
 
-    __slots__ = ("_ends", "_releases", "_threads", "_width", "name", "track")
+    __slots__ = ("_busy", "_ends", "_releases", "_threads", "_width", "name", "track")
 
     def __init__(self, track: int, name: str, threads: int) -> None:
         self.track = track
         self.name = name
         self._width = max(1, threads)
         self._threads: dict[Any, int] = {}
+        self._busy = [0] * self._width
+        """When each of the threads' rows is free again."""
         self._ends: list[int] = []
         self._releases: dict[str, tuple[int, int, str]] = {}
 
-    def thread_row(self, thread: Any) -> int:
-        """The row of one of its threads."""
+    def thread_row(self, thread: Any, start: int, end: int) -> int:
+        """The row of one of its threads; another one when something else is there at that time."""
         row = self._threads.get(thread)
         if row is None:
             row = self._threads[thread] = min(len(self._threads), self._width - 1)
+        if self._busy[row] > start:
+            # a task that waits for others leaves its thread, and a new thread takes its place
+            return self.free_row(start, end)
+        self._busy[row] = end
         return row
 
     @property
@@ -48,7 +56,7 @@ class Lane:
         """Track, row and name of a release; one object for all of them, so that results in memory cost no more."""
         return self._releases.get(op) or self._releases.setdefault(op, (self.track, self._width, op))
 
-    def transfer_row(self, start: int, end: int) -> int:
+    def free_row(self, start: int, end: int) -> int:
         """A row in which nothing else is at that time."""
         for i, busy in enumerate(self._ends):
             if busy <= start:
@@ -78,7 +86,9 @@ class Cluster:
         """The track of a client."""
         track = self._clients.get(identity)
         if track is None:
-            name = "Client" if not self._clients else f"Client {identity.removeprefix('Client-')[:8]}"
+            # Client-worker-d77d6fe8-… is a task's own, Client-trainer-d77d6fe8-… has a name
+            own = _UUID_TAIL.sub("", identity.removeprefix("Client-"))
+            name = f"Client {own}" if self._clients else "Client"
             track = self._clients[identity] = self.recorder.track(name, "client", order=len(self._clients))
         return track
 
@@ -123,7 +133,7 @@ class Cluster:
         sent, got = recorder.new_correlation(), recorder.new_correlation()
         facts = {"event": "TRANSFER", "command": "get_data", "op": op, "size": size, "source": source.name,
                  "worker": target.name, "details": ", ".join(map(str, keys[:8]))}  # fmt: skip
-        row = target.transfer_row(start, max(end, start))
+        row = target.free_row(start, max(end, start))
         recorder.slice(target.track, start, max(0, end - start), op, row, correlation=got, args=facts)
         recorder.slice(source.track, start, 0, op, source.release_row, correlation=sent, args={"message": "get_data"})
         self.flow(sent, got, "transfer", size)

@@ -21,6 +21,7 @@ class SchedulerEar:
         self.client = client
         self.items: list[list[Any]] = []
         self.dropped = 0
+        self.failed: set[Any] = set()
         self.scheduler: Any = None
 
     async def start(self, scheduler: Any) -> None:
@@ -62,10 +63,19 @@ class SchedulerEar:
             where = self._worker(facts.get("worker") or "")
             known = [facts.get("nbytes") or 0, facts.get("thread"), spans, wanted]
             self._say(["done", time.time(), str(key), state.prefix.name, *where, *known])
-        elif start == "processing" and finish == "erred":
-            where = self._worker(facts.get("worker") or facts.get("erred_on") or "")
-            words = str(facts.get("exception_text") or "failed")
-            self._say(["failed", time.time(), str(key), state.prefix.name, *where, words])
+        elif start == "processing":
+            # a task that is tried again has failed all the same: its worker told so before
+            if finish == "erred" and key not in self.failed:
+                address = facts.get("worker") or facts.get("erred_on") or ""
+                lost = "failed" if address in self.scheduler.workers else "worker lost"
+                self._fail(key, address, str(facts.get("exception_text") or lost))
+            self.failed.discard(key)
+            self._say(["gone", time.time(), str(key)])
+
+    def _fail(self, key: Any, address: str, words: str) -> None:
+        state = self.scheduler.tasks.get(key)
+        op = state.prefix.name if state is not None else "task"
+        self._say(["failed", time.time(), str(key), op, *self._worker(address), words])
 
     def add_worker(self, scheduler: Any, worker: str) -> None:
         """A worker joined."""
@@ -77,9 +87,13 @@ class SchedulerEar:
         self._say(["worker", time.time(), *self._worker(worker), "DISCONNECT", words])
 
     def log_event(self, topic: str, message: Any) -> None:
-        """A worker's ear tells what it fetched from others."""
+        """A worker's ear tells what it fetched from others, or which task failed."""
         if topic != self.name or not isinstance(message, dict):
             return
+        if "failed" in message:
+            key, words = message["failed"]
+            self._fail(key, str(message.get("worker")), words)
+            self.failed.add(key)
         for entry in message.get("transfers") or ():
             state = self.scheduler.tasks.get(entry["keys"][0]) if entry["keys"] else None
             facts = {**entry, "op": state.prefix.name if state is not None else None}
@@ -93,7 +107,7 @@ class SchedulerEar:
 
 
 class WorkerEar:
-    """A mixin for Dask's WorkerPlugin: hands the worker's own log of transfers to the scheduler's ear."""
+    """A mixin for Dask's WorkerPlugin: hands the worker's own log of transfers and failures to the scheduler's."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -106,8 +120,11 @@ class WorkerEar:
         log = worker.transfer_incoming_log
         self.last = log[-1] if log else None
 
-    def transition(self, _key: Any, start: str, finish: str, **_more: Any) -> None:
-        """A task changed its state: what came from elsewhere is in memory now."""
+    def transition(self, key: Any, start: str, finish: str, **_more: Any) -> None:
+        """A task changed its state: what came from elsewhere is in memory now, or it failed."""
+        if finish == "error":
+            words = str(self.worker.state.tasks[key].exception_text or "failed")[:2000]
+            self.worker.log_event(self.name, {"worker": self.worker.address, "failed": (key, words)})
         if start != "flight" or finish != "memory":
             return
         new: list[Any] = []

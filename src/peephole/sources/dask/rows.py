@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any, Final
@@ -73,30 +74,37 @@ class TapeRows:
                 add(_pack_slice(now, 0, name, source, dispatcher, 0, 0, KIND_SLICE))
                 continue
             source, sent_at = sent.pop(key, (0, 0))
-            row = lane.thread_row(thread)
-            for i in range(0, len(spans), 2):
-                start, end = round(spans[i] * 1e9) + offset, round(spans[i + 1] * 1e9) + offset
-                # Dask puts a worker's times on the scheduler's clock by one heartbeat, which may have been a slow one:
-                # what was computed lies between its dispatch and its report
-                if sent_at > start:
-                    start, end = sent_at, end + sent_at - start
-                elif end > now:
-                    start, end = start + now - end, now
-                report = now - end if now > end else 0
-                args = (
-                    f'{{"event":"COMPUTE","command":"task","op":{quoted(op)},"size":{size},'
-                    f'"report":{report},"details":{quoted(str(key))}}}'
-                )
-                target = number()
-                add(slots(_NO_CONTEXT + args.encode(), KIND_ARGS))
-                add(_pack_slice(start, end - start if end > start else 0, name, target, lane.track, row, 0, KIND_SLICE))
-                if source and launch > 0:
-                    add(slots(_pack_flow(source, target, NONE, launch), _FLOW))
-                    source = 0
+            try:
+                for i in range(0, len(spans), 2):
+                    start, end = round(spans[i] * 1e9) + offset, round(spans[i + 1] * 1e9) + offset
+                    # Dask puts a worker's times on the scheduler's clock by one heartbeat, which may have been a slow
+                    # one: what was computed lies between its dispatch and its report
+                    if sent_at > start:
+                        start, end = sent_at, end + sent_at - start
+                        end = min(end, now)
+                    elif end > now:
+                        start, end = start + now - end, now
+                    args = (
+                        f'{{"event":"COMPUTE","command":"task","op":{quoted(op)},"size":{size:d},'
+                        f'"report":{now - end if now > end else 0},"details":{quoted(str(key))}}}'
+                    )
+                    target, row, dur = number(), lane.thread_row(thread, start, end), end - start if end > start else 0
+                    slot = _pack_slice(start, dur, name, target, lane.track, row, 0, KIND_SLICE)
+                    add(slots(_NO_CONTEXT + args.encode(), KIND_ARGS))
+                    add(slot)
+                    if source and launch > 0:
+                        add(slots(_pack_flow(source, target, NONE, launch), _FLOW))
+                        source = 0
+            except (ArithmeticError, TypeError, ValueError, struct.error):
+                self._recorder.problem("Dask told times or sizes that are no numbers")
             held[key] = lane.release(op)
             for client in wanted:
                 add(_pack_slice(now, 0, name, 0, client_of(client), 1, 0, KIND_SLICE))
         writer.records(records)
+
+    def gone(self, key: Any) -> None:
+        """What was dispatched will not be reported: it was cancelled, or its worker was lost."""
+        self._sent.pop(key, None)
 
     def failed(self, key: Any, now: int, op: str, lane: Lane, words: str) -> None:
         """A task raised."""

@@ -1,4 +1,4 @@
-"""What the workers' plugin tells the scheduler: the data it fetched from other workers. Standard library only."""
+"""What the workers' plugin tells the scheduler: what it fetched from others, and failures. Standard library only."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ class WorkerTape:
         self._worker = worker
         self._last: Any = None
 
-    def transition(self, _key: Any, start: str, finish: str, **_more: Any) -> None:
-        """A task changed its state: what came from elsewhere is in memory now."""
+    def transition(self, key: Any, start: str, finish: str, **_more: Any) -> None:
+        """A task changed its state: what came from elsewhere is in memory now, or it failed."""
         if start == "flight" and finish == "memory":
             self._tell()
+        elif finish == "error":
+            # the scheduler's plugin does not hear of it when the task is tried again
+            words = str(self._worker.state.tasks[key].exception_text or "failed")[:2000]
+            self._worker.log_event(TOPIC, {"worker": self._worker.address, "failed": (key, words)})
 
     def _tell(self) -> None:
         new = []
