@@ -12,6 +12,7 @@ from tests.timeline_capture import KERNELS, MS, ORIGIN, STEPS, rows, write_timel
 from peephole.query import timeline
 from peephole.query.hits import find_slices
 from peephole.query.links import Links
+from peephole.query.names import Track, told_apart
 from peephole.query.slice import slice_at, slice_detail, slice_links
 from peephole.query.top_table import BINS, name_runs, top_table
 from peephole.store.capture import Capture, open_capture
@@ -140,13 +141,16 @@ def test_hits_of_the_whole_trace_in_order(capture: Capture) -> None:
     assert nothing.near == (KERNELS[2],)
 
 
-@pytest.mark.parametrize("interval", [None, (ORIGIN + 15 * MS, ORIGIN + 70 * MS)])
+@pytest.mark.parametrize("interval", [None, (ORIGIN + 15 * MS, ORIGIN + 70 * MS), (ORIGIN + 3 * MS, ORIGIN + 9 * MS)])
 def test_top_equals_sql(capture: Capture, interval: tuple[int, int] | None) -> None:
     found = top_table(capture, "kernels", interval=interval)
     low, high = interval or (0, 2**62)
+    # of an interval what overlaps it, with the part that lies in it: as the figures beside the timeline have it
+    part = f"least(start + dur, {high}) - greatest(start, {low})"
     sql = (
-        "SELECT name, sum(dur), count(*), min(dur), max(dur), quantile_disc(dur, 0.5), quantile_disc(dur, 0.95) "
-        f"FROM slices WHERE track IN (3, 4) AND start >= {low} AND start < {high} GROUP BY name ORDER BY 2 DESC"
+        "SELECT name, sum(d), count(*), min(d), max(d), quantile_disc(d, 0.5), quantile_disc(d, 0.95) "
+        f"FROM (SELECT name, {part} AS d FROM slices WHERE track IN (3, 4) AND start < {high} AND start + dur > {low}) "
+        "GROUP BY name ORDER BY 2 DESC"
     )
     expected = [tuple(map(str, row)) for row in run_sql(capture, sql).rows]
     ours = [
@@ -174,6 +178,30 @@ def test_runs_of_a_name_by_device(capture: Capture) -> None:
     assert [(row.name, row.count) for row in found.tracks] == [("CPU", STEPS), ("CPU:1", STEPS)]
     assert [run.dur for run in found.slowest[:2]] == [6 * MS + 5] * 2
     assert slice_detail(capture, found.slowest[0].row).dur == 6 * MS + 5
+
+
+def test_runs_of_an_interval_are_as_long_as_their_part_in_it(capture: Capture) -> None:
+    number = capture.names().index(KERNELS[0])
+    found = name_runs(capture, number, "kernels", (ORIGIN + 2 * MS, ORIGIN + 20 * MS + 500_000))
+    assert [(row.count, row.total) for row in found.tracks] == [(2, 4 * MS + 500_000), (2, 4 * MS + 1000 + 499_000)]
+    assert [run.dur for run in found.slowest] == [4 * MS + 1000, 4 * MS, 500_000, 499_000]
+
+
+def test_tracks_of_one_name_are_told_apart_by_what_the_capture_says() -> None:
+    def track(id: int, name: str, parent: int = -1, process: int = -1, slices: int = 1) -> Track:
+        return Track(id, name, "thread", parent, 0, slices, process)
+
+    owners = [track(90, "rank 0 · Spans", slices=0), track(91, "rank 1 · Spans", slices=0)]
+    assert told_apart([*owners, track(1, "prof", 90), track(2, "prof", 91)]) == {1: "rank 0", 2: "rank 1"}
+    assert told_apart([track(1, "main", process=7), track(2, "main", process=8)]) == {1: "process 7", 2: "process 8"}
+    both = [track(1, "x", 90, 7), track(2, "x", 90, 8), track(3, "x", 91, 7)]
+    assert told_apart([*owners, *both]) == {
+        1: "rank 0 · process 7",
+        2: "rank 0 · process 8",
+        3: "rank 1 · process 7",
+    }
+    assert told_apart([track(1, "x"), track(2, "x")]) == {1: "#1", 2: "#2"}
+    assert told_apart([track(1, "x"), track(2, "x", slices=0), track(3, "y")]) == {}
 
 
 def test_only_chosen_tracks(capture: Capture) -> None:

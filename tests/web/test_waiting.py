@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .test_rewrites import busiest
+from .test_rewrites import api, busiest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Route
@@ -126,6 +126,41 @@ def test_what_failed_can_be_tried_again(view: Shown, place: str, answer: str) ->
     page.get_by_role("button", name="Try again").click()
     view.until("() => document.querySelector('section.view')?.dataset.shown")
     assert page.get_by_role("alert").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "answer", "here"),
+    [
+        ("timeline", "**/timeline", ".hd .tl-name"),
+        ("timeline?slice=3", "**/timeline/slice?row=3", ".tl-title"),
+        ("timeline", "**/timeline/range", ".brow"),
+        ("timeline?gaps=1", "**/timeline/gaps", ".gaps .gap, .pane.r p.dim"),
+        ("top", "**/top/runs?*", ".top-runs"),
+        ("rewrites", "**/steps", ".tree .vrow"),
+        ("rewrites?step={step}", "**/matches?first=1*", ".matches .m b"),
+        ("rewrites?step={step}&match=1", "**/matches/1", ".diff"),
+        ("memory", "**/memory", ".mem-device"),
+        ("memory", "**/memory/alive?*", ".mem-row"),
+        ("memory?buffer={buffer}", "**/memory/buffers/*", ".pane.r .kv"),
+        ("code", "**/code", ".row"),
+        ("code", "**/lines", "[data-traced]"),
+        ("code", "**/origin", ".chain"),
+        ("schedule", "**/contexts", ".row"),
+    ],
+)
+def test_every_part_that_failed_offers_to_try_again(view: Shown, place: str, answer: str, here: str) -> None:
+    page = view.page
+    step, _ = busiest(view.served, 40)
+    buffers = api(view.served, "memory/alive?device=NULL&time=0") if "{buffer}" in place else {"id": [0]}
+    wanted = place.format(step=step, buffer=(buffers["id"] or [0])[0])
+    page.route(answer, lambda route: route.fulfill(body="no JSON"))
+    page.goto(f"{view.served.address}#/small/{wanted}")
+    again = page.get_by_role("button", name="Try again")
+    again.wait_for()
+    page.unroute(answer)
+    again.click()
+    again.wait_for(state="detached")
+    page.locator(here).first.wait_for()
 
 
 def test_buttons_of_a_bar_say_what_they_are_before_the_answer_is_there(view: Shown) -> None:

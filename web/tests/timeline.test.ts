@@ -86,6 +86,7 @@ const TRACKS: TracksWire = {
   id: [1, 2, 3, 5, -1], name: ["USER", "TINY", "CPU", "CPU:COPY", "CPU"], kind: ["user", "tiny", "device", "copy", "memory"],
   group: ["Host", "Host", "Devices", "Devices", "Memory"], depths: [[0], [0, 1, 2], [0], [0], []], slices: [1, 3, 9, 4, 0],
   parent: [-1, -1, -1, -1, -1], under: [-1, -1, -1, 3, -1], unit: ["", "", "", "", "bytes"],
+  where: ["", "", "", "", ""],
 };
 const ALL = { shut: new Set<string>(), pinned: new Set<string>(), filter: "", small: false };
 

@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from peephole.query.idle import idle
     from peephole.query.info import span
     from peephole.query.interval import find_interval
-    from peephole.query.names import find_tracks, missing, tracks
+    from peephole.query.names import Track, find_tracks, missing, told_apart, tracks
 
     capture = open_target(args.capture)
     chosen = None
@@ -52,6 +52,11 @@ def run(args: argparse.Namespace) -> int:
         printer.line("This capture has no slices, so nobody waited.")
         return 0
     origin = (span(capture) or (0, 0))[0]
+    where = told_apart(tracks(capture))
+
+    def title(track: Track) -> str:
+        return f"{track.name} · {where[track.id]}" if track.id in where else track.name
+
     columns = (
         Column("start", right=True, style="dim"),
         Column("idle", right=True, style="yellow"),
@@ -60,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         Column("after", flexible=True),
     )
     rows = [
-        (f"{(gap.start - origin) / 1e6:.3f} ms", duration(gap.dur), gap.track.name, gap.before, gap.after)
+        (f"{(gap.start - origin) / 1e6:.3f} ms", duration(gap.dur), title(gap.track), gap.before, gap.after)
         for gap in found.gaps
     ]
     printer.table(columns, rows)
@@ -75,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     shown = found.tracks[: max(args.limit, _TRACKS)]
     printer.table(
         sums_of,
-        [(b.track.name, duration(b.busy), duration(b.idle), count(b.gaps), f"{b.share:.1%}") for b in shown],
+        [(title(b.track), duration(b.busy), duration(b.idle), count(b.gaps), f"{b.share:.1%}") for b in shown],
     )
     if len(found.tracks) > len(shown):
         printer.line((f"and {count(len(found.tracks) - len(shown))} tracks more", "dim"))

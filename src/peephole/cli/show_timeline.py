@@ -13,7 +13,7 @@ from peephole.query.contexts import contexts
 from peephole.query.events import Event, events
 from peephole.query.info import span
 from peephole.query.json_text import json_object
-from peephole.query.names import ALL, Track, find_tracks, missing, plain, tracks
+from peephole.query.names import ALL, Track, find_tracks, missing, plain, told_apart, tracks
 from peephole.query.rates import rates
 from peephole.query.top import top
 from peephole.store.capture import Capture
@@ -64,10 +64,13 @@ def _list(capture: Capture, known: list[Track], printer: Printer) -> None:
         return
     printer.line((ALL, "bold"), (f"  {count(total)} slice{'' if total == 1 else 's'}", "dim"))
     several = len({track.process for track in shown}) > 1
+    where = told_apart(known)
     for track in shown:
         words = [track.kind, f"{count(track.slices)} slice{'' if track.slices == 1 else 's'}"]
         if several and track.process >= 0:
             words.append(f"process {track.process}")
+        if where.get(track.id, words[-1]) != words[-1]:
+            words.append(where[track.id])
         printer.line((track.name, "bold"), ("".join(f"  {word}" for word in words if word), "dim"))
     for name in _view_sources(capture):
         printer.line((name, "bold"))

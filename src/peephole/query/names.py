@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 from peephole.errors import PeepholeError
 from peephole.store.capture import Capture
@@ -68,6 +69,38 @@ def _in_order(found: Sequence[Track]) -> list[Track]:
     # tracks that are each other's parents are reachable from no root; they are shown all the same
     seen = {track.id for track in ordered}
     return ordered + [track for track in found if track.id not in seen]
+
+
+def told_apart(known: Sequence[Track]) -> dict[int, str]:
+    """What tells a track from others of its name: what it belongs to, its process, or else its place among them.
+
+    A track that has its name to itself is not in it, nor does one without anything on it count.
+    """
+    parents = {track.id: plain(track.name) for track in known}
+    alike: dict[str, list[Track]] = {}
+    for track in known:
+        if track.slices or track.kind == "counter":
+            alike.setdefault(plain(track.name), []).append(track)
+    found: dict[int, str] = {}
+    for several in alike.values():
+        if len(several) == 1:
+            continue
+        owner = _where_they_differ([parents.get(track.parent, "") for track in several])
+        process = [f"process {track.process}" if track.process >= 0 else "" for track in several]
+        both = [" · ".join(filter(None, parts)) for parts in zip(owner, process, strict=True)]
+        place = [f"#{number}" for number in range(1, len(several) + 1)]
+        words = next((words for words in (owner, process, both) if len(set(words)) == len(several)), place)
+        found.update((track.id, word) for track, word in zip(several, words, strict=True) if word)
+    return found
+
+
+def _where_they_differ(names: list[str]) -> list[str]:
+    """Names that are made of parts ("rank 0 · Spans") without the parts that all of them have in the same place."""
+    parts = [name.split(" · ") for name in names]
+    if len({len(own) for own in parts}) > 1:
+        return names
+    differs = [len(set(place)) > 1 for place in zip(*parts, strict=True)]
+    return [" · ".join(compress(own, differs)) for own in parts]
 
 
 def find_tracks(known: Iterable[Track], name: str) -> list[Track]:

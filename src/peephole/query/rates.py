@@ -45,7 +45,8 @@ def rates(
         if tracks is not None:
             keep &= np.isin(frame["track"], list(titles))
         if interval is not None:
-            keep &= (frame["start"] >= interval[0]) & (frame["start"] < interval[1])
+            # a rate is that of the whole run, also of one that the interval cuts
+            keep &= (frame["start"] < interval[1]) & (frame["start"] + np.maximum(frame["dur"], 1) > interval[0])
         for row in np.flatnonzero(keep).tolist():
             found = _rates_in(args[row] or "")
             if found:

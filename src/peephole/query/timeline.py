@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from peephole.query.info import span
 from peephole.query.json_text import json_object
 from peephole.query.memory import devices
-from peephole.query.names import Track, plain, tracks
+from peephole.query.names import Track, plain, told_apart, tracks
 from peephole.store.capture import Capture
 from peephole.store.windows import Buckets
 
@@ -50,6 +50,13 @@ class TimelineTrack:
     under: int
     """The device whose copies these are, drawn thin below it; -1 for none."""
     unit: str
+    where: str = ""
+    """What tells it from another track of its name; empty for one that has its name to itself."""
+
+    @property
+    def title(self) -> str:
+        """The name, and what it takes to tell it from others."""
+        return f"{self.name} · {self.where}" if self.where else self.name
 
 
 def timeline_tracks(capture: Capture) -> list[TimelineTrack]:
@@ -61,6 +68,7 @@ def timeline_tracks(capture: Capture) -> list[TimelineTrack]:
     known = tracks(capture)
     by_name = {plain(track.name): track.id for track in known if track.kind == "device"}
     units = _units(capture)
+    where = told_apart(known)
     rows = [
         TimelineTrack(
             track.id,
@@ -72,6 +80,7 @@ def timeline_tracks(capture: Capture) -> list[TimelineTrack]:
             track.parent,
             _under(track, by_name),
             units.get(track.id, ""),
+            where.get(track.id, ""),
         )
         for track in known
         if track.slices or track.kind == "counter"
@@ -286,7 +295,7 @@ def range_figures(
             copied += _bytes(capture, row, t0, t1) if own <= _ARGS else 0
         elif row.group == DEVICES:
             kernels += own
-        sums.append(TrackSum(row.id, row.name, busy, own))
+        sums.append(TrackSum(row.id, row.title, busy, own))
     # without a device: where the program itself spent its time
     kind = 0 if found.name_time[0].any() else 1
     total, count = found.name_time[kind, :-1], found.name_count[kind, :-1]

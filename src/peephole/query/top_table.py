@@ -75,7 +75,7 @@ def top_table(
     tracks: Collection[int] | None = None,
     interval: tuple[int, int] | None = None,
 ) -> TopTable:
-    """The names of a group. `interval` counts slices that start in it, with their whole length."""
+    """The names of a group. Of an interval, slices that overlap it count with the part of them that lies in it."""
     every = group_tracks(capture, group)
     chosen = [row for row in every if tracks is None or row.id in tracks]
     names = capture.names()
@@ -136,9 +136,16 @@ def _parts(
             code, dur = table[texts.codes], frame["dur"]
             context = frame["context"] if linked else np.full(len(frame), -1, np.int64)
             if interval is not None:
-                inside = (frame["start"] >= interval[0]) & (frame["start"] < interval[1])
+                inside, dur = _part_in(frame["start"], dur, interval)
                 code, dur, context = code[inside], dur[inside], context[inside]
             yield code, dur, context
+
+
+def _part_in(start: Ints, dur: Ints, interval: tuple[int, int]) -> tuple[NDArray[np.bool_], Ints]:
+    """Which slices overlap the interval, and how long they are in it: as `Capture.sums` has it."""
+    end = start + dur
+    inside = (start < interval[1]) & ((start >= interval[0]) | (end > interval[0]))
+    return inside, np.minimum(end, interval[1]) - np.maximum(start, interval[0])
 
 
 def _exact(kept: list[tuple[Ints, Ints]], size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -199,7 +206,7 @@ def name_runs(
     interval: tuple[int, int] | None = None,
     most: int = 8,
 ) -> NameRuns:
-    """The runs of a name, slowest first."""
+    """The runs of a name, slowest first; of an interval, with the part of them that lies in it."""
     name = capture.names()[number]
     lanes = capture.lanes()
     sums: list[TrackRuns] = []
@@ -211,11 +218,12 @@ def name_runs(
             first, past = int(lanes.first[lane]), int(lanes.first[lane] + lanes.count[lane])
             for frame in capture.scan("slices", ["start", "dur", "name"], rows=slice(first, past)):
                 texts = frame.texts("name")
-                same = texts.codes == texts.code(name)
+                same, dur = texts.codes == texts.code(name), frame["dur"]
                 if interval is not None:
-                    same &= (frame["start"] >= interval[0]) & (frame["start"] < interval[1])
+                    inside, dur = _part_in(frame["start"], dur, interval)
+                    same &= inside
                 at = np.flatnonzero(same)
-                dur = frame["dur"][at]
+                dur = dur[at]
                 count += len(at)
                 total += int(dur.sum())
                 for best in np.argsort(-dur, kind="stable")[:most].tolist():
@@ -223,6 +231,6 @@ def name_runs(
                     slowest.append(Run(first + where, track.id, int(frame["start"][where]), int(dur[best])))
                 first += len(frame)
         if count:
-            sums.append(TrackRuns(track.id, track.name, count, total))
+            sums.append(TrackRuns(track.id, track.title, count, total))
     slowest.sort(key=lambda run: (-run.dur, run.start))
     return NameRuns(tuple(sums), tuple(slowest[:most]))

@@ -57,6 +57,11 @@ def _tracks(shelf: Shelf, capture: Capture) -> list[query.TimelineTrack]:
     return shelf.once(capture, "timeline tracks", query.timeline_tracks)
 
 
+def _titles(shelf: Shelf, capture: Capture) -> dict[int, str]:
+    """Each track by its number, as the page names it."""
+    return shelf.once(capture, "timeline titles", lambda _: {row.id: row.title for row in _tracks(shelf, capture)})
+
+
 def _generation(shelf: Shelf, capture: Capture) -> int:
     """A number that changes with the rows of a growing capture: rows and names are numbered anew then."""
     return shelf.once(capture, "timeline generation", lambda _: next(_generations))
@@ -81,7 +86,7 @@ async def whole(request: Request) -> Response:
     def answer(capture: Capture) -> dict[str, Any]:
         t0, t1 = span_of(shelf, capture)
         rows = _tracks(shelf, capture)
-        names = ("id", "name", "kind", "group", "depths", "slices", "parent", "under", "unit")
+        names = ("id", "name", "kind", "group", "depths", "slices", "parent", "under", "unit", "where")
         marks = shelf.once(capture, "timeline markers", query.markers)
         return {
             "origin": str(t0),
@@ -220,8 +225,9 @@ async def one_slice(request: Request) -> Response:
             found = slice_query.slice_detail(capture, row)
         except IndexError:
             raise Refusal(404, f"This capture has {capture.count('slices')} slices; there is no row {row}.") from None
+        title = _titles(shelf, capture).get(found.track, found.track_name)
         return {
-            "row": row, "track": found.track, "trackName": found.track_name, "depth": found.depth,
+            "row": row, "track": found.track, "trackName": title, "depth": found.depth,
             "start": found.start - origin, "dur": found.dur, "name": found.name, "context": found.context,
             "contextName": found.context_name, "args": found.args, "stack": found.stack, "before": found.before,
             "after": found.after,
@@ -338,9 +344,10 @@ async def gaps(request: Request) -> Response:
     def answer(capture: Capture) -> dict[str, Any]:
         span = span_of(shelf, capture)
         found = idle(capture, interval=_times(request, span) if ranged else None, limit=limit)
+        titles = _titles(shelf, capture)
         rows = [
-            {"track": gap.track.id, "trackName": gap.track.name, "start": gap.start - span[0], "dur": gap.dur,
-             "before": gap.before, "after": gap.after}
+            {"track": gap.track.id, "trackName": titles.get(gap.track.id, gap.track.name),
+             "start": gap.start - span[0], "dur": gap.dur, "before": gap.before, "after": gap.after}
             for gap in found.gaps
         ]  # fmt: skip
         sums = [{"track": one.track.id, "busy": one.busy, "idle": one.idle, "gaps": one.gaps} for one in found.tracks]

@@ -55,7 +55,7 @@ async def table(request: Request) -> Response:
             "count": found.count,
             "exact": found.exact,
             "bins": top_table.BINS,
-            "tracks": {"id": [row.id for row in found.tracks], "name": [row.name for row in found.tracks]},
+            "tracks": {"id": [row.id for row in found.tracks], "name": [row.title for row in found.tracks]},
             "name": [row.name for row in rows],
             "number": [row.number for row in rows],
             "colour": [int(colours[row.number]) if row.number >= 0 else 12 for row in rows],

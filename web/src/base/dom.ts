@@ -1,7 +1,7 @@
 /** Small helpers that make elements; text always goes in as text, never as markup. */
 
 type Child = Node | string | number | null | undefined | false;
-type Attributes = Record<string, string | number | boolean | null | undefined | ((event: never) => void)>;
+export type Attributes = Record<string, string | number | boolean | null | undefined | ((event: never) => void)>;
 
 /**
  * A new element: h("button.btn", { title: "Fit", onclick: fit }, "Fit", h("kbd", "Space")).

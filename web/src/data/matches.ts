@@ -18,16 +18,16 @@ export interface MatchRow {
   dur: number;
 }
 
-/** Rows by match number, from 1; a row that is not here yet is asked for, and `onArrival` says when it came. */
+/** Rows by match number, from 1; a row that is not here yet is asked for, and `onArrival` says when it came, or failed to. */
 export class Matches {
-  private readonly pages = new Map<number, MatchesWire | "asked">();
+  private readonly pages = new Map<number, MatchesWire | "asked" | "failed">();
   private dropped = false;
 
   constructor(
     private readonly client: CaptureClient,
     readonly step: number,
     readonly total: number,
-    private readonly onArrival: () => void,
+    private readonly onArrival: (error: unknown) => void,
     private readonly delay = 0,
   ) {}
 
@@ -41,7 +41,7 @@ export class Matches {
     const page = Math.floor((number - 1) / PAGE);
     const wire = this.pages.get(page);
     if (wire === undefined) this.ask(page);
-    if (wire === undefined || wire === "asked") return null;
+    if (wire === undefined || typeof wire === "string") return null;
     const at = number - wire.first;
     if (at >= wire.before.length) return null;
     return {
@@ -58,6 +58,11 @@ export class Matches {
     };
   }
 
+  /** What failed may be asked for once more. */
+  again(): void {
+    for (const [page, wire] of this.pages) if (wire === "failed") this.pages.delete(page);
+  }
+
   private ask(page: number): void {
     this.pages.set(page, "asked");
     if (this.delay > 0) setTimeout(() => this.dropped || this.fetch(page), this.delay);
@@ -69,8 +74,11 @@ export class Matches {
       .get<MatchesWire>(`steps/${this.step}/matches?first=${page * PAGE + 1}&count=${PAGE}`)
       .then((wire) => {
         this.pages.set(page, wire);
-        this.onArrival();
+        if (!this.dropped) this.onArrival(null);
       })
-      .catch(() => this.pages.delete(page));
+      .catch((error: unknown) => {
+        this.pages.set(page, "failed");
+        if (!this.dropped) this.onArrival(error);
+      });
   }
 }

@@ -31,6 +31,8 @@ export interface RowBox {
   /** Stable name, for the address: "g:Host", "t:12", "m:CPU". */
   id: string;
   title: string;
+  /** The end of the title that tells it from others of its name. */
+  where: string;
   note: string;
   group: string;
   track: number;
@@ -76,7 +78,7 @@ export function layoutRows(tracks: TracksWire, options: RowOptions): RowLayout {
   });
   const hasDevices = tracks.kind.some((kind) => kind === "device" || kind === "worker");
   const words = options.filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  const matches = (at: number): boolean => words.every((word) => tracks.name[at]!.toLowerCase().includes(word));
+  const matches = (at: number): boolean => words.every((word) => titleOf(tracks, at).toLowerCase().includes(word));
   // a filter that is no track's name is about slices: then every track stays
   const some = words.length > 0 && tracks.name.some((_, at) => matches(at));
   const many = tracks.depths.reduce((sum, depths) => sum + depths.length, 0) > MANY;
@@ -110,7 +112,7 @@ function stack(made: RowBox[], options: RowOptions, groupHeight: number, hidden:
     const shut = options.shut.has(id);
     const lanes = own.reduce((sum, row) => sum + tracksOf(row), 0);
     add({
-      kind: "group", id, title, note: count(lanes), group: title, track: -1, y: 0, h: groupHeight, lanes: [], series: null,
+      kind: "group", id, title, where: "", note: count(lanes), group: title, track: -1, y: 0, h: groupHeight, lanes: [], series: null,
       unit: "", pinned: false, shut, foldable: true, more: null,
     });
     if (!shut) own.forEach(add);
@@ -134,7 +136,7 @@ function trackRow(tracks: TracksWire, at: number, copies: number[], options: Row
   const memory = kind === "memory" && track < 0;
   const id = memory ? `m:${tracks.name[at]!}` : `t:${track}`;
   const row: RowBox = {
-    kind: "track", id, title: tracks.name[at]!, note: "", group: tracks.group[at]!, track, y: 0, h: 0, lanes: [], series: null,
+    kind: "track", id, title: titleOf(tracks, at), where: tracks.where[at]!, note: "", group: tracks.group[at]!, track, y: 0, h: 0, lanes: [], series: null,
     unit: tracks.unit[at] ?? "", pinned: options.pinned.has(id), shut: options.shut.has(id), foldable: false, more: null,
   };
   if (memory || kind === "counter") {
@@ -168,6 +170,11 @@ function trackRow(tracks: TracksWire, at: number, copies: number[], options: Row
   }
   row.h = y + (device ? size.gap - 3 : 2);
   return row;
+}
+
+/** The name of a track, and what it takes to tell it from others. */
+function titleOf(tracks: TracksWire, at: number): string {
+  return [tracks.name[at]!, tracks.where[at]!].filter((part) => part !== "").join(" · ");
 }
 
 /** The user's own ranges are neutral, copies are sky, compiler passes by depth, kernels and messages by name. */

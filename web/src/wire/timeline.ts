@@ -11,6 +11,8 @@ export interface TracksWire {
   /** The device whose copies these are, -1 for none. */
   under: number[];
   unit: string[];
+  /** What tells a track from another of its name; empty for most. */
+  where: string[];
 }
 
 export interface MarkersWire {

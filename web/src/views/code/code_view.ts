@@ -185,17 +185,17 @@ class CodeView implements View {
       this.drawLine(false);
       this.body.dataset["traced"] = String(context.id);
     } catch (error) {
-      if (!signal.aborted) this.drawHead(tab, error instanceof Error ? error.message : String(error));
+      if (!signal.aborted) this.drawHead(tab, error instanceof Error ? error.message : String(error), () => void this.trace(context, tab, signal));
     } finally {
       window.clearTimeout(patience);
     }
   }
 
   /** Names the columns; `note` says what is missing in those of the origin, null that there are none. */
-  private drawHead(tab: Tab, note: string | null): void {
+  private drawHead(tab: Tab, note: string | null, again?: () => void): void {
     const title = h("span.ell", h("span.mono.name", ...nameNodes(this.context!.name)), " ", h("span.faint", tab.artifact === null ? "graph" : tab.artifact.language));
     this.head.classList.toggle("marked", note !== null);
-    fill(this.head, h("span"), title, note !== null && h("span.pv", h("span", "Op"), h("span.ell", "Made by pass, rule"), note !== "" && tip(h("span.ell.faint", `· ${note}`), () => note)));
+    fill(this.head, h("span"), title, note !== null && h("span.pv", h("span", "Op"), h("span.ell", "Made by pass, rule"), note !== "" && tip(h("span.ell.faint", `· ${note}`), () => note), again && h("button.link", { type: "button", onclick: again }, "Try again")));
   }
 
   private async textOf(context: ContextWire, tab: Tab, signal: AbortSignal): Promise<string> {

@@ -6,6 +6,7 @@ import { codeNodes } from "../../base/highlight.ts";
 import type { ContextWire } from "../../wire/capture.ts";
 import type { OriginWire, PlaceOfOrigin, RunsWire } from "../../wire/code.ts";
 import { locationLink } from "../common/location.ts";
+import { failure } from "../common/states.ts";
 import type { Page } from "../registry.ts";
 
 const MOST_OPERATIONS = 40;
@@ -15,16 +16,18 @@ const MOST_SCHEDULES = 6;
 /** Fills itself when the server has answered. */
 export function originSections(page: Page, context: ContextWire): HTMLElement {
   const host = h("div", chain(page, context, []));
-  page.client.once<OriginWire>(`contexts/${context.id}/origin`).then(
+  const ask = (): Promise<void> => page.client.once<OriginWire>(`contexts/${context.id}/origin`).then(
     ({ origins }) => {
+      fill(host, chain(page, context, []));
       if (origins.length === 0) return;
       // places that the same line of the program led to, by the same operations, are one chain
       const chains = [...Map.groupBy(origins, (one) => JSON.stringify([one.realizedAt, one.operations])).values()];
       fill(host, ...chains.slice(0, MOST_PLACES).map((places) => chain(page, context, places)),
         chains.length > MOST_PLACES && h("p.none", `${count(chains.length - MOST_PLACES)} more lines of the program led to it.`));
     },
-    () => undefined,
+    (error: unknown) => fill(host, chain(page, context, []), failure(error, () => void ask())),
   );
+  void ask();
   return host;
 }
 

@@ -1,13 +1,21 @@
 /** A name in a row: a kernel keeps its head and its tail when the room is short, since many share a start. */
 import { nameNodes, plain } from "../../base/ansi.ts";
-import { h } from "../../base/dom.ts";
+import { h, type Attributes } from "../../base/dom.ts";
 import { clip, endsAsKernel } from "../../base/format.ts";
 
 const TAIL = 6;
+/** Letters of what tells tracks of one name apart; the tooltip has it whole. */
+const APART = 16;
 
 /** The name of a kernel in a list, in the colours that it came with as long as it is short enough to be whole. */
 export function kernelName(name: string): HTMLElement {
   return plain(name) === name ? bothEnds("span.mono", name) : h("span.ell.mono.name", ...nameNodes(name));
+}
+
+/** The title of a track, of which the part that tells it from others of its name stays when the room is short. */
+export function trackName(tag: string, title: string, where: string, attributes: Attributes = {}): HTMLElement {
+  if (where === "") return h(`${tag}.ell.name`, attributes, title);
+  return h(`${tag}.both.name`, attributes, h("span.ell", title.slice(0, -` · ${where}`.length)), h("span", ` · ${clip(where, APART)}`));
 }
 
 export function bothEnds(tag: string, text: string, attributes: Record<string, string> = {}): HTMLElement {

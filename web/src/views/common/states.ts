@@ -37,6 +37,12 @@ export function errorState(error: unknown, again?: () => void): HTMLElement {
   );
 }
 
+/** A part of a pane that could not be read: the sentence, and the way to ask once more. */
+export function failure(error: unknown, again: () => void): HTMLElement {
+  const message = error instanceof Error ? error.message : String(error);
+  return h("div.sec.failed", { role: "alert" }, h("p", message), h("div.buttons", h("button.btn", { type: "button", onclick: again }, "Try again")));
+}
+
 /** "What happened. What to do." in two parts. */
 function sentences(text: string): string[] {
   const cut = /[.;] (?=[A-Za-z`])/.exec(text);
@@ -61,7 +67,7 @@ export interface Wait {
   progress?: (signal: AbortSignal) => Promise<Progress>;
   /** What a step of the progress is called: "match". */
   unit?: string;
-  /** Asks for it once more; where it is given, a failure offers it. */
+  /** What asking once more means here, instead of waiting on. */
   again?: () => void;
   /** Called when the user stops it, with how far it got; true when there is something to show instead of "Stopped". */
   stopped?: (done: number) => boolean;
@@ -128,29 +134,52 @@ class Waiting {
 
 /**
  * Waits for an answer; shows progress over the host after half a second, with a Stop that ends the request. A failure
- * is shown in the host's place. Gives null when it failed or was stopped.
+ * is shown in the host's place with "Try again", as is a stop; the wait goes on when it is pressed. Gives null when the
+ * caller has something else to do then (`again`, `stopped`), and when the outer signal ended it.
  */
 export async function waitFor<T>(host: HTMLElement, wait: Wait, work: (signal: AbortSignal) => Promise<T>, outer?: AbortSignal): Promise<T | null> {
-  const abort = new AbortController();
-  outer?.addEventListener("abort", () => abort.abort(), { once: true });
-  const waiting = new Waiting(host, wait, abort);
-  try {
-    return await work(abort.signal);
-  } catch (error) {
-    if (outer?.aborted) return null;
-    if (isAbort(error)) {
-      if (wait.stopped?.(waiting.done) !== true) showLayer(host, emptyState("Stopped", `${wait.title} was stopped. Choose it again to go on.`));
-    } else {
-      const { again } = wait;
-      showLayer(host, errorState(error, again && (() => {
-        clearLayer(host);
-        again();
-      })));
+  while (outer?.aborted !== true) {
+    const abort = new AbortController();
+    const stop = (): void => abort.abort();
+    outer?.addEventListener("abort", stop, { once: true });
+    const waiting = new Waiting(host, wait, abort);
+    let state: (again: () => void) => HTMLElement;
+    try {
+      return await work(abort.signal);
+    } catch (error) {
+      if (outer?.aborted) return null;
+      if (isAbort(error) && wait.stopped?.(waiting.done) === true) return null;
+      state = (again) => (isAbort(error) ? stoppedState(wait.title, again) : errorState(error, again));
+    } finally {
+      waiting.end();
+      outer?.removeEventListener("abort", stop);
     }
-    return null;
-  } finally {
-    waiting.end();
+    const { again } = wait;
+    const asked = pressed(host, state, outer);
+    if (again) {
+      void asked.then((yes) => yes && again());
+      return null;
+    }
+    if (!(await asked)) return null;
   }
+  return null;
+}
+
+function stoppedState(title: string, again: () => void): HTMLElement {
+  const state = emptyState("Stopped", `${title} was stopped.`);
+  state.append(h("div.buttons", h("button.btn.on", { type: "button", onclick: again }, "Go on")));
+  return state;
+}
+
+/** Shows a state until its button is pressed; false when nobody waits any more. */
+function pressed(host: HTMLElement, state: (again: () => void) => HTMLElement, outer?: AbortSignal): Promise<boolean> {
+  return new Promise((done) => {
+    outer?.addEventListener("abort", () => done(false), { once: true });
+    showLayer(host, state(() => {
+      clearLayer(host);
+      done(true);
+    }));
+  });
 }
 
 /** Puts a state over a pane; the next one, or clearLayer, takes its place. */

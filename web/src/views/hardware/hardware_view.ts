@@ -6,7 +6,7 @@ import { HEAD, hardwareRows, OCCUPANCY_HEAD } from "../../layout/hardware_rows.t
 import { numberParam, type Params } from "../../state/place.ts";
 import { onTheme } from "../../state/settings.ts";
 import { readWindow, type CountersWire, type EventWire, type FlowWire, type HardwareEntry, type InstructionsWire, type OccupancyWire, type TraceWire } from "../../wire/hardware.ts";
-import { clearLayer, emptyState, showLayer, waitFor } from "../common/states.ts";
+import { clearLayer, emptyState, errorState, showLayer, waitFor } from "../common/states.ts";
 import { isAbort } from "../../data/client.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { CounterTable } from "./counter_table.ts";
@@ -297,7 +297,11 @@ class HardwareView implements View {
       picture.lanes = new Map(found.map((events, i) => [lanes[i]!, events]));
       this.redraw();
     } catch (error) {
-      if (!isAbort(error)) showLayer(this.body, emptyState("The window could not be read", String(error)));
+      if (!isAbort(error)) showLayer(this.body, errorState(error, () => {
+        clearLayer(this.body);
+        this.asked = "";
+        void this.fetchWindow();
+      }));
     }
   }
 

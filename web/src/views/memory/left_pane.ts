@@ -5,6 +5,7 @@ import { bufferColour, FOLDED, shortType } from "../../layout/memory_bands.ts";
 import type { AliveWire, DeviceWire } from "../../wire/memory.ts";
 import { bothEnds } from "../common/both_ends.ts";
 import { filterBox, type FilterBox } from "../common/filter_box.ts";
+import { failure } from "../common/states.ts";
 import { tip } from "../common/tooltip.ts";
 import { VirtualList } from "../common/virtual_list.ts";
 
@@ -73,6 +74,16 @@ export class LeftPane {
     this.sift();
   }
 
+  /** What was alive could not be read: no rows, so that those of another moment do not stand below the title. */
+  fail(error: unknown, again: () => void): void {
+    this.alive = null;
+    this.shown = [];
+    this.list.setCount(0);
+    fill(this.chip);
+    fill(this.note, failure(error, again));
+    this.note.hidden = false;
+  }
+
   /** Keeps the rows in which every word occurs: number, name of the producer, type. */
   setFilter(text: string): void {
     if (this.field.input.value !== text) this.field.input.value = text;
@@ -88,7 +99,7 @@ export class LeftPane {
 
   selectBuffer(id: number): void {
     this.chosen = id;
-    this.list.select(this.shown.findIndex((at) => this.alive!.id[at] === id));
+    this.list.select(this.shown.findIndex((at) => this.alive?.id[at] === id));
   }
 
   private sift(): void {

@@ -6,7 +6,7 @@ import { clock } from "../../layout/memory_bands.ts";
 import { fitSpan, moment, type Span } from "../../layout/timeline_scale.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import type { AliveWire, BufferWire, DeviceWire, MemoryWire } from "../../wire/memory.ts";
-import { clearLayer, emptyState, errorState, showLayer, waitFor } from "../common/states.ts";
+import { clearLayer, emptyState, errorState, failure, showLayer, waitFor } from "../common/states.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { drawBuffer } from "./buffer_pane.ts";
 import { LeftPane } from "./left_pane.ts";
@@ -271,7 +271,11 @@ class MemoryView implements View {
       this.page.left.dataset["alive"] = String(time);
       this.stage.redraw();
     } catch (error) {
-      if (!isAbort(error)) this.asked.alive = "";
+      if (isAbort(error)) return;
+      this.left.fail(error, () => {
+        this.asked.alive = "";
+        void this.arriveAlive(device);
+      });
     }
   }
 
@@ -300,7 +304,10 @@ class MemoryView implements View {
     } catch (error) {
       if (isAbort(error)) return;
       this.setBuffer(null);
-      fill(this.detail, errorState(error));
+      fill(this.detail, failure(error, () => {
+        this.asked.buffer = "";
+        void this.arriveBuffer(id);
+      }));
     }
   }
 

@@ -7,6 +7,7 @@ import { Matches } from "../../data/matches.ts";
 import type { MatchWire } from "../../wire/capture.ts";
 import { copyButton } from "../common/copy.ts";
 import { locationLink } from "../common/location.ts";
+import { failure } from "../common/states.ts";
 import { tip } from "../common/tooltip.ts";
 import { VirtualList } from "../common/virtual_list.ts";
 
@@ -32,6 +33,7 @@ export class MatchPane {
   private readonly arrows: HTMLButtonElement[];
   private readonly list: VirtualList;
   private readonly box = h("div.matches");
+  private readonly unread = h("div", { hidden: true });
   private readonly details = h("div");
   private matches: Matches | null = null;
   private step: StepFacts | null = null;
@@ -49,6 +51,7 @@ export class MatchPane {
     host.append(
       h("div.bar", this.title, this.chip, h("span.grow"), ...this.arrows),
       this.box,
+      this.unread,
       h("div.scroll", this.errorSection, this.nodeSection, this.details),
     );
     this.list = new VirtualList(this.box, {
@@ -66,7 +69,8 @@ export class MatchPane {
     if (this.step?.id !== step.id || this.step.matches !== step.matches) {
       this.step = step;
       this.matches?.drop();
-      this.matches = new Matches(this.client, step.id, step.matches, () => this.list.refresh(), delay);
+      this.unread.hidden = true;
+      this.matches = new Matches(this.client, step.id, step.matches, (error) => this.arrived(error), delay);
       this.chip.textContent = count(step.matches);
       this.box.style.setProperty("--rows", String(Math.max(1, step.matches)));
       this.box.style.setProperty("--digits", `${Math.max(22, 8 + 7 * count(step.matches).length)}px`);
@@ -102,7 +106,7 @@ export class MatchPane {
     this.asked.abort();
     this.step = null;
     this.head(false);
-    this.box.hidden = true;
+    this.box.hidden = this.unread.hidden = true;
     this.errorSection.hidden = true;
     this.nodeSection.hidden = true;
     fill(this.details, content);
@@ -112,6 +116,20 @@ export class MatchPane {
     window.clearTimeout(this.timer);
     this.asked.abort();
     this.list.dispose();
+  }
+
+  /** A page of matches is here, or could not be read: then its rows have their numbers alone, and it says so. */
+  private arrived(error: unknown): void {
+    const { unread } = this;
+    if (error !== null && unread.hidden) {
+      fill(unread, failure(error, () => {
+        unread.hidden = true;
+        this.matches?.again();
+        this.list.refresh();
+      }));
+    }
+    unread.hidden = error === null;
+    if (error === null) this.list.refresh();
   }
 
   /** Names what the pane shows: the matches of a step, or the context. */
@@ -160,7 +178,7 @@ export class MatchPane {
       const wire = await this.client.get<MatchWire>(`steps/${step.id}/matches/${match}`, this.asked.signal);
       fill(this.details, ...this.sections(step, wire));
     } catch (error) {
-      if (!isAbort(error)) fill(this.details, h("div.sec", { role: "alert" }, h("p", error instanceof Error ? error.message : String(error))));
+      if (!isAbort(error)) fill(this.details, failure(error, () => this.show(step, match)));
     }
   }
 

@@ -63,12 +63,13 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
       for (const element of origin) element.hidden = false;
     }, () => undefined);
   }
-  actions.history(identity).then(
+  const ask = (): Promise<void> => actions.history(identity).then(
     (wire) => {
       if (history.isConnected) fill(history, ...historyLinks(wire, actions));
     },
-    (error: unknown) => fill(history, h("span.faint", error instanceof Error ? error.message : "unknown")),
+    (error: unknown) => fill(history, h("span.faint", error instanceof Error ? error.message : "unknown"), " ", h("button.link", { type: "button", onclick: () => void ask() }, "Try again")),
   );
+  void ask();
 }
 
 /** "softmax@prog.py:4" as the name and a link to the line; whatever else it is, as it is. */

@@ -5,7 +5,7 @@ import { clip, count } from "../../base/format.ts";
 import { abortable } from "../../data/client.ts";
 import { Graphs } from "../../data/graphs.ts";
 import { ContextTree } from "../../data/tree.ts";
-import { numberParam, type Params } from "../../state/place.ts";
+import { changed, numberParam, type Params } from "../../state/place.ts";
 import type { ContextsWire, ContextWire, HistoryWire, NodeWire, StepsWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { showLayer, waitFor, type Progress } from "../common/states.ts";
@@ -53,6 +53,7 @@ class RewritesView implements View {
   private treePane: TreePane | null = null;
   private params: Params = {};
   private graph: GraphWire | null = null;
+  private arrived = false;
   private busy = false;
   /** What is drawn, and what is on its way: "step/match". */
   private shown = "";
@@ -128,8 +129,9 @@ class RewritesView implements View {
   }
 
   escape(): boolean {
-    if (this.params["node"] === undefined) return false;
-    this.page.nav.set({ node: null });
+    if (this.params["node"] !== undefined) this.page.nav.set({ node: null });
+    else if (this.params["q"] !== undefined) this.page.nav.set({ q: null }, "replace");
+    else return false;
     return true;
   }
 
@@ -161,15 +163,14 @@ class RewritesView implements View {
     this.tree = new ContextTree(...loaded);
     for (const id of before?.openContexts ?? []) this.tree.openContexts.add(id);
     if (this.treePane) this.treePane.update(this.tree);
-    else this.treePane = new TreePane(this.page.left, this.tree, (kind, id) => this.choose(kind, id));
+    else this.treePane = new TreePane(this.page.left, this.tree, (kind, id) => this.choose(kind, id), () => this.page.nav.set(this.treePane!.params, "replace"));
     this.drawStatus();
     await this.arrive();
   }
 
   private choose(kind: "context" | "step", id: number): void {
-    const { as, show } = this.params;
-    const kept = { ...(as === undefined ? {} : { as }), ...(show === undefined ? {} : { show }) };
-    const params = kind === "context" ? { ...kept, context: String(id) } : { ...kept, step: String(id) };
+    const { as = null, show = null } = this.params;
+    const params = changed({ [kind]: String(id) }, { as, show, ...this.treePane!.params });
     this.page.nav.go({ ...this.page.nav.place, params }, this.paused() ? "push" : "replace");
   }
 
@@ -186,6 +187,14 @@ class RewritesView implements View {
     const stepAt = tree.stepAt.get(numberParam(this.params, "step", -1));
     const contextAt = tree.contextAt.get(numberParam(this.params, "context", -1));
     this.applyModes();
+    this.treePane!.apply(this.params);
+    // until the first answer an address that names open contexts is taken at its word
+    if (stepAt !== undefined) this.treePane!.show("step", tree.steps.id[stepAt]!, this.arrived || this.params["open"] === undefined);
+    else if (contextAt !== undefined) this.treePane!.show("context", tree.contexts.id[contextAt]!, true);
+    this.arrived = true;
+    const place = this.page.nav.place;
+    if (stepAt !== undefined || contextAt !== undefined) this.page.nav.set(this.treePane!.params, "replace");
+    if (this.page.nav.place !== place) return; // what was said about the tree has brought the user here already
     if (stepAt !== undefined) await this.showStep(stepAt);
     else if (contextAt !== undefined) this.showContext(contextAt);
     else this.goHome();
@@ -217,7 +226,6 @@ class RewritesView implements View {
     const facts = this.factsOf(at);
     const match = Math.max(0, Math.min(numberParam(this.params, "match", 0), facts.matches));
     this.page.middle.querySelector(":scope > .stage > .layer.kept")?.remove();
-    this.treePane!.show("step", facts.id);
     const hurried = this.passedThrough(facts.id);
     this.matches.show(facts, match, hurried ? SETTLE_MS : 0);
     const contextAt = this.tree!.contextAt.get(this.tree!.steps.context[at]!) ?? -1;
@@ -327,7 +335,6 @@ class RewritesView implements View {
     this.busy = false;
     this.graph = null;
     this.shown = this.wanted = "";
-    this.treePane!.show("context", id);
     this.stage.clear();
     this.matches.clear();
     this.stage.title(tree.contexts.name[at]!, tree.serials[at]!, null, 0, null);

@@ -3,17 +3,25 @@ import { nameNodes, plain } from "../../base/ansi.ts";
 import { h } from "../../base/dom.ts";
 import { clip, count, counted, duration, location } from "../../base/format.ts";
 import { ContextTree, NO_FILTER, type TreeFilter, type TreeRow } from "../../data/tree.ts";
+import type { Params } from "../../state/place.ts";
 import { bothEnds } from "../common/both_ends.ts";
 import { filterBox, type FilterBox } from "../common/filter_box.ts";
 import { tip } from "../common/tooltip.ts";
 import { VirtualList } from "../common/virtual_list.ts";
 
 const ROW = 24;
+const SEPARATOR = "~";
+/** In the address: a set that is empty although something would be in it. */
+const NOTHING = "none";
+
+/** What the address says about the tree: its filter, the chips that are on, open contexts, folded steps. */
+export type TreeParams = Record<"q" | "only" | "open" | "shut", string | null>;
 
 export class TreePane {
   private readonly list: VirtualList;
   private readonly box: FilterBox;
   private readonly none = h("div.none", { hidden: true });
+  private readonly chips: Record<"matches" | "kernels", HTMLElement>;
   private filter: TreeFilter = NO_FILTER;
   private rows: TreeRow[] = [];
   private current: { kind: "context" | "step"; id: number } | null = null;
@@ -22,12 +30,18 @@ export class TreePane {
     host: HTMLElement,
     private tree: ContextTree,
     private readonly onChoose: (kind: "context" | "step", id: number) => void,
+    /** The user changed what the tree shows; `params` says how it is now. */
+    private readonly onChange: () => void,
   ) {
-    this.box = filterBox("Filter contexts and steps", (text) => this.setFilter({ ...this.filter, text }), () => this.focus());
+    this.box = filterBox("Filter contexts and steps", (text) => this.change({ ...this.filter, text }), () => this.focus());
+    this.chips = {
+      matches: this.chip("with matches", () => this.change({ ...this.filter, matchesOnly: !this.filter.matchesOnly })),
+      kernels: this.chip("kernels", () => this.change({ ...this.filter, kernelsOnly: !this.filter.kernelsOnly })),
+    };
     const chips = h(
       "div.bar.chips",
-      this.chip("with matches", (on) => this.setFilter({ ...this.filter, matchesOnly: on })),
-      this.chip("kernels", (on) => this.setFilter({ ...this.filter, kernelsOnly: on })),
+      this.chips.matches,
+      this.chips.kernels,
       h("span.grow"),
       h("span.faint.small", "matches"),
     );
@@ -49,7 +63,40 @@ export class TreePane {
     for (const id of this.tree.foldedSteps) tree.foldedSteps.add(id);
     this.tree = tree;
     this.refresh();
-    if (this.current) this.list.select(this.indexOf(this.current.kind, this.current.id), false);
+    this.mark(false);
+  }
+
+  /** How the tree is shown, for the address. What would be so without a word is left out. */
+  get params(): TreeParams {
+    const { filter, tree } = this;
+    const usual = this.current?.kind === "step" ? [this.contextOf(this.current.id)] : [];
+    const open = [...tree.openContexts].sort((a, b) => a - b);
+    const only = [filter.matchesOnly && "matches", filter.kernelsOnly && "kernels"].filter(Boolean).join(",");
+    return {
+      q: filter.text || null, only: only || null,
+      open: open.join() === usual.join() ? null : open.join(SEPARATOR) || NOTHING,
+      shut: [...tree.foldedSteps].sort((a, b) => a - b).join(SEPARATOR) || null,
+    };
+  }
+
+  /** Shows the tree as an address says; one that is silent about open contexts leaves them as they are. */
+  apply(params: Params): void {
+    const only = (params["only"] ?? "").split(",");
+    this.setFilter({ text: params["q"] ?? "", matchesOnly: only.includes("matches"), kernelsOnly: only.includes("kernels") });
+    const { openContexts, foldedSteps } = this.tree;
+    const sets = [[openContexts, params["open"]], [foldedSteps, params["shut"]]] as const;
+    let changed = false;
+    for (const [set, text] of sets) {
+      if (text === undefined) continue;
+      const ids = text.split(SEPARATOR).filter((part) => /^\d+$/.test(part)).map(Number);
+      if (ids.length === set.size && ids.every((id) => set.has(id))) continue;
+      set.clear();
+      for (const id of ids) set.add(id);
+      changed = true;
+    }
+    if (!changed) return;
+    this.refresh();
+    this.mark(false);
   }
 
   focusFilter(): void {
@@ -61,11 +108,11 @@ export class TreePane {
     this.list.focus();
   }
 
-  /** Marks what the address names, opening what hides it. */
-  show(kind: "context" | "step", id: number): void {
+  /** Marks what the address names, opening what hides it unless the address says that it is shut. */
+  show(kind: "context" | "step", id: number, opens: boolean): void {
     const moved = this.current?.kind !== kind || this.current.id !== id;
     this.current = { kind, id };
-    if (kind === "step") this.reveal(id);
+    if (kind === "step" && moved && opens) this.reveal(id);
     else if (moved) this.refresh();
     const index = this.indexOf(kind, id);
     this.list.select(index, false);
@@ -86,10 +133,28 @@ export class TreePane {
     if (this.list.selected >= 0) this.toggle(this.list.selected);
   }
 
+  private change(filter: TreeFilter): void {
+    this.setFilter(filter);
+    this.onChange();
+  }
+
   private setFilter(filter: TreeFilter): void {
+    const { text, matchesOnly, kernelsOnly } = this.filter;
+    if (filter.text === text && filter.matchesOnly === matchesOnly && filter.kernelsOnly === kernelsOnly) return;
     this.filter = filter;
+    if (this.box.input.value !== filter.text) this.box.input.value = filter.text;
+    this.chips.matches.setAttribute("aria-pressed", String(filter.matchesOnly));
+    this.chips.kernels.setAttribute("aria-pressed", String(filter.kernelsOnly));
     this.refresh();
-    if (this.current) this.list.select(this.indexOf(this.current.kind, this.current.id), true);
+    this.mark(true);
+  }
+
+  private mark(reveal: boolean): void {
+    if (this.current) this.list.select(this.indexOf(this.current.kind, this.current.id), reveal);
+  }
+
+  private contextOf(step: number): number {
+    return this.tree.steps.context[this.tree.stepAt.get(step) ?? -1] ?? -1;
   }
 
   private refresh(): void {
@@ -105,14 +170,8 @@ export class TreePane {
     return `No context or step fits ${text === "" ? "" : `“${clip(text, 60)}”`}${text !== "" && chips !== "" ? " with " : ""}${chips === "" ? "" : `the filter ${chips}`}.`;
   }
 
-  private chip(name: string, onChange: (on: boolean) => void): HTMLElement {
-    const button = h("button.chip", { type: "button", "aria-pressed": "false" }, name);
-    button.addEventListener("click", () => {
-      const on = button.getAttribute("aria-pressed") !== "true";
-      button.setAttribute("aria-pressed", String(on));
-      onChange(on);
-    });
-    return button;
+  private chip(name: string, onclick: () => void): HTMLElement {
+    return h("button.chip", { type: "button", "aria-pressed": "false", onclick }, name);
   }
 
   private choose(index: number): void {
@@ -139,7 +198,8 @@ export class TreePane {
     this.refresh();
     const now = this.indexOf(row.kind, id);
     this.list.setOffset(now, offset);
-    if (this.current) this.list.select(this.indexOf(this.current.kind, this.current.id), false);
+    this.mark(false);
+    this.onChange();
   }
 
   /** Enter on a step without sub-steps shuts its context and stands on it, as VIZ does. */

@@ -10,7 +10,7 @@ import type { GraphWire } from "../../wire/graph.ts";
 import type { ScheduleWire, WhyWire } from "../../wire/schedule.ts";
 import { kernelName } from "../common/both_ends.ts";
 import { filterBox, type FilterBox } from "../common/filter_box.ts";
-import { clearLayer, emptyState, showLayer, waitFor } from "../common/states.ts";
+import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/states.ts";
 import { tip } from "../common/tooltip.ts";
 import { VirtualList } from "../common/virtual_list.ts";
 import { GraphView } from "../graph/graph_view.ts";
@@ -276,7 +276,10 @@ class ScheduleView implements View {
       fill(this.details, h("div.sec", h("p.dim", `Reading why ${plain(a.name)} and ${plain(b.name)} are two kernels.`)));
       this.page.client.once<WhyWire>(`contexts/${schedule.context}/why?a=${a.at}&b=${b.at}`).then(
         (why) => this.asked === key && fill(this.details, ...whySections(why, schedule, this.page, (at) => this.page.nav.set({ a: at, b: null }))),
-        (error: unknown) => this.asked === key && fill(this.details, h("div.sec", { role: "alert" }, h("p", error instanceof Error ? error.message : String(error)))),
+        (error: unknown) => this.asked === key && fill(this.details, failure(error, () => {
+          this.asked = "";
+          this.drawSelection();
+        })),
       );
     } else if (a) fill(this.details, ...kernelSections(schedule, a, link, (at) => this.page.nav.set({ a: at, b: null }), (at) => this.page.nav.set({ b: at })));
     else {

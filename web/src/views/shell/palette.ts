@@ -6,7 +6,7 @@ import { isAbort, type CaptureClient } from "../../data/client.ts";
 import { serials } from "../../data/serials.ts";
 import type { ContextsWire } from "../../wire/capture.ts";
 import type { Hit, SearchWire } from "../../wire/search.ts";
-import { PATIENCE_MS } from "../common/states.ts";
+import { failure, PATIENCE_MS } from "../common/states.ts";
 import { openOverlay, type Overlay } from "./overlay.ts";
 
 const TITLES: Record<string, string> = {
@@ -89,7 +89,10 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
     try {
       draw(await client.get<SearchWire>(`search?q=${encodeURIComponent(text)}&limit=${LIMIT}`, asked.signal));
     } catch (error) {
-      if (!isAbort(error)) fill(list, h("div.none", { role: "alert" }, h("p", error instanceof Error ? error.message : String(error))));
+      if (!isAbort(error)) fill(list, failure(error, () => {
+        input.focus();
+        answered = search();
+      }));
     } finally {
       window.clearTimeout(late);
     }

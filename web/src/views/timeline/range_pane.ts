@@ -2,7 +2,7 @@
 import { fill, h } from "../../base/dom.ts";
 import { bytes, count, counted, duration } from "../../base/format.ts";
 import type { RangeWire, TracksWire } from "../../wire/timeline.ts";
-import { bothEnds } from "../common/both_ends.ts";
+import { bothEnds, trackName } from "../common/both_ends.ts";
 import { tip } from "../common/tooltip.ts";
 
 export interface RangeLinks {
@@ -10,6 +10,8 @@ export interface RangeLinks {
   /** The Top page for this range; null when it has nothing to show. */
   top: string | null;
   find(name: string): void;
+  /** Whether these are the figures of a range and not of everything. */
+  ranged: boolean;
   tracks: TracksWire;
 }
 
@@ -19,6 +21,7 @@ const MOST = 500;
 export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks): void {
   const length = Math.max(1, wire.t1 - wire.t0);
   const kinds = new Map(links.tracks.id.map((id, at) => [id, { kind: links.tracks.kind[at]!, group: links.tracks.group[at]! }]));
+  const where = new Map(links.tracks.id.map((id, at) => [id, links.tracks.where[at]!]));
   const devices = wire.tracks.filter((track) => ["device", "worker"].includes(kinds.get(track.track)?.kind ?? ""));
   const shown = devices.length > 0 ? devices : wire.tracks;
   const mean = shown.length > 0 ? shown.reduce((sum, track) => sum + track.busy, 0) / shown.length / length : 0;
@@ -40,7 +43,7 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
     h("div.h", h("span.grow", devices.length > 0 ? "Busy per device" : "Busy per track"), h("span.faint.plainw", "idle")),
     h("div.tl-busy.columns", ...shown.slice(0, MOST).map((track) => {
       const share = Math.min(1, track.busy / length);
-      const name = h("span.ell.name", track.name);
+      const name = trackName("span", track.name, where.get(track.track) ?? "");
       tip(name, () => `${track.name}: ${counted(track.count, "slice")}, busy ${duration(track.busy)}`);
       const meter = h("i");
       meter.style.width = `${(100 * share).toFixed(1)}%`;
@@ -50,8 +53,8 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
     wire.top.length > 0 && h("div.h.more", h("span.grow", wire.kernels > 0 ? "Top kernels" : "Top names"),
       links.top !== null ? h("a.plainw", { href: links.top }, `all ${count(wire.names)}`) : h("span.faint.plainw", `of ${count(wire.names)}`)),
     h("div.tl-most.columns", ...wire.top.slice(0, TOP).map((row) => {
-      // beside devices, colours are those of kernels
-      const colour = wire.kernels === 0 && devices.length > 0 ? "var(--fg-3)" : `var(--cat-${links.colour(row.number)})`;
+      // as the lanes have it: beside devices the host's are neutral, messages have the colours of their names
+      const colour = wire.kernels === 0 && devices.length > 0 && !links.tracks.group.includes("Messages") ? "var(--fg-3)" : `var(--cat-${links.colour(row.number)})`;
       const swatch = h("span.sw");
       swatch.style.background = colour;
       const meter = h("i");
@@ -64,6 +67,7 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
     })),
     h("details.tl-counts", h("summary.faint", `Slices per track, ${count(slices)} in all`),
       ...wire.tracks.filter((track) => track.count > 0).slice(0, MOST).map((track) => h("div.crow", { "data-track": track.track }, h("span.ell.name", track.name), h("span.num", count(track.count))))),
+    links.ranged && h("p.faint.small.below", "A slice that reaches over an edge of the range counts, with the part of it that lies inside."),
     !wire.exact && h("p.faint.small.below", "There are so many tracks that the 5,000 with most slices are summed up."),
   );
 }

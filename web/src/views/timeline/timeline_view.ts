@@ -8,7 +8,7 @@ import { clampSpan, fitSpan, moment, type Span } from "../../layout/timeline_sca
 import { numberParam, type Params } from "../../state/place.ts";
 import type { CaptureInfo } from "../../wire/capture.ts";
 import type { FlowsWire, GapsWire, LinksWire, RangeWire, SliceWire, TimelineWire } from "../../wire/timeline.ts";
-import { clearLayer, emptyState, errorState, showLayer, waitFor } from "../common/states.ts";
+import { clearLayer, emptyState, errorState, failure, showLayer, waitFor } from "../common/states.ts";
 import { tip } from "../common/tooltip.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { Finder } from "./finder.ts";
@@ -298,6 +298,7 @@ class TimelineView implements View {
       // what ran on the host alone is listed there
       top: this.page.has("top") ? this.page.nav.address("top", { ...(range ? { r0: String(range.t0), r1: String(range.t1) } : {}), ...(wire.kernels === 0 && this.source!.whole.tracks.kind.includes("device") ? { group: "host" } : {}) }) : null,
       find: (name) => this.page.nav.set({ find: name }),
+      ranged: range !== null,
       tracks: this.source!.whole.tracks,
     });
     markTrack(this.figures, this.slice?.track ?? -1);
@@ -341,7 +342,11 @@ class TimelineView implements View {
       this.asked.flows = "";
       void this.arriveFlows();
     } catch (error) {
-      if (!isAbort(error)) fill(this.detail, errorState(error));
+      if (isAbort(error)) return;
+      fill(this.detail, failure(error, () => {
+        this.asked.slice = "";
+        void this.arriveSlice();
+      }));
     }
   }
 

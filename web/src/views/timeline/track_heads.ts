@@ -3,6 +3,7 @@ import { h } from "../../base/dom.ts";
 import { bytes } from "../../base/format.ts";
 import { figure } from "../../draw/timeline_painter.ts";
 import type { RowBox, RowLayout } from "../../layout/timeline_rows.ts";
+import { trackName } from "../common/both_ends.ts";
 import { tip } from "../common/tooltip.ts";
 
 /** Letters of a name beside which a note has room. */
@@ -87,8 +88,8 @@ export class TrackHeads {
     }, row.pinned ? "●" : "○");
     const copies = row.lanes.some((lane) => lane.track !== row.track);
     const name = row.foldable
-      ? h("button.tl-name.ell.name", { type: "button", "aria-expanded": String(!row.shut), onclick: () => this.onFold(row.id) }, row.title)
-      : h("span.tl-name.ell.name", row.title);
+      ? trackName("button.tl-name", row.title, row.where, { type: "button", "aria-expanded": String(!row.shut), onclick: () => this.onFold(row.id) })
+      : trackName("span.tl-name", row.title, row.where);
     tip(name, () => (row.foldable ? `${row.title}\n${row.shut ? "Click shows all its lanes" : "Click shows its first lane only"}` : row.title));
     // how deep a track is can be seen; a name that is cut cannot be read
     if (/ deep$/.test(row.note)) note.classList.add(row.title.length > ROOMY ? "gone" : "wide");

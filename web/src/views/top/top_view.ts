@@ -9,7 +9,7 @@ import { numberParam, type Params } from "../../state/place.ts";
 import type { ContextWire } from "../../wire/capture.ts";
 import type { RunsWire, TopWire } from "../../wire/top.ts";
 import { copyButton } from "../common/copy.ts";
-import { clearLayer, emptyState, showLayer, waitFor } from "../common/states.ts";
+import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/states.ts";
 import { tip } from "../common/tooltip.ts";
 import { VirtualList } from "../common/virtual_list.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
@@ -157,7 +157,7 @@ class TopView implements View {
     this.drawHead(sort, down);
     clearLayer(this.host);
     if (this.rows.length === 0) {
-      showLayer(this.host, params["q"] === undefined ? emptyState("Nothing ran here", "No slice of this kind starts in the range.") : emptyState(`Nothing is named ${params["q"]}`, `The filter hides all ${count(top.name.length)} names. Escape clears it.`));
+      showLayer(this.host, params["q"] === undefined ? emptyState("Nothing ran here", "No slice of this kind is in the range.") : emptyState(`Nothing is named ${params["q"]}`, `The filter hides all ${count(top.name.length)} names. Escape clears it.`));
     }
     this.host.classList.toggle("rates", top.flops.some((value) => value >= 0) || top.bytesPerS.some((value) => value >= 0));
     this.head.classList.toggle("rates", this.host.classList.contains("rates"));
@@ -173,7 +173,7 @@ class TopView implements View {
         h("span", h("b", count(this.rows.length)), ` ${this.rows.length === top.name.length ? "" : `of ${count(top.name.length)} `}${top.name.length === 1 ? words[1].toLowerCase() : words[2]}`),
         h("span", h("b", count(top.count)), " slices"), h("span.wide", { "data-ns": top.total }, `${duration(top.total)} on ${counted(shownTracks, "track")}`),
       ],
-      [...(top.names > top.name.length ? [`${count(top.names - top.name.length)} smaller names not listed`] : []), ...(top.exact ? [] : ["p95 to within 0.2% of a row's spread"]), `sorted by ${sort}`],
+      [...(this.times_ === "" ? [] : ["a slice over an edge of the range counts with its part inside"]), ...(top.names > top.name.length ? [`${count(top.names - top.name.length)} smaller names not listed`] : []), ...(top.exact ? [] : ["p95 to within 0.2% of a row's spread"]), `sorted by ${sort}`],
     );
     this.page.middle.dataset["shown"] = `${top.group}/${this.rows.length}`;
   }
@@ -288,7 +288,11 @@ class TopView implements View {
       drawSide(this.page.right, this.page, chosen, runs, from);
       this.page.right.dataset["name"] = plain(top.name[row]!);
     } catch (error) {
-      if (!isAbort(error)) this.page.right.append(h("div.none", { role: "alert" }, error instanceof Error ? error.message : String(error)));
+      if (isAbort(error)) return;
+      this.page.right.querySelector(".scroll")!.append(failure(error, () => {
+        this.sided = "";
+        void this.drawChosen(row);
+      }));
     }
   }
 }
