@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { pieces, plain } from "../src/base/ansi.ts";
-import { bufferHandle, bytes, count, duration, editorLink, location, micros, shortPath } from "../src/base/format.ts";
+import { bufferHandle, bytes, count, duration, editorLink, endsAsKernel, location, micros, shortPath } from "../src/base/format.ts";
 import { languageOf, tokens, type Language } from "../src/base/highlight.ts";
 
 describe("figures", () => {
@@ -29,6 +29,13 @@ describe("paths", () => {
     expect(editorLink("C:\\x\\y.py", 1)).toBe("vscode://file/C:/x/y.py:1");
     expect(editorLink("javascript:alert(1)", 1)).toBeNull();
     expect(editorLink("relative.py", 1)).toBeNull();
+  });
+});
+
+describe("names that keep both ends", () => {
+  it("are kernels and what ends with one, not a function behind its file", () => {
+    for (const name of ["r_16_32", "flash_attn_fwd", "do_to_program for r_16_4"]) expect(endsAsKernel(name)).toBe(true);
+    for (const name of ["$pjit.py:250 cache_miss", "train step", "PjitFunction(f)"]) expect(endsAsKernel(name)).toBe(false);
   });
 });
 
