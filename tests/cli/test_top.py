@@ -191,3 +191,12 @@ def test_json_without_workers_is_one_object(small: Path, capsys: pytest.CaptureF
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert found["workers"] == 0
     assert {"name": "gemm", "events": 2, "ns": 3_000} in found["operations"]
+
+
+def test_without_workers_one_blank_line_stands_before_the_operations(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["top", str(small)]) == 0
+    said = capsys.readouterr().out
+    assert "gemm" in said
+    assert "\n\n\n" not in said

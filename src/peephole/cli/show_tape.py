@@ -173,7 +173,7 @@ def messages(tape: Tape, printer: Printer, most: int | None, items: tuple[str, .
                     "command": command, "op": op, "size": int(tape.size[i]), "details": tape.details[i],
                 }
             )  # fmt: skip
-        rows.append((i, seq, lane, event, command))
+        rows.append((i, seq, lane, event, command or op))  # the most frequent events of Dask have no other word
     if printer.json:
         return
     table = [

@@ -75,8 +75,8 @@ def show(now: Now, printer: Printer) -> None:
             )  # fmt: skip
         return
     printer.line((now.name, "bold"), f"  {now.words}")
-    printer.line("")
     if now.workers:
+        printer.line("")
         _workers(now, printer)
     if now.busiest:
         printer.line("")

@@ -248,6 +248,13 @@ def test_a_failure_that_is_tried_again_is_a_failure(recorded: Callable[[str], Ta
     assert t.time[error] <= t.time[done]
 
 
+def test_each_message_says_what_it_is_about(recorded: Callable[[str], Tape], folder: Path, peephole: Any) -> None:
+    recorded("odd.py")
+    lines = peephole("show", folder / "odd.py.peep", "-s", "Messages", "-i", "flaky").stdout.splitlines()[1:]
+    assert {"RECV", "DISPATCH", "ERROR", "COMPUTE", "SEND", "RELEASE"} == {line.split()[2] for line in lines}
+    assert all("flaky" in line for line in lines)
+
+
 def test_clients_of_one_name_are_told_apart(recorded: Callable[[str], Tape]) -> None:
     names = [lane.name for lane in recorded("odd.py").lanes if lane.kind == "client"]
     assert [name.rstrip("0123456789abcdef") for name in names] == ["Client", "Client trainer-", "Client trainer-"]

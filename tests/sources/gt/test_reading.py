@@ -206,6 +206,30 @@ def test_monitor(read: Read) -> None:
     assert kept.problems == {"lines that are not understood": 1, "the tape ends in the middle of a line": 1}
 
 
+@pytest.mark.parametrize("first", ["log", "monitor"])
+def test_a_log_and_the_monitor_s_lines_in_one_file(read: Read, tape_line: Line, header: str, first: str) -> None:
+    log = newer(tape_line, header)
+    exact = []
+    for event in read(log).events:
+        client = f"CLIENT {event['client']}" if "client" in event else event["worker"]
+        exact.append(
+            {"seq": event["seq"], "timestamp": event["start"] / 1e9 + 0.0001, "event": event["event"], "client": client,
+             "command": event["command"], "details": event["details"], "size_bytes": max(0, event["size"])}
+        )  # fmt: skip
+    monitor = "".join(json.dumps(row) + "\n" for row in exact)
+    kept = read(log + monitor if first == "log" else monitor + log)
+    # the same run told twice: once, with the monitor's times
+    assert [event["seq"] for event in kept.events] == [row["seq"] for row in exact]
+    assert kept.events[0]["start"] % 1_000_000 == 100_000
+    assert kept.facts["tape"]["sessions"][0]["started"] == "2026-01-02 03:04:05"
+    assert not kept.problems
+    # and of two runs each is one
+    other = "".join(json.dumps({**row, "timestamp": row["timestamp"] + 5}) + "\n" for row in exact)
+    kept = read(log + other if first == "log" else other + log)
+    assert [session["events"] for session in kept.facts["tape"]["sessions"]] == [15, 15]
+    assert "lines that are not understood" not in kept.problems
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("zipped", [False, True])
 def test_encodings_under_any_name(

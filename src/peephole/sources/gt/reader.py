@@ -7,19 +7,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from itertools import compress
 from pathlib import Path
 from typing import Final
 
 from peephole.model.sink import Sink
 from peephole.sources.base import Progress
-from peephole.sources.gt import grammar
 from peephole.sources.gt.columns import Builder, Columns
 from peephole.sources.gt.rows import Book, write_run
 from peephole.sources.gt.runs import Run, split
-from peephole.sources.gt.source import is_monitor
 from peephole.sources.gt.text import read_blocks
 
-SNIFF: Final = 64 * 1024
 _GAP: Final = 1_000_000_000
 """Between two runs whose distance no header tells."""
 
@@ -30,8 +28,9 @@ def read_tapes(paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
     with _no_gc():
         for i, path in enumerate(paths):
             progress(i, len(paths))
-            columns, monitor = read_columns(path, sink)
-            runs += [replace(run, fine=monitor) for run in split(columns, sink)]
+            log, monitor = read_columns(path, sink)
+            runs += split(log, sink)
+            runs += [replace(run, fine=True) for run in split(monitor, sink)]
         runs = _without_doubles(runs)
         if all(run.started for run in runs):
             runs.sort(key=lambda run: run.started or "")
@@ -58,23 +57,34 @@ def read_tapes(paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
     progress(len(paths), len(paths))
 
 
-def read_columns(path: Path, sink: Sink) -> tuple[Columns, bool]:
-    """The events of a tape file in the order of the file, and whether it is the monitor's."""
-    builder = Builder(sink)
-    monitor: bool | None = None
+def read_columns(path: Path, sink: Sink) -> tuple[Columns, Columns]:
+    """The events of a tape file in the order of the file: those of a log, and those of the monitor."""
+    log, monitor = Builder(sink), Builder(sink)
     waiting: bytes | None = None
     for block in read_blocks(path, sink):
-        if monitor is None:
-            head = block[:SNIFF].decode(errors="replace")
-            monitor = is_monitor(head) and grammar.EVENT_LINE.search(head) is None
-        take = builder.monitor if monitor else builder.text
         # one block behind: only the last one may end in the middle of a line
         if waiting is not None:
-            take(waiting)
+            _take(waiting, log, monitor)
         waiting = block
     if waiting is not None:
-        (builder.monitor if monitor else builder.text)(waiting, last=True)
-    return builder.columns(), bool(monitor)
+        _take(waiting, log, monitor, last=True)
+    return log.columns(), monitor.columns()
+
+
+def _take(block: bytes, log: Builder, monitor: Builder, last: bool = False) -> None:
+    """Adds the lines of a block; somebody may have put a log and the monitor's lines into one file."""
+    if not (block[:64].lstrip().startswith(b"{") or b"\n{" in block):
+        log.text(block, last)
+        return
+    lines = block.splitlines(keepends=True)
+    told = [_is_object(line) for line in lines]
+    monitor.monitor(b"".join(compress(lines, told)), last)
+    log.text(b"".join(line for line, mine in zip(lines, told, strict=True) if not mine), last)
+
+
+def _is_object(line: bytes) -> bool:
+    """Whether a line is the monitor's, be it cut off."""
+    return line.lstrip().startswith(b"{") and b'"seq"' in line
 
 
 def _without_doubles(runs: Sequence[Run]) -> list[Run]:

@@ -102,7 +102,7 @@ def write_run(run: Run, sink: Sink, book: Book, name: str | None, offset: int) -
 
 def _lanes(columns: Columns, sink: Sink, book: Book, name: str | None) -> Lanes:
     who = columns.who.values
-    present = _by_appearance(columns.source)
+    present = list(dict.fromkeys(columns.source.tolist()))  # in the order in which they come first
     worker_of, nameless = _registrations(columns)
     clients: list[str] = []
     workers: dict[str, int] = {}
@@ -150,14 +150,6 @@ def _lanes(columns: Columns, sink: Sink, book: Book, name: str | None) -> Lanes:
         elif own in clients_at and source == "CLIENT":
             by_source[code] = clients_at[own]
     return Lanes(dispatcher, by_source, ordered, clients)
-
-
-def _by_appearance(codes: Codes) -> list[int]:
-    """The different numbers among these, in the order in which they come first."""
-    first = np.full(int(codes.max(initial=-1)) + 1, len(codes), np.int64)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]  # what is written last stays: the earliest place
-    order = np.argsort(first, kind="stable")
-    return [int(code) for code in order[first[order] < len(codes)]]
 
 
 def _registrations(columns: Columns) -> tuple[dict[int, str], set[int]]:
