@@ -25,6 +25,7 @@ pytestmark = pytest.mark.browser
 def ranged_served(static: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("ranged")
     paths = [write_timeline(folder / "steps.peep"), ranks(folder / "ranks.peep"), tape(folder / "tape.peep")]
+    paths.append(late(folder / "late.peep"))
     yield from start(create_app(Library(paths), static=static))
 
 
@@ -38,6 +39,15 @@ def ranks(path: Path) -> Path:
         used = [1, 3, 4, 5, 6]
         columns = {"track": used, "depth": [0] * 5, "start": [0] * 5, "dur": [10 * (track + 1) for track in used]}
         writer.append("slices", {**columns, "name": ["step"] * 5})
+    return path
+
+
+def late(path: Path) -> Path:
+    """A device that works for a hundred seconds."""
+    with CaptureWriter(path) as writer:
+        writer.append("tracks", {"id": [0, 1], "name": ["GPU", "GPU:COPY"], "kind": ["device", "copy"]})
+        columns = {"track": [0, 1], "depth": [0, 0], "start": [0, 0], "dur": [100_000_000_000] * 2}
+        writer.append("slices", {**columns, "name": ["E_4", "copy"]})
     return path
 
 
@@ -77,13 +87,37 @@ def test_figures_of_everything_do_not_speak_of_edges(ranged: Shown) -> None:
     assert "lies inside" not in ranged.page.locator(".pane.r").inner_text()
 
 
+@pytest.mark.parametrize(("low", "high"), [(5_000_000_000, 5_400_000_000), (90_000_000_000, 90_000_600_000)])
+@pytest.mark.parametrize("width", [1600, 1000])
+def test_the_figures_of_a_late_range_stand_beside_each_other(ranged: Shown, low: int, high: int, width: int) -> None:
+    page = ranged.page
+    page.set_viewport_size({"width": width, "height": 700})
+    ranged.open(f"#/late/timeline?r0={low}&r1={high}")
+    page.wait_for_selector(".big")
+    boxes = page.evaluate(
+        """() => [...document.querySelectorAll('.big b, .big div > span > span, .big div > span')].map(e => {
+          const range = document.createRange();
+          range.selectNodeContents(e);
+          const r = range.getBoundingClientRect();
+          return [e.textContent, r.left, r.top, r.right, r.bottom];
+        })"""
+    )
+    pane = page.locator(".pane.r").bounding_box()
+    assert pane is not None
+    for one in boxes:
+        assert one[3] <= pane["x"] + pane["width"]
+        for other in boxes:
+            apart = one[3] <= other[1] or other[3] <= one[1] or one[4] <= other[2] or other[4] <= one[2]
+            assert apart or one[0] == other[0], (one, other)
+
+
 def test_tracks_of_one_name_are_told_apart(ranged: Shown) -> None:
     page = ranged.page
     ranged.open("#/ranks/timeline")
     heads = page.locator(".hd .tl-name").all_text_contents()
     assert sorted(heads) == ["Profiler · rank 0", "Profiler · rank 1", "main", "pool · #1", "pool · #2"]
     page.wait_for_selector(".brow")
-    assert sorted(page.locator(".brow .name").all_inner_texts()) == sorted(heads)
+    assert sorted(page.locator(".brow .name").all_text_contents()) == sorted(heads)
     ranged.open("#/ranks/timeline?find=rank+1")
     assert page.locator(".hd .tl-name").count() == 1
     ranged.open("#/ranks/top?group=host")

@@ -17,6 +17,8 @@ export interface RangeLinks {
 
 const TOP = 6;
 const MOST = 500;
+/** Letters that begin and end may have together; of longer ones the begin is shown, since no number is cut. */
+const ROOM = 21;
 
 export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks): void {
   const length = Math.max(1, wire.t1 - wire.t0);
@@ -30,10 +32,11 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
   const [unit, size] = length >= 1e9 ? ["s", 1e9] : length >= 1e6 ? ["ms", 1e6] : length >= 1e3 ? ["µs", 1e3] : ["ns", 1];
   const digits = unit === "ns" ? 0 : 2;
   const at = (time: number): string => (time / size).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const ends = `${at(wire.t0)} – ${at(wire.t1)}`;
   fill(
     host,
     h("div.big",
-      h("div", h("b", duration(length)), h("span", tip(h("span", `${at(wire.t0)} – ${at(wire.t1)}`), () => `${at(wire.t0)} – ${at(wire.t1)} ${unit}`))),
+      h("div", h("b", duration(length)), h("span", tip(h("span", ends.length > ROOM ? `from ${at(wire.t0)}` : ends), () => `${ends} ${unit}`))),
       wire.kernels > 0 ? h("div", h("b", count(wire.kernels)), h("span", "kernels")) : h("div", h("b", count(slices)), h("span", "slices")),
       wire.copies > 0
         ? h("div", h("b", wire.copied > 0 ? bytes(wire.copied) : count(wire.copies)), h("span", wire.copied > 0 ? `in ${counted(wire.copies, "copy", "copies")}` : wire.copies === 1 ? "copy" : "copies"))
