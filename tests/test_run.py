@@ -117,6 +117,25 @@ def test_any_command(run: Run, script: Any, capture_dir: Path) -> None:
     assert done.returncode == 0 and "nothing was recorded" in done.stderr
 
 
+@pytest.mark.parametrize(("end", "clean"), [("pass", True), ("os.kill(os.getpid(), 9)", False)])
+def test_a_program_that_takes_the_place_of_another(
+    end: str, clean: bool, run: Run, script: Any, capture_dir: Path
+) -> None:
+    """As launchers do: they exec the real program. How that one ended is how the recording did."""
+    path = script(
+        f"""
+import os, sys, peephole
+with peephole.span("launcher"):
+    pass
+os.execv(sys.executable, [sys.executable, "-c", "import os; {end}"])
+"""
+    )
+    assert run(path).returncode == (0 if clean else -signal.SIGKILL)
+    capture = newest(capture_dir)
+    assert list(capture.read("slices", ["name"]).texts("name")) == ["launcher"]
+    assert capture.manifest.clean is clean
+
+
 @pytest.mark.parametrize(
     ("end", "code"),
     [

@@ -70,7 +70,7 @@ def _begin() -> None:
         os.environ["PEEPHOLE_CAPTURE"] = path
         active.finish_here(path)
     recorder = active.start(path)
-    if not os.listdir(os.path.join(path, "journal")):
+    if not os.listdir(os.path.join(path, "journal")) or _took_the_place_of_the_first(path):
         recorder.begin()  # the capture's first process is there even when it records nothing
     watch(recorder)
 
@@ -151,6 +151,15 @@ def _joinable(path: str) -> bool:
             f"PEEPHOLE_CAPTURE names {path}, where no capture is being recorded; "
             "leave it unset and say where captures go with PEEPHOLE_DIR or `peephole run -o`."
         ) from None
+
+
+def _took_the_place_of_the_first(path: str) -> bool:
+    """Whether this process is the capture's first one, which called exec: how this program ends is how that one did."""
+    try:
+        with open(os.path.join(path, "journal", "p00000", "process.json"), encoding="utf-8") as file:
+            return bool(json.load(file).get("pid") == os.getpid())
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def _is_peephole() -> bool:

@@ -113,8 +113,10 @@ class JournalReader:
         manifest = self.builder.manifest
         manifest.processes = [info.facts | {"ordinal": number} for number, info in sorted(self.processes.items())]
         first = self.processes.get(min(self.processes)) if self.processes else None
-        manifest.clean = first is not None and first.clean
+        manifest.clean = False
         if first is not None:
+            last = max((info for info in self.processes.values() if info.is_also(first)), key=lambda info: info.ordinal)
+            manifest.clean = last.clean
             manifest.describe(first.summary(manifest))
         for (ordinal, _), reader in self._threads.items():
             for name, count in reader.provisional.items():

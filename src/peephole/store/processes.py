@@ -51,6 +51,11 @@ class ProcessInfo:
         """Whether the process still runs and still has this journal open."""
         return is_writing(self.facts, self.folder)
 
+    def is_also(self, other: ProcessInfo) -> bool:
+        """Whether it is that process, or the program that took its place with exec."""
+        same = all(self.facts.get(fact) == other.facts.get(fact) for fact in ("boot", "pid", "born"))
+        return self is other or (same and self.facts.get("born") is not None)
+
     def summary(self, manifest: Manifest) -> dict[str, Any]:
         """What the capture takes over from its first process where nobody said anything else."""
         facts: dict[str, Any] = {}
