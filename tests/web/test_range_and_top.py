@@ -25,7 +25,7 @@ pytestmark = pytest.mark.browser
 def ranged_served(static: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("ranged")
     paths = [write_timeline(folder / "steps.peep"), ranks(folder / "ranks.peep"), tape(folder / "tape.peep")]
-    paths.append(late(folder / "late.peep"))
+    paths += [late(folder / "late.peep"), late(folder / "long.peep", "r_16_32_2_4_4_512_128_4" * 3)]
     yield from start(create_app(Library(paths), static=static))
 
 
@@ -42,12 +42,12 @@ def ranks(path: Path) -> Path:
     return path
 
 
-def late(path: Path) -> Path:
+def late(path: Path, name: str = "E_4") -> Path:
     """A device that works for a hundred seconds."""
     with CaptureWriter(path) as writer:
         writer.append("tracks", {"id": [0, 1], "name": ["GPU", "GPU:COPY"], "kind": ["device", "copy"]})
         columns = {"track": [0, 1], "depth": [0, 0], "start": [0, 0], "dur": [100_000_000_000] * 2}
-        writer.append("slices", {**columns, "name": ["E_4", "copy"]})
+        writer.append("slices", {**columns, "name": [name, "copy"]})
     return path
 
 
@@ -79,6 +79,19 @@ def test_top_of_a_range_says_what_its_figures_say(ranged: Shown, low: int, high:
     rows = page.locator(".vlist .trow").all()
     assert [(row.get_attribute("data-total"), row.get_attribute("data-runs")) for row in rows] == figures
     assert "counts with its part inside" in page.locator(".status").inner_text()
+
+
+def test_a_kernel_keeps_both_ends_where_its_column_is_narrow(ranged: Shown) -> None:
+    page = ranged.page
+    page.set_viewport_size({"width": 1000, "height": 700})
+    ranged.open("#/long/top")
+    name = page.locator(".vlist .trow").first.locator(".tname .name")
+    tail = name.locator("span").last
+    assert str(name.text_content()).endswith(str(tail.text_content()))
+    assert name.evaluate("e => e.firstChild.scrollWidth > e.firstChild.clientWidth")  # what is cut is in the middle
+    edge, end = name.bounding_box(), tail.bounding_box()
+    assert edge is not None and end is not None
+    assert end["width"] > 20 and end["x"] + end["width"] <= edge["x"] + edge["width"] + 1
 
 
 def test_figures_of_everything_do_not_speak_of_edges(ranged: Shown) -> None:

@@ -69,7 +69,7 @@ function operations(origin: PlaceOfOrigin | null): HTMLElement | null {
     "div", h("b", "Tensor operations"),
     ...origin.operations.slice(0, MOST_OPERATIONS).map((made) => {
       const [file, line] = splitPlace(made.line);
-      return h("div", h("div.dim.ell", h("span.mono.name", clip(made.name, 80)), " ", file !== "" && locationLink(file, line), made.nodes > 1 && h("span.faint", ` ${counted(made.nodes, "node")}`)), sourceLine(made.source));
+      return h("div", h("div.dim.ell", file !== "" && locationLink(file, line), file !== "" && " in ", h("span.mono.name", clip(made.name, 80)), made.nodes > 1 && h("span.faint", ` ${counted(made.nodes, "node")}`)), sourceLine(made.source));
     }),
     origin.operations.length > MOST_OPERATIONS && h("div.faint", `and ${count(origin.operations.length - MOST_OPERATIONS)} more`),
   );

@@ -1,5 +1,5 @@
 /** Top: kernels, copies or host ranges by the time they took; sortable, filterable, per device and for a range. */
-import { nameNodes, plain } from "../../base/ansi.ts";
+import { plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { count, counted, duration } from "../../base/format.ts";
 import { icon } from "../../base/icons.ts";
@@ -8,6 +8,7 @@ import { orderRows, SORTS, toCsv, type SortKey } from "../../data/top.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import type { ContextWire } from "../../wire/capture.ts";
 import type { RunsWire, TopWire } from "../../wire/top.ts";
+import { kernelName } from "../common/both_ends.ts";
 import { copyButton } from "../common/copy.ts";
 import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/states.ts";
 import { tip } from "../common/tooltip.ts";
@@ -242,7 +243,7 @@ class TopView implements View {
     const largest = Math.max(1, top.sum[0]!);
     bar.style.width = `${Math.max(0.6, (100 * top.sum[row]!) / largest)}%`;
     bar.style.background = colour;
-    const name = tip(h("span.ell.mono.name", ...nameNodes(top.name[row]! || "no name", 160)), () => plain(top.name[row]!));
+    const name = tip(kernelName(top.name[row]! || "no name"), () => plain(top.name[row]!));
     const rate = (value: number, size: number, digits: number): string => (value < 0 ? "" : (value / size).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
     return h("div.trow", { "data-name": plain(top.name[row]!), "data-total": top.sum[row]!, "data-runs": top.runs[row]! },
       h("div.num.faint", count(at + 1)), h("div.tname", swatch, name), h("div.num", duration(top.sum[row]!)),
