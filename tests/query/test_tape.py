@@ -137,6 +137,26 @@ def test_pairs_and_balance(make: Make, tape_line: Line) -> None:
     assert 0 < even.even < 1
 
 
+def test_balance_is_of_time_where_the_tape_tells_it(make: Make, tape_line: Line) -> None:
+    def work(ms: int) -> str:
+        lines = []
+        for i in range(10):
+            worker, at = f"WORKER w{i % 2}", 1 + i / 10
+            lines.append(tape_line(at, 2 * i + 1, "WORKER_SEND", worker, "WorkerUnaryOp", "9B", "op=relu"))
+            end = at + (ms if i % 2 else 1) / 1000
+            lines.append(tape_line(end, 2 * i + 2, "WORKER_RECV", worker, "WorkerUnaryOp", "9B", "success=True"))
+        return "".join(lines)
+
+    slow = tape_stats.balance(make(work(39)))
+    assert slow is not None
+    assert slow.words == "w1 does 98% of 2 workers' work by time"
+    assert slow.even < 0.1
+    # so little that the clock's steps decide
+    quick = tape_stats.balance(make(work(3)))
+    assert quick is not None
+    assert quick.words == "w0 does 50% of 2 workers' events"
+
+
 def test_waits_and_patterns(make: Make, tape_line: Line) -> None:
     t = make(two_workers(tape_line))
     first, second = tape_stats.waits(t)

@@ -23,6 +23,9 @@ _JOINING: Final = ("RECV", "SEND", "CONNECT")
 _BARELY: Final = 0.01
 """Part of the work's time that a worker may miss and still count as there throughout."""
 
+_TOLD: Final = 100
+"""Times the clock's step that workers must have worked for their work to be compared by time."""
+
 
 @dataclass(frozen=True, slots=True)
 class LaneStats:
@@ -94,7 +97,7 @@ class Balance:
 
     busiest: str
     share: float
-    """Part of all worker events that the busiest did."""
+    """Part that the busiest did: of the time in which they worked where the tape tells it, else of their events."""
     idle: tuple[str, ...]
     """Workers that did nothing."""
     even: float
@@ -247,14 +250,17 @@ def balance(tape: Tape, lanes: Sequence[LaneStats] | None = None) -> Balance | N
     workers = [stats for stats in (lane_stats(tape) if lanes is None else lanes) if stats.kind == "worker"]
     if not workers or not any(stats.share for stats in workers):
         return None
-    top = max(workers, key=lambda stats: stats.share)
+    n, shares, of = len(workers), [stats.share for stats in workers], "events"
+    worked = sum(stats.busy for stats in workers)
+    if worked >= _TOLD * tape.resolution and all(stats.busy == stats.busy_most for stats in workers):
+        shares, of = [stats.busy / worked for stats in workers], "work by time"
+    share, top = max(zip(shares, (stats.name for stats in workers), strict=True), key=lambda found: found[0])
     idle = tuple(stats.name for stats in workers if stats.share == 0)
-    n = len(workers)
-    even = 1.0 if n == 1 else 1.0 - (top.share - 1 / n) / (1 - 1 / n)
-    words = f"{top.name} does {top.share:.0%} of {n} workers' events" if n > 1 else f"{top.name} is the only worker"
+    even = 1.0 if n == 1 else 1.0 - (share - 1 / n) / (1 - 1 / n)
+    words = f"{top} does {share:.0%} of {n} workers' {of}" if n > 1 else f"{top} is the only worker"
     if idle:
         words += f"; {len(idle)} of them did nothing"
-    return Balance(top.name, top.share, idle, even, words)
+    return Balance(top, share, idle, even, words)
 
 
 def waits(tape: Tape, most: int = 10) -> list[Wait]:
