@@ -1,4 +1,4 @@
-"""What lies over the slices: edges of the range, flags of markers."""
+"""What lies over the slices: edges of the range, flags of markers, the hit that one searched for."""
 
 from __future__ import annotations
 
@@ -57,3 +57,12 @@ def test_flags_without_room_are_counted_and_lead_to_their_place(timeline: Timeli
     timeline.page.get_by_text(f"{len(crowded)} without room for a flag").click()
     timeline.until(NEAR)
     timeline.until("many => document.querySelector('.tl').timeline.crowded.length < many", len(crowded))
+
+
+def test_enter_before_the_hits_are_there_goes_to_the_first_of_them(timeline: Timeline) -> None:
+    timeline.open("#/flags/timeline")
+    timeline.page.keyboard.press("f")
+    timeline.page.keyboard.type("k")
+    timeline.page.keyboard.press("Enter")  # at once, as one types
+    timeline.wait_slice("k")
+    timeline.page.wait_for_selector(".hits:has-text('1 of 1')")

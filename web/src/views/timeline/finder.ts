@@ -2,9 +2,9 @@
 import { fill, h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
 import { icon } from "../../base/icons.ts";
-import { tip } from "../common/tooltip.ts";
 import { isAbort, type CaptureClient } from "../../data/client.ts";
 import type { HitsWire } from "../../wire/timeline.ts";
+import { tip } from "../common/tooltip.ts";
 
 export interface FinderOptions {
   onText(text: string): void;
@@ -27,6 +27,8 @@ export class Finder {
   private hits: HitsWire | null = null;
   private asking = new AbortController();
   private timer = 0;
+  /** Enter was pressed before the hits were there: on to the first as soon as they are. */
+  private eager = false;
 
   constructor(
     private readonly client: CaptureClient,
@@ -42,8 +44,10 @@ export class Finder {
       if (event.key === "Enter") {
         event.preventDefault();
         window.clearTimeout(this.timer);
-        if (this.input.value.trim() === this.text) void this.step(event.shiftKey ? -1 : 1);
-        else options.onText(this.input.value.trim());
+        const text = this.input.value.trim();
+        if (text === this.text && this.hits) return void this.step(event.shiftKey ? -1 : 1);
+        this.eager = text !== "";
+        if (text !== this.text) options.onText(text);
       } else if (event.key === "Escape" && this.input.value !== "") {
         this.input.value = "";
         options.onText("");
@@ -69,6 +73,7 @@ export class Finder {
     this.hits = null;
     this.asking.abort();
     if (text === "") {
+      this.eager = false;
       fill(this.found);
       this.options.onHits(null);
       return;
@@ -94,6 +99,8 @@ export class Finder {
       const hits = await this.client.get<HitsWire>(`timeline/search?q=${encodeURIComponent(text)}&${where}`, signal);
       if (signal.aborted || text !== this.text) return;
       this.hits = hits;
+      go ||= this.eager;
+      this.eager = false;
       this.stepped = go;
       this.options.onHits(hits.total > 0 ? new Set(hits.names) : null);
       this.draw();
