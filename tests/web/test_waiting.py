@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from typing import TYPE_CHECKING
+import urllib.request
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .test_rewrites import api, busiest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Route
+    from playwright.sync_api import FloatRect, Route
 
-    from .conftest import Shown
+    from .conftest import Served, Shown
 
 pytestmark = pytest.mark.browser
 
@@ -37,6 +39,16 @@ class Held:
         self.going.set()
         for route in self.waiting:
             route.continue_()
+
+
+def capture_info(served: Served) -> dict[str, Any]:
+    with urllib.request.urlopen(f"{served.address}api/v1/captures/small") as answer:
+        found: dict[str, Any] = json.load(answer)
+    return found
+
+
+def boxes(view: Shown, selector: str) -> list[FloatRect | None]:
+    return [one.bounding_box() for one in view.page.locator(selector).all()]
 
 
 def hold(view: Shown, answer: str) -> list[Route]:
@@ -163,6 +175,49 @@ def test_every_part_that_failed_offers_to_try_again(view: Shown, place: str, ans
     page.locator(here).first.wait_for()
 
 
+def test_nothing_speaks_of_what_was_there_before_a_failure(view: Shown) -> None:
+    page = view.page
+    status = page.locator(".status")
+    step, _ = busiest(view.served, 40)
+    page.route("**/graph?match=1", lambda route: route.fulfill(body="no JSON"))
+    view.open(f"#/small/rewrites?step={step}")
+    assert "match 0 of" in status.inner_text()
+    page.evaluate("location.hash += '&match=1'")
+    page.get_by_role("button", name="Try again").wait_for()
+    assert "match" not in status.inner_text().split("matches")[-1] and "shown" not in status.inner_text()
+    page.go_back()
+    view.wait_shown(f"{step}/0")
+    page.get_by_role("button", name="Try again").wait_for(state="detached")
+    page.get_by_text("match 0 of").wait_for()
+    assert "sealed" in status.inner_text()
+    page.route("**/captures/hostile", lambda route: route.fulfill(body="no JSON"))
+    page.evaluate("location.hash = '/hostile/rewrites'")
+    page.get_by_role("button", name="Try again").wait_for()
+    assert status.inner_text().strip() == ""
+
+
+def test_a_live_capture_says_when_its_server_has_gone_and_when_it_is_back(view: Shown) -> None:
+    """The capture is sealed; the browser is told that it is live."""
+    page = view.page
+    info = {**capture_info(view.served), "live": True}
+    gone = threading.Event()
+
+    def answer(route: Route) -> None:
+        if gone.is_set():
+            route.fulfill(body="no JSON")
+        else:
+            route.fulfill(json=info)
+
+    page.route("**/captures/small", answer)
+    view.open("#/small/timeline")
+    page.locator(".status .live.on").wait_for()
+    gone.set()
+    page.get_by_text("the server does not answer").wait_for()
+    assert page.locator(".status .live.on").count() == 0
+    gone.clear()
+    page.locator(".status .live.on").wait_for()
+
+
 def test_buttons_of_a_bar_say_what_they_are_before_the_answer_is_there(view: Shown) -> None:
     for answer in ("**/top?*", "**/captures/small/timeline"):
         hold(view, answer)
@@ -170,4 +225,5 @@ def test_buttons_of_a_bar_say_what_they_are_before_the_answer_is_there(view: Sho
         view.page.goto("about:blank")
         view.page.goto(f"{view.served.address}#/small/{place}")
         view.page.wait_for_selector(".view .prog")
+        assert all(box is not None and box["width"] > 10 for box in boxes(view, ".bar .seg:visible"))
         assert "" not in [text.strip() for text in view.page.locator(".bar button:visible").all_inner_texts()]

@@ -11,7 +11,7 @@ export class ServerError extends Error {
   }
 }
 
-const SILENT = "The server does not answer. Start it again with `peephole serve`, then reload this page.";
+const SILENT = "The server does not answer. Start it again with `peephole serve`, then try again.";
 
 /** True for the error of a request that we ended ourselves. */
 export function isAbort(error: unknown): boolean {

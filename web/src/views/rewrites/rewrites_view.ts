@@ -53,6 +53,8 @@ class RewritesView implements View {
   private treePane: TreePane | null = null;
   private params: Params = {};
   private graph: GraphWire | null = null;
+  /** The graph is behind the word that another one could not be read. */
+  private covered = false;
   private arrived = false;
   private busy = false;
   /** What is drawn, and what is on its way: "step/match". */
@@ -232,6 +234,7 @@ class RewritesView implements View {
     const names = [this.tree!.contexts.name[contextAt] ?? "", this.tree!.serials[contextAt] ?? ""] as const;
     const key = `${facts.id}/${match}`;
     if (key === this.shown && this.graph) {
+      this.covered = false;
       this.showSelection();
       this.drawStatus(); // the text shows other nodes than the graph
       return;
@@ -263,11 +266,14 @@ class RewritesView implements View {
     this.wanted = "";
     if (!graph) {
       this.busy = false;
+      this.covered = true;
+      this.drawStatus();
       return;
     }
     this.lastStep.hurried = false; // the user stays on this one: its other matches come at once
     const mode = this.graph?.step === facts.id && this.shown !== "" ? "step" : "fresh";
     this.graph = graph;
+    this.covered = false;
     this.shown = key;
     this.stage.title(...names, facts.name, match, graph);
     this.matches.showError(graph.error);
@@ -413,7 +419,7 @@ class RewritesView implements View {
       return h(wide ? "span.wide" : "span", h("b", count(rows)), ` ${rows === 1 ? one : name}`);
     };
     const right: StatusPart[] = [];
-    if (this.graph) {
+    if (this.graph && !this.covered) {
       const [shown, total, hidden] = this.params["as"] === "text" ? [0, 0, ""] : this.counts; // the text has them all
       const text = total > 0 ? `${count(shown)} of ${count(total)} nodes shown` : `${count(this.graph.id.length)} nodes`;
       const showAll = (): void => this.page.nav.set({ show: "calls,constants,indexing,sink" }, "replace");

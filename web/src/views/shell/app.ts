@@ -41,6 +41,8 @@ export class App {
   private view: { def: ViewDef; view: View } | null = null;
   private parts: [StatusPart[], StatusPart[]] = [[], []];
   private heard = performance.now();
+  /** The last question whether a live capture has grown got no answer. */
+  private silent = false;
 
   constructor(private readonly defs: readonly ViewDef[]) {
     applyTheme();
@@ -94,8 +96,9 @@ export class App {
 
   private async open(place: Place): Promise<void> {
     const id = place.capture || this.captures[0]!.id;
-    this.leave();
     this.info = this.client = null;
+    this.silent = false;
+    this.leave();
     const client = new CaptureClient(id);
     client.early("", ...this.firstOf(place.view));
     this.name(this.captures.find((row) => row.id === id)?.name ?? id);
@@ -199,14 +202,15 @@ export class App {
       h("span.grow"),
       ...right.map((part) => (typeof part === "string" ? h("span", part) : part)),
       lost > 0 && h("span.warnt", `! ${count(lost)} not understood or lost · `, h("button.link", { type: "button", onclick: () => openProblems(info!) }, "list")),
-      info !== null && h(`span.live${info.live ? ".on" : ""}`, this.stateOf(info)),
+      info !== null && h(`span.live${info.live && !this.silent ? ".on" : ""}`, this.stateOf(info)),
     );
   }
 
   private stateOf(info: CaptureInfo): string {
     if (info.live) {
       const events = (info.tables["slices"] ?? 0) + (info.tables["matches"] ?? 0);
-      return `live · ${count(events)} events, ${((performance.now() - this.heard) / 1000).toFixed(1)} s ago`;
+      const state = this.silent ? "the server does not answer" : "live";
+      return `${state} · ${count(events)} events, ${((performance.now() - this.heard) / 1000).toFixed(1)} s ago`;
     }
     return info.clean ? "sealed" : "ended without closing";
   }
@@ -217,6 +221,7 @@ export class App {
     try {
       const now = await client.get<CaptureInfo>("");
       if (this.info !== info) return;
+      this.silent = false;
       const grown = JSON.stringify(now.tables) !== JSON.stringify(info.tables) || now.live !== info.live;
       if (grown) {
         this.heard = performance.now();
@@ -227,7 +232,10 @@ export class App {
       }
       this.drawStatus();
     } catch {
-      // the next poll will tell
+      // the next poll will tell whether it is back
+      if (this.info !== info) return;
+      this.silent = true;
+      this.drawStatus();
     }
   }
 
