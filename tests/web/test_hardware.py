@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -160,6 +161,30 @@ def test_an_instruction_outside_the_window_is_gone_to(page: Page, hardware: str)
     page.locator(".hw-ins .in", has_text="s_mov").first.click()
     page.locator('.in[aria-selected="true"]', has_text="s_mov").wait_for()
     page.wait_for_url(lambda url: "t0=100000" not in url)
+
+
+@pytest.mark.parametrize("how", ["key", "list"])
+def test_the_first_focus_is_in_the_window(page: Page, hardware: str, how: str) -> None:
+    """The page holds some of what lies before the window, so that panning shows it; that is not where one looks."""
+    page.goto(f"{hardware}#/hw/hardware")
+    shown(page, "waves/")
+    whole = int(re.sub(r"\D", "", page.locator(".status").inner_text().split(" of ")[-1].split(" cycles")[0]))
+    window = f"t0={whole // 2}&t1={whole * 3 // 4}"
+    page.goto("about:blank")
+    page.goto(f"{hardware}#/hw/hardware?{window}")
+    shown(page, "waves/")
+    if how == "key":
+        page.keyboard.press("ArrowRight")
+    else:
+        page.locator(".hw-ins .in", has_text="v_mov").first.click()
+    page.wait_for_url("**ev=**")
+    row = page.evaluate("document.querySelector('section.view').dataset.shown.split('/')[1]")
+    event = re.search(r"ev=(\d+)", page.url)
+    assert event is not None
+    api = f"{hardware}api/v1/captures/hw/hardware/{row}"
+    first = page.request.get(api).json()["first"]
+    start = page.request.get(f"{api}/events/{event[1]}").json()["start"] - first
+    assert whole // 2 <= start < whole * 3 // 4
 
 
 def test_losses_and_damage_are_told(page: Page, hardware: str) -> None:

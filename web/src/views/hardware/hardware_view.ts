@@ -5,7 +5,7 @@ import { readTheme } from "../../draw/theme.ts";
 import { HEAD, hardwareRows, OCCUPANCY_HEAD } from "../../layout/hardware_rows.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import { onTheme } from "../../state/settings.ts";
-import { readWindow, type CountersWire, type EventWire, type FlowWire, type HardwareEntry, type InstructionsWire, type OccupancyWire, type TraceWire } from "../../wire/hardware.ts";
+import { readWindow, type CountersWire, type EventWire, type FlowWire, type HardwareEntry, type InstructionsWire, type LaneEvents, type OccupancyWire, type TraceWire } from "../../wire/hardware.ts";
 import { clearLayer, emptyState, errorState, showLayer, waitFor } from "../common/states.ts";
 import { isAbort } from "../../data/client.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
@@ -471,8 +471,14 @@ class HardwareView implements View {
     const events = picture.lanes.get(lane);
     if (!events || events.start.length === 0) return;
     const at = focus ? events.event.indexOf(focus.event) : -1;
-    const next = events.event[Math.max(0, Math.min(events.event.length - 1, at < 0 ? 0 : at + step))];
+    const next = events.event[Math.max(0, Math.min(events.event.length - 1, at < 0 ? this.firstIn(events) : at + step))];
     if (next !== undefined && next >= 0) this.go({ ev: next }, "replace");
+  }
+
+  /** The first event of a lane in the window, one of an instruction when it is given: what is here begins before it. -1 for none. */
+  private firstIn(events: LaneEvents, instruction?: number): number {
+    const { t0, t1 } = this.picture!;
+    return events.start.findIndex((start, at) => start >= t0 && start < t1 && (instruction === undefined || events.instruction[at] === instruction));
   }
 
   /** An instruction of the list: the first of its events in the window, else the first of all. */
@@ -481,7 +487,7 @@ class HardwareView implements View {
     if (!picture || this.mode !== "waves") return;
     for (const row of picture.rows) {
       const events = row.lane >= 0 && row.group === "waves" ? picture.lanes.get(row.lane) : undefined;
-      const at = events ? events.instruction.indexOf(instruction) : -1;
+      const at = events ? this.firstIn(events, instruction) : -1;
       if (events && at >= 0) return this.go({ ev: events.event[at]! });
     }
     const first = this.instructions?.event[instruction] ?? -1;
