@@ -13,7 +13,7 @@ import pytest
 
 from peephole.cli.main import main
 from peephole.ingest import import_files
-from peephole.layout.tape import layout
+from peephole.layout.tape import PX, Options, layout
 from peephole.query.tape import tape
 from peephole.render.fonts import Fonts, fonts_for
 from peephole.render.tape import draw
@@ -62,6 +62,19 @@ def test_the_size_that_is_told_is_the_file_s(tmp_path: Path, capture_dir: Path, 
     source.write_text(small(tape_line))
     drawn = draw(layout(tape(open_capture(import_files([source])))), tmp_path / "out.png", dpi)
     assert (drawn.height, drawn.width) == imread(drawn.path).shape[:2]
+
+
+@pytest.mark.parametrize("dpi", [50, 150])
+def test_thousands_of_clients_are_no_endless_picture(
+    capture_dir: Path, tmp_path: Path, tape_line: Line, dpi: float
+) -> None:
+    lines = [tape_line(i / 1000, i + 1, "RECV", f"CLIENT CLIENT {i:06x}", "GetData", "9B") for i in range(3000)]
+    (tmp_path / "t").write_text("".join(lines))
+    picture = layout(tape(open_capture(import_files([tmp_path / "t"]))), Options(dpi=dpi))
+    assert picture.height / PX * dpi <= 20_000
+    assert picture.lanes[-1].y1 < picture.axis_y
+    assert not [label for label in picture.labels if label.role == "event"]
+    assert any("3,000 labels left out" in line for line in picture.note)
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])

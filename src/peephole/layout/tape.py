@@ -35,6 +35,11 @@ APART: Final = 8.0
 """px within which the marks of a finer clock stand above each other."""
 LABEL_ROWS: Final = 3
 LABEL_STEP: Final = 12.0
+LABEL_ROOM: Final = LABEL_ROWS * LABEL_STEP
+LOWEST: Final = 12.0
+"""A lane that is no higher has no room for labels above it."""
+BELOW: Final = 200.0
+"""For the axis and the notes."""
 LABEL_SIZE: Final = 10.0
 INK, DIM, FAINT, RED, BROWN = "#0f172a", "#475569", "#64748b", "#c8102e", "#8a4b08"
 
@@ -69,7 +74,7 @@ def layout(tape: Tape, options: Options = Options()) -> Picture:  # noqa: B008
     signal_labels, signal_rows, rows, missing = _signal_names(tape, axis, total - RIGHT)
     items, item_rows = legend(tape, drawn, colours, left, total - RIGHT)
     top = 74.0
-    lanes, bottom = _lanes(tape, top + SIGNAL_ROW * max(rows, 1) + 4, limit - legend_height(item_rows) - 120, dense)
+    lanes, bottom = _lanes(tape, top + SIGNAL_ROW * max(rows, 1) + 4, limit - legend_height(item_rows) - BELOW, dense)
     marks = _marks(tape, singles(tape, drawn, of_commands(tape, REGISTER)) if dense else drawn, axis, lanes, colours)
     fill = density(tape, drawn, axis, lanes, colours) if dense else Rects()
     bars = Rects() if dense else _bars(tape, axis, lanes, colours)
@@ -154,10 +159,11 @@ def _is_dense(tape: Tape, drawn: Ints, content: float) -> bool:
 
 def _lanes(tape: Tape, top: float, limit: float, dense: bool) -> tuple[list[LaneBox], float]:
     """The lanes from top to bottom; above each client there is room for the labels of its commands."""
-    room = 0.0 if dense else LABEL_ROWS * LABEL_STEP
     clients = sum(lane.kind == "client" for lane in tape.lanes)
+    crowded = LABEL_ROOM * clients + LOWEST * len(tape.lanes) > limit - top
+    room = 0.0 if dense or crowded else LABEL_ROOM
     height = (88.0 if dense else 74.0) if len(tape.lanes) <= 12 else 54.0 if len(tape.lanes) <= 40 else 34.0
-    height = max(2.0, min(height, (limit - top - room * clients) / len(tape.lanes)))
+    height = min(height, (limit - top - room * clients) / len(tape.lanes))
     found = []
     y = top
     for lane in tape.lanes:
@@ -300,6 +306,9 @@ def _event_labels(tape: Tape, marks: Marks, lanes: list[LaneBox], space: Space) 
     for i, row in enumerate(marks.event.tolist()):
         lane = lanes[int(tape.lane[row])]
         if lane.kind != "client" or not asks[row]:
+            continue
+        if lane.y - lane.y0 < LABEL_ROOM:
+            space.left_out += 1
             continue
         name = tape.families[int(tape.family[row])]
         rank = 2 if name == "FreeTensor" else 0 if name in ("MatMul", "Sum", "Mean", "GatherShards") else 1

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from peephole.errors import PeepholeError
-from peephole.layout.tape import MOST_PIXELS, PX
+from peephole.layout.tape import PX
 from peephole.layout.tape_picture import Picture
 from peephole.render.fonts import fonts_for
 
@@ -63,7 +63,7 @@ def draw(picture: Picture, path: Path, dpi: float = 150.0) -> Drawn:
             families += _ELSEWHERE
         _Drawing(axes, picture, families).all()
         # a part of a pixel is none: as matplotlib cuts it
-        width, height = (min(MOST_PIXELS, int(length * dpi)) for length in figure.get_size_inches())
+        width, height = (int(length * dpi) for length in figure.get_size_inches())
         _save(figure, path, dpi)
     return Drawn(path, width, height)
 

@@ -180,6 +180,13 @@ def test_unknown_things_are_shown_and_counted(read: Read, tape_line: Line) -> No
     assert kept.examples["lines that are not understood"] == "what is this"
 
 
+def test_a_damaged_event_is_no_part_of_the_error_before_it(read: Read, tape_line: Line) -> None:
+    error = tape_line(1, 1, "ERROR", "CLIENT CLIENT 00aa", "BinaryOp", "", "shapes do not fit:\n  (2, 3) | (4, 5)")
+    kept = read(error + tape_line(1, 2, "SEND", "CLIENT CLIENT 00aa", "BinaryOp").replace("1.000s", "1e308s"))
+    assert [event["details"] for event in kept.events] == ["shapes do not fit:\n  (2, 3) | (4, 5)"]
+    assert kept.problems == {"lines that are not understood": 1}
+
+
 def test_nul_bytes_noise_and_a_huge_line(read: Read, tape_line: Line) -> None:
     lines = run(tape_line, 6)
     huge = tape_line(2, 7, "ERROR", "CLIENT CLIENT 00bb", "EXCEPTION", "", "x" * 3_000_000)

@@ -139,7 +139,9 @@ class Builder:
             extra.append((line, fields))
             return
         before = int(np.searchsorted(found.line, line)) - 1
-        if extra and extra[-1][1].head.event == "ERROR" and (before < 0 or found.line[before] < extra[-1][0]):
+        if grammar.has_number(text) and line != cut:
+            self._sink.problem("lines that are not understood", example=text[:200])
+        elif extra and extra[-1][1].head.event == "ERROR" and (before < 0 or found.line[before] < extra[-1][0]):
             # an exception's message goes over several lines
             at, error = extra[-1]
             extra[-1] = (at, error._replace(details=f"{error.details}\n{text}"))

@@ -15,6 +15,7 @@ EVENT_LINE: Final = re.compile(r"^\s*-?\d+(?:\.\d+)?s? *\| *#\d+ *\| *\S", re.MU
 """How every event line begins, in every variant."""
 
 _PATIENT: Final = re.compile(r"^\s*(-?\d+(?:\.\d+)?)s? *\| *#(\d+) *\| *([^|]*?) *\| *(.*)$", re.DOTALL)
+_NUMBERED: Final = re.compile(r"\| *#\d+ *\|")
 _SIZE: Final = re.compile(r"^ *(\d+(?:\.\d+)?)([KMGT]?B) *$")
 _SIZE_LIKE: Final = re.compile(r"^ *[\d.eE+]+ ?[KMGTP]?i?B *$")
 _COMMAND: Final = re.compile(r"^\w+ *$")
@@ -58,6 +59,11 @@ class Fields(NamedTuple):
 def is_prose(line: str) -> bool:
     """Whether a line belongs to the header or to the server's own words on its console."""
     return _PROSE.match(line) is not None
+
+
+def has_number(line: str) -> bool:
+    """Whether a line has an event's number, however strange the rest of it is."""
+    return _NUMBERED.search(line) is not None
 
 
 def started(line: str) -> str | None:
