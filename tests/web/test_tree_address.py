@@ -1,4 +1,4 @@
-"""The tree of the rewrites in the address: a link shows the filter, the chips and what was open and shut."""
+"""Lists at the left in the address: a link shows their filter, and of the rewrites what was open and shut."""
 
 from __future__ import annotations
 
@@ -93,3 +93,25 @@ def test_back_undoes_a_choice_and_leaves_the_tree_as_it_is(rewrites: Shown) -> N
     page.go_back()
     rewrites.wait_shown(before)
     assert texts(rewrites) == rows
+
+
+@pytest.mark.parametrize(("place", "label"), [("code", "Filter kernels"), ("schedule", "Filter schedules and kernels")])
+def test_the_filter_of_a_list_is_in_the_address_and_stays_while_moving(view: Shown, place: str, label: str) -> None:
+    page = view.page
+    view.open(f"#/small/{place}")
+    rows = page.locator(".pane.l .vrow")
+    before = rows.count()
+    page.keyboard.press("f")
+    page.keyboard.type("_ r")
+    view.wait_param("q", "_ r")
+    view.until("n => { const k = document.querySelectorAll('.pane.l .vrow').length; return k && k < n }", before)
+    left = rows.all_inner_texts()
+    rows.last.click()
+    view.until("() => document.querySelector('.pane.l .vrow:last-child')?.ariaSelected === 'true'")
+    assert view.param("q") == "_ r"
+    view.open(page.evaluate("location.hash"))
+    assert rows.all_inner_texts() == left
+    assert page.get_by_label(label).input_value() == "_ r"
+    page.get_by_label(label).fill("")
+    view.wait_param("q", None)
+    view.until("n => document.querySelectorAll('.pane.l .vrow').length === n", before)

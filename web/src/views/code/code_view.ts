@@ -6,7 +6,7 @@ import { languageOf } from "../../base/highlight.ts";
 import { abortable } from "../../data/client.ts";
 import { isKnown, lineMarks, sameRule } from "../../data/line_origin.ts";
 import { listing } from "../../data/listing.ts";
-import { numberParam, type Params } from "../../state/place.ts";
+import { changed, numberParam, type Params } from "../../state/place.ts";
 import type { ContextsWire, ContextWire, StepsWire } from "../../wire/capture.ts";
 import type { ArtifactWire, CodeWire, LinesWire } from "../../wire/code.ts";
 import type { GraphWire } from "../../wire/graph.ts";
@@ -113,15 +113,18 @@ class CodeView implements View {
       Promise.all([client.once<ContextsWire>("contexts"), client.once<CodeWire>("code")]), this.leaving.signal);
     if (!loaded || this.leaving.signal.aborted) return;
     [this.contexts, this.code] = loaded;
-    this.kernels = new KernelList(this.page.left, ...loaded, (context) => this.page.nav.go({ ...this.page.nav.place, params: this.kept({ context: String(context) }) }));
+    this.kernels = new KernelList(this.page.left, ...loaded, (context) => this.page.nav.go({ ...this.page.nav.place, params: this.kept({ context: String(context) }) }),
+      (text) => this.page.nav.set({ q: text }, "replace"));
     await this.arrive();
   }
 
   private kept(params: Record<string, string>): Params {
-    return this.params["as"] === undefined ? params : { ...params, as: this.params["as"] };
+    const { as = null, q = null } = this.params;
+    return changed(params, { as, q });
   }
 
   private async arrive(): Promise<void> {
+    this.kernels!.filter(this.params["q"] ?? "");
     const id = numberParam(this.params, "context", -1);
     if (id < 0 || !this.contexts!.id.includes(id)) {
       const first = this.kernels!.first;

@@ -26,15 +26,16 @@ export class KernelList {
   private readonly kernels: Kernel[];
   private rows: Kernel[];
   private chosen = -1;
+  private filtered = "";
 
-  constructor(host: HTMLElement, contexts: ContextsWire, code: CodeWire, private readonly onChoose: (context: number) => void) {
+  constructor(host: HTMLElement, contexts: ContextsWire, code: CodeWire, private readonly onChoose: (context: number) => void, onFilter: (text: string) => void) {
     const at = new Map(contexts.id.map((id, index) => [id, index]));
     const serial = serials(contexts.name);
     this.kernels = code.context
       .map((context, index) => ({ context, name: contexts.name[at.get(context) ?? -1] ?? `context ${context}`, lines: code.lines[index]!, failed: code.error[index] === 1, serial: serial[at.get(context) ?? -1] ?? "" }))
       .sort((a, b) => a.context - b.context);
     this.rows = this.kernels;
-    this.box = filterBox("Filter kernels", (text) => this.filter(text), () => this.list.focus());
+    this.box = filterBox("Filter kernels", onFilter, () => this.list.focus());
     host.append(this.box.element, h("div.bar.chips", h("span.dim", "Kernel"), h("span.grow"), h("span.faint.small", "lines")), this.none);
     this.list = new VirtualList(host, {
       rowHeight: 24, role: "listbox", label: "Kernels",
@@ -67,7 +68,11 @@ export class KernelList {
     this.box.input.select();
   }
 
-  private filter(text: string): void {
+  /** Leaves the kernels in whose name every word occurs. */
+  filter(text: string): void {
+    if (text === this.filtered) return;
+    this.filtered = text;
+    if (this.box.input.value !== text) this.box.input.value = text;
     const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
     this.rows = this.kernels.filter((kernel) => words.every((word) => plain(kernel.name).toLowerCase().includes(word)));
     this.none.hidden = this.rows.length > 0;

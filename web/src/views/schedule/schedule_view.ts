@@ -3,7 +3,7 @@ import { nameNodes, plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { clip, count, counted } from "../../base/format.ts";
 import { serials } from "../../data/serials.ts";
-import { numberParam, type Params } from "../../state/place.ts";
+import { changed, numberParam, type Params } from "../../state/place.ts";
 import { onTheme, theme } from "../../state/settings.ts";
 import type { ContextsWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
@@ -53,7 +53,6 @@ class ScheduleView implements View {
   private graph: GraphWire | null = null;
   private view: GraphView | null = null;
   private rows: Row[] = [];
-  private filterText = "";
   private params: Params = {};
   private shift = false;
   private asked = "";
@@ -61,10 +60,7 @@ class ScheduleView implements View {
   private readonly leaving = new AbortController();
 
   constructor(private readonly page: Page) {
-    this.box = filterBox("Filter schedules and kernels", (text) => {
-      this.filterText = text.toLowerCase();
-      this.drawRows();
-    }, () => this.list.focus());
+    this.box = filterBox("Filter schedules and kernels", (text) => page.nav.set({ q: text }, "replace"), () => this.list.focus());
     page.left.append(this.box.element, h("div.bar.chips", h("span.dim", "Schedule"), h("span.grow"), h("span.faint.small", "kernels")));
     this.list = new VirtualList(page.left, {
       rowHeight: 24, role: "tree", label: "Schedules and kernels",
@@ -210,11 +206,14 @@ class ScheduleView implements View {
     const row = this.rows[index];
     if (!row) return;
     if (row.kernel >= 0) this.choose(row.kernel);
-    else this.page.nav.go({ ...this.page.nav.place, params: { context: String(row.context) } });
+    else this.page.nav.go({ ...this.page.nav.place, params: changed({ context: String(row.context) }, { q: this.params["q"] ?? null }) });
   }
 
   private drawRows(): void {
-    const fits = (name: string): boolean => plain(name).toLowerCase().includes(this.filterText);
+    const text = this.params["q"] ?? "";
+    if (this.box.input.value !== text) this.box.input.value = text;
+    const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const fits = (name: string): boolean => words.every((word) => plain(name).toLowerCase().includes(word));
     const open = this.schedule?.context ?? numberParam(this.params, "context", -1);
     this.rows = this.schedules().flatMap((context): Row[] => {
       const kernels = (context === this.schedule?.context ? this.schedule.kernels : []).filter((kernel) => fits(kernel.name));
