@@ -61,7 +61,7 @@ In SQL (`peephole query`) the tables have these names. `from`, `to` and `order` 
 | format | version of this format; a capture with a larger one is refused |
 | name | what the user calls the capture |
 | state | `recording` while only the journal is complete, `sealed` once the tables are |
-| clean | whether the program, its first process, ended its recording itself |
+| clean | whether the program, its first process or what that became with exec, ended its recording itself |
 | program, argv, host | what ran, with which arguments, where |
 | frameworks | versions: `{{"tinygrad": "0.14.0", "python": "3.12.1"}}` |
 | source | who produced the rows: `record`, `tinygrad`, `gt`, `chrome`, … |

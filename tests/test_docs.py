@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 from pathlib import Path
 
@@ -45,6 +46,23 @@ def test_every_command_and_option_is_documented(command: Command) -> None:
         assert f"`{option}`" in section, f"{command.name} {option} is undocumented: run `make format`"
     for action in parser_of(command, load(command))._actions:
         assert action.help and action.help is not argparse.SUPPRESS, f"{command.name} {action.dest} has no help text"
+
+
+def printed_keys(path: Path) -> set[str]:
+    """The keys of the JSON objects that a command spells out where it prints them."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
+    records = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "record"]
+    objects = [node for call in records for node in ast.walk(call) if isinstance(node, ast.Dict)]
+    return {str(key.value) for one in objects for key in one.keys if isinstance(key, ast.Constant)}
+
+
+def test_every_key_of_the_json_that_commands_print_is_documented() -> None:
+    text = "".join((DOCS / page).read_text(encoding="utf-8") for page in ("cli.md", "hardware.md", "tape.md"))
+    known = set(re.findall(r"\w+", text))
+    tape = ROOT / "src" / "peephole" / "cli" / "show_tape.py"  # whose objects are the tape's own, see tape.md
+    found = {path.name: printed_keys(path) for path in tape.parent.glob("*.py") if path != tape}
+    assert "realized_at" in set.union(*found.values())
+    assert {name: keys - known for name, keys in found.items() if keys - known} == {}
 
 
 def environment_variables() -> set[str]:
