@@ -367,6 +367,20 @@ with Client(sys.argv[1]) as client:
         client.submit(int, i).result()
 """
 
+SEVERAL = """
+import sys
+from distributed import Client
+
+def inc(x): return x + 1
+
+if __name__ == "__main__":
+    one, other = Client(sys.argv[1]), Client(sys.argv[1], set_as_default=False)
+    print(sum(one.gather(one.map(inc, range(10)))), sum(other.gather(other.map(inc, range(100, 110)))))
+    one.close()
+    print(sum(other.gather(other.map(inc, range(200, 205)))))
+    other.close()
+"""
+
 LEFT = """
 import sys
 from distributed import Client
@@ -414,10 +428,10 @@ def elsewhere(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
             process.wait()
 
 
-def record_client(address: str, out: Path) -> subprocess.CompletedProcess[str]:
+def record_client(address: str, out: Path, program: str = ELSEWHERE) -> subprocess.CompletedProcess[str]:
     """Records the client of a scheduler elsewhere."""
     script = out.with_name("program.py")
-    script.write_text(ELSEWHERE)
+    script.write_text(program)
     command = [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(script), address]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
@@ -451,11 +465,27 @@ def test_a_scheduler_that_somebody_else_started(elsewhere: str, tmp_path: Path) 
     fetch = int(np.flatnonzero(t.is_event("TRANSFER"))[0])
     assert t.time[sent] <= t.time[fetch] and t.time[fetch] + t.dur[fetch] <= t.time[add] + SLACK
     assert (t.arrows.start <= t.arrows.end + SLACK).all()
-    # nothing is left behind
-    left = subprocess.run(
-        [sys.executable, "-c", LEFT, elsewhere], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert left.stdout.strip() == "[]"
+    assert plugins_left(elsewhere) == "[]"
+
+
+def plugins_left(address: str) -> str:
+    left = subprocess.run([sys.executable, "-c", LEFT, address], capture_output=True, text=True, timeout=60, check=True)
+    return left.stdout.strip()
+
+
+@pytest.mark.parametrize("elsewhere", [(3600, 0, 0)], indirect=True)
+def test_several_clients_of_a_scheduler_elsewhere_write_it_once(elsewhere: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.peep"
+    done = record_client(elsewhere, out, SEVERAL)
+    assert done.returncode == 0, done.stderr
+    capture = open_capture(out)
+    assert not capture.manifest.problems
+    t = tape(capture)
+    # also what comes after the client that recorded first has gone
+    assert len(events(t, "COMPUTE", "inc")) == len(events(t, "DISPATCH", "inc")) == 10 + 10 + 5
+    assert len([lane for lane in t.lanes if lane.kind == "client"]) == 2
+    assert t.time.max() - t.time.min() < 100e9
+    assert plugins_left(elsewhere) == "[]"
 
 
 @pytest.mark.parametrize("elsewhere", [(3600, 0, 0)], indirect=True)

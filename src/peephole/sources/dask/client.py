@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from time import time
 from typing import TYPE_CHECKING, Any, Final
@@ -17,9 +18,14 @@ if TYPE_CHECKING:
 EVERY: Final = 0.5
 """Seconds between two visits to the scheduler."""
 
+_TAPES: Final[dict[tuple[int, str], list[ClientTape]]] = {}
+"""The tapes of each scheduler by process and id, in the order of their clients: the first one records, or it would be
+written as often as there are clients."""
+
 
 class ClientTape:
-    """Records a running cluster through its plugin interface; does nothing when the scheduler is recorded itself."""
+    """Records a running cluster through its plugin interface; does nothing when the scheduler is recorded itself, or
+    another client's tape does it."""
 
     def __init__(self, client: Any, recorder: Recorder) -> None:
         self._client = client
@@ -27,6 +33,7 @@ class ClientTape:
         self._name = f"peephole-{client.id}"
         self._rows: TapeRows | None = None
         self._visits: asyncio.Task[None] | None = None
+        self._tapes: list[ClientTape] = []
         self._ahead = 0.0
         """Seconds that the scheduler's clock is ahead of ours."""
 
@@ -39,7 +46,10 @@ class ClientTape:
         from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 
         try:
-            if await self._ask(remote.is_recorded):
+            scheduler, recorded = await self._ask(remote.look)
+            self._tapes = _TAPES.setdefault((os.getpid(), scheduler), [])
+            self._tapes.append(self)
+            if recorded or self._tapes[0] is not self:
                 return
             self._rows = TapeRows(self._recorder, distributed.__version__)
             with _by_value():
@@ -52,6 +62,9 @@ class ClientTape:
             self._recorder.problem(f"the Dask scheduler takes no plugins, so its tape is not recorded ({error})"[:300])
             self._rows = None
             return
+        self._begin_visits()
+
+    def _begin_visits(self) -> None:
         self._visits = asyncio.create_task(self._visit())
 
     async def _measure(self) -> None:
@@ -89,20 +102,30 @@ class ClientTape:
             return await self._client._run_on_scheduler(function, *args)
 
     async def end(self) -> None:
-        """Takes the rest and the plugins back."""
+        """Takes the rest and the plugins back, or leaves them to another client's tape."""
+        if self in self._tapes:
+            self._tapes.remove(self)
         if self._rows is None:
             return
         if self._visits is not None:
             self._visits.cancel()
         try:
-            await self._client.scheduler.unregister_worker_plugin(name=self._name)
-            await self._take()
-            await self._client.scheduler.unregister_scheduler_plugin(name=self._name)
+            if self._tapes:
+                await self._hand_over(self._tapes[0])
+            else:
+                await self._client.scheduler.unregister_worker_plugin(name=self._name)
+                await self._take()
+                await self._client.scheduler.unregister_scheduler_plugin(name=self._name)
         except (OSError, ValueError):
             pass  # the scheduler may be gone; then there is nothing to take
         except Exception as error:  # as in _visit
             self._not_understood(error)
         self._rows = None
+
+    async def _hand_over(self, heir: ClientTape) -> None:
+        await self._ask(remote.hand_over, self._name, heir._client.id)
+        heir._name, heir._rows, heir._ahead = self._name, self._rows, self._ahead
+        heir._client.loop.add_callback(heir._begin_visits)
 
     def _not_understood(self, error: Exception) -> None:
         self._recorder.problem(f"Dask told what is not understood ({type(error).__name__})")

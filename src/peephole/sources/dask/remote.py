@@ -149,6 +149,11 @@ def take(name: str, dask_scheduler: Any = None) -> tuple[float, list[list[Any]],
     return time.time(), items, dropped
 
 
-def is_recorded(dask_scheduler: Any = None) -> bool:
-    """Whether the scheduler lives in a recorded process and so records itself."""
-    return "peephole" in dask_scheduler.plugins
+def look(dask_scheduler: Any = None) -> tuple[str, bool]:
+    """The scheduler's id, and whether it lives in a recorded process and so records itself."""
+    return dask_scheduler.id, "peephole" in dask_scheduler.plugins
+
+
+def hand_over(name: str, client: str, dask_scheduler: Any = None) -> None:
+    """Has the ear go with another client."""
+    dask_scheduler.plugins[name].client = client
