@@ -25,6 +25,8 @@ _BARELY: Final = 0.01
 
 _TOLD: Final = 100
 """Times the clock's step that workers must have worked for their work to be compared by time."""
+_NOTABLE: Final = 0.05
+"""Part of their time that they must have worked for it: of workers that hardly work, one slow start says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +253,9 @@ def balance(tape: Tape, lanes: Sequence[LaneStats] | None = None) -> Balance | N
     if not workers or not any(stats.share for stats in workers):
         return None
     n, shares, of = len(workers), [stats.share for stats in workers], "events"
-    worked = sum(stats.busy for stats in workers)
-    if worked >= _TOLD * tape.resolution and all(stats.busy == stats.busy_most for stats in workers):
+    worked, window = sum(stats.busy for stats in workers), sum(stats.window for stats in workers)
+    told = all(stats.busy == stats.busy_most for stats in workers)
+    if told and worked >= max(_TOLD * tape.resolution, _NOTABLE * window):
         shares, of = [stats.busy / worked for stats in workers], "work by time"
     share, top = max(zip(shares, (stats.name for stats in workers), strict=True), key=lambda found: found[0])
     idle = tuple(stats.name for stats in workers if stats.share == 0)
