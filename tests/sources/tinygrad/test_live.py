@@ -289,6 +289,39 @@ with peephole.record({str(tmp_path / "late.peep")!r}):
     assert not list(tmp_path.glob("*.pkl*"))
 
 
+def test_several_recordings_of_one_program(tmp_path: Path) -> None:
+    """As in a notebook: each has its own, and what runs between them costs and leaves nothing."""
+    script = tmp_path / "several.py"
+    script.write_text(
+        f"""
+import os
+import peephole
+os.chdir({str(tmp_path)!r})
+with peephole.record("one.peep"):
+    from tinygrad import Tensor
+    (Tensor.empty(2, 4).sum(axis=0) * 3).realize()
+from tinygrad.uop import ops
+from tinygrad.helpers import cpu_events
+tracked = len(ops.tracked_keys), len(cpu_events)
+(Tensor.empty(3, 4).sum(axis=0) * 3).realize()
+assert (len(ops.tracked_keys), len(cpu_events)) == tracked
+for name, size in (("two", 5), ("three", 7)):
+    with peephole.record(name + ".peep"):
+        (Tensor.empty(size, 4).sum(axis=0) * 3).realize()
+"""
+    )
+    run([sys.executable, script], environment(tmp_path, "NULL"))
+    for name, kernel in (("one", "r_4_2"), ("two", "r_4_5"), ("three", "r_4_7")):
+        capture = open_capture(tmp_path / f"{name}.peep")
+        contexts = capture.read("contexts")
+        kinds, names = list(contexts.texts("kind")), list(contexts.texts("name"))
+        assert [n for n, kind in zip(names, kinds, strict=True) if kind == "kernel"] == [kernel]
+        assert list(capture.read("slices").texts("name")).count(kernel) == 1
+        assert capture.count("matches") > 5 and capture.count("uses") == 2
+        assert not capture.manifest.problems
+        consistent(capture)
+
+
 def test_killed_in_the_middle(tmp_path: Path) -> None:
     """What opens is a consistent prefix: everything that is named is there."""
     script = tmp_path / "forever.py"

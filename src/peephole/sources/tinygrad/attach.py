@@ -63,6 +63,8 @@ def attach(recorder: Recorder) -> None:
         _start(recorder, ops, device)
     if _follower is None:
         return
+    if _follower.recorder is not recorder:  # the program ended that recording and began another
+        _follow(recorder, _follower.followed, _follower)
     tensor = sys.modules.get("tinygrad.tensor")
     if tensor is not None and _loaded(tensor, "_METADATA", "_METADATA") and "tensor" not in _done:
         _done.add("tensor")
@@ -93,7 +95,6 @@ def _refuse(recorder: Recorder | None) -> None:
 
 
 def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
-    global _follower  # noqa: PLW0603  one process, one tinygrad
     helpers = sys.modules["tinygrad.helpers"]
     _put_back(helpers)
     if not hasattr(ops, "RewriteTrace"):
@@ -102,6 +103,15 @@ def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
         return
     only = os.environ.get("PEEPHOLE_ONLY", "")
     followed = Followed(helpers, device, ops, rewrites=only != "profile", profile=only != "rewrites")
+    if followed.profile:
+        credit_whole_buffers(device.Buffer)
+    _follow(recorder, followed, None)
+    _hurry_before_exit()
+
+
+def _follow(recorder: Recorder, followed: Followed, before: Follower | None) -> None:
+    global _follower  # noqa: PLW0603  one process, one tinygrad
+    helpers, ops = followed.helpers, followed.ops
     if followed.rewrites and not helpers.VIZ.value:
         # tinygrad was there before us, untracked: its matchers are of the class that does not look
         tracked = ops.TrackedPatternMatcher
@@ -112,26 +122,25 @@ def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
             helpers.ContextVar._cache["PARALLEL"].value = 0
     if followed.profile and not helpers.PROFILE.value:
         helpers.PROFILE.value = 1
+        atexit.unregister(_finish_profile)
         atexit.register(_finish_profile)
-    if followed.profile:
-        credit_whole_buffers(device.Buffer)
     if followed.rewrites and ops.TRACK_MATCH_STATS.value < 2:
         recorder.problem(f"no rewrites were recorded: TRACK_MATCH_STATS is {ops.TRACK_MATCH_STATS.value}")
-    _follower = Follower(recorder, followed, KNOWN)
+    _follower = Follower(recorder, followed, KNOWN, before)
     recorder.on_exit(_follower.close)
     recorder.on_fork(_follower.forked)
     _follower.start()
-    _hurry_before_exit(_follower)
 
 
-def _hurry_before_exit(follower: Follower) -> None:
+def _hurry_before_exit() -> None:
     """Has what the follower would take in its next rounds written before `os._exit`, which calls nobody."""
     leave = os._exit
 
     def _exit(status: int) -> NoReturn:
         """Exits the process with specified status, without normal exit processing."""
         with contextlib.suppress(BaseException):
-            follower.hurry()
+            if _follower is not None:
+                _follower.hurry()
         leave(status)
 
     os._exit = _exit

@@ -69,31 +69,33 @@ class LiveOut:
 class Follower:
     """The thread that follows, and the last rounds at the exit."""
 
-    def __init__(self, recorder: Recorder, followed: Followed, known: Sequence[str]) -> None:
+    def __init__(
+        self, recorder: Recorder, followed: Followed, known: Sequence[str], before: Follower | None = None
+    ) -> None:
+        """`before` is the one of an earlier recording: what that one has recorded is not recorded again."""
         self.followed = followed
-        self.ran: deque[Ran] = deque()
-        self._recorder = recorder
+        self.recorder = recorder
+        self.ran: deque[Ran] = deque() if before is None else before.ran  # what times the kernels knows this one
         self._known = known
         self._thread: threading.Thread | None = None
         self._failed = False
-        self._begin(0)
+        self.ran.clear()
+        self._begin(behind=before is not None)
 
-    def _begin(self, already: int) -> None:
-        """Cursors at the beginning, or, in a forked child, behind what the parent has recorded."""
+    def _begin(self, *, behind: bool) -> None:
+        """Cursors at the beginning, or behind what a forked child's parent, or an earlier recording, has recorded."""
         self._tasks: SimpleQueue[tuple[Callable[[], None], threading.Event] | None] = SimpleQueue()
         texts = Texts()
         texts.release = _release(self.followed)
         contexts = Contexts()
         followed = self.followed
-        self._rewrites = LiveRewrites(
-            self._recorder, followed.ops, contexts, texts, skip=bool(already), timed=followed.profile
-        )
+        self._rewrites = LiveRewrites(self.recorder, followed.ops, contexts, texts, skip=behind, timed=followed.profile)
         closed = self._rewrites.closed if self.followed.rewrites else None
-        out = LiveOut(self._recorder)
-        provisional = Provisional(self._recorder, out)
-        self._timeline = Timeline(out, texts, contexts, self._recorder.free, closed, provisional)
+        out = LiveOut(self.recorder)
+        provisional = Provisional(self.recorder, out)
+        self._timeline = Timeline(out, texts, contexts, self.recorder.free, closed, provisional)
         lists = self._lists()
-        self._at = [len(events) if already else 0 for events in lists]
+        self._at = [len(events) if behind else 0 for events in lists]
         self._ends = self._at
         self._seen = self._at[0]
         self._rewriting, self._profiling = self.followed.rewrites, self.followed.profile
@@ -119,7 +121,7 @@ class Follower:
             for one in opened:
                 one._at_profile_finalize()
         except Exception as error:  # a device may be in any state; what was recorded is kept
-            self._recorder.problem(f"a device could not finish its profile: {type(error).__name__}: {error}")
+            self.recorder.problem(f"a device could not finish its profile: {type(error).__name__}: {error}")
         self.followed.helpers.PROFILE.value = 0
         self._do(self._last_events)
         self._untrack()
@@ -130,9 +132,11 @@ class Follower:
             self.followed.helpers.VIZ.value = 0
 
     def close(self) -> None:
-        """Ends the following before the journal closes."""
+        """Ends the following before the journal closes; the program may go on, as it would without us."""
         self._do(self._last)
         self._tasks.put(None)
+        self.followed.ops.TRACK_MATCH_STATS.value = self.followed.helpers.PROFILE.value = 0
+        self._untrack()
 
     def hurry(self) -> None:
         """Takes what there is before a sudden end, as far as that is quick: whatever state the program is in."""
@@ -145,7 +149,7 @@ class Follower:
     def forked(self) -> None:
         """Goes on in a forked child, with what is new there."""
         self.ran.clear()
-        self._begin(1)
+        self._begin(behind=True)
         self.start()
 
     def _do(self, task: Callable[[], None]) -> None:
@@ -208,7 +212,7 @@ class Follower:
 
     def _describe(self) -> None:
         version = _version()
-        self._recorder.facts(frameworks={"tinygrad": version}, source="tinygrad")
+        self.recorder.facts(frameworks={"tinygrad": version}, source="tinygrad")
         if version not in self._known:
             print(
                 f"peephole: tinygrad {version} is not one of the releases that are known ({', '.join(self._known)}); "
@@ -223,7 +227,7 @@ class Follower:
         except Exception as error:
             if not self._failed:
                 self._failed = True
-                self._recorder.problem(f"tinygrad could not be followed: {type(error).__name__}: {error}")
+                self.recorder.problem(f"tinygrad could not be followed: {type(error).__name__}: {error}")
 
     def _lists(self) -> tuple[list[Any], list[Any], list[Any]]:
         device = self.followed.device
