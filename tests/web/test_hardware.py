@@ -187,6 +187,22 @@ def test_the_first_focus_is_in_the_window(page: Page, hardware: str, how: str) -
     assert whole // 2 <= start < whole * 3 // 4
 
 
+def test_an_event_that_cannot_be_read_leaves_the_picture(page: Page, hardware: str) -> None:
+    page.route("**/events/3", lambda route: route.fulfill(body="no JSON"))
+    page.goto(f"{hardware}#/hw/hardware?ev=3")
+    shown(page, "waves/")
+    again = page.get_by_role("button", name="Try again")
+    again.wait_for()
+    canvas = page.locator("canvas.hw-canvas").bounding_box()
+    assert canvas is not None
+    at = [canvas["x"] + canvas["width"] / 2, canvas["y"] + canvas["height"] / 2]
+    assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).className", at) == "hw-canvas"
+    page.unroute("**/events/3")
+    again.click()
+    again.wait_for(state="detached")
+    page.locator("[aria-live=polite]", has_text="cycle").wait_for(state="attached")
+
+
 def test_losses_and_damage_are_told(page: Page, hardware: str) -> None:
     page.goto(f"{hardware}#/hw/hardware")
     shown(page, "waves/")

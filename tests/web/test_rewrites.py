@@ -56,6 +56,14 @@ def test_right_and_left_step_through_the_matches(rewrites: Shown) -> None:
     assert rewrites.shown == f"{step}/0"
 
 
+def test_an_address_beyond_the_last_match_shows_it_and_the_keys_go_on_from_there(rewrites: Shown) -> None:
+    step, matches = busiest(rewrites.served, 40)
+    rewrites.open(f"#/small/rewrites?step={step}&match={matches + 500}")
+    rewrites.wait_shown(f"{step}/{matches}")
+    rewrites.page.keyboard.press("ArrowLeft")
+    rewrites.wait_shown(f"{step}/{matches - 1}")
+
+
 def test_survivors_stay_where_they_are_while_stepping(rewrites: Shown) -> None:
     step, _ = busiest(rewrites.served, 40)
     rewrites.open(f"#/small/rewrites?step={step}")

@@ -6,7 +6,7 @@ import { HEAD, hardwareRows, OCCUPANCY_HEAD } from "../../layout/hardware_rows.t
 import { numberParam, type Params } from "../../state/place.ts";
 import { onTheme } from "../../state/settings.ts";
 import { readWindow, type CountersWire, type EventWire, type FlowWire, type HardwareEntry, type InstructionsWire, type LaneEvents, type OccupancyWire, type TraceWire } from "../../wire/hardware.ts";
-import { clearLayer, emptyState, errorState, showLayer, waitFor } from "../common/states.ts";
+import { clearLayer, emptyState, errorState, failure, showLayer, waitFor } from "../common/states.ts";
 import { isAbort } from "../../data/client.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { CounterTable } from "./counter_table.ts";
@@ -26,6 +26,7 @@ export const HARDWARE: ViewDef = {
 };
 
 class HardwareView implements View {
+  private readonly trouble = h("div"); // below the instructions: the focused event could not be read
   private readonly bar = new HardwareBar((change) => this.go(change), () => this.fit());
   private readonly canvas = h("canvas.hw-canvas", { tabindex: 0, role: "application", "aria-label": "Waves and units over clock cycles" }) as HTMLCanvasElement;
   private readonly body = h("div.stage");
@@ -55,6 +56,7 @@ class HardwareView implements View {
     page.middle.append(this.bar.element, this.body, this.counters, this.said);
     page.right.classList.add("hw-right");
     this.list = new InstructionList(page.right, (instruction) => this.chooseInstruction(instruction));
+    page.right.append(this.trouble);
     this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.canvas.addEventListener("pointerdown", (event) => this.press(event));
     this.canvas.addEventListener("pointermove", (event) => this.move(event));
@@ -434,6 +436,7 @@ class HardwareView implements View {
   private async focusEvent(event: number): Promise<void> {
     const { picture } = this;
     if (!picture) return;
+    fill(this.trouble);
     if (event < 0) {
       this.focus = null;
       [picture.focus, picture.linked, picture.selected] = [null, null, -1];
@@ -443,7 +446,7 @@ class HardwareView implements View {
     }
     const { client } = this.page;
     const base = `hardware/${this.row}/events`;
-    const found = await waitFor(this.body, { title: "Looking up the event" }, () => client.once<EventWire>(`${base}/${event}`), this.leaving.signal);
+    const found = await client.once<EventWire>(`${base}/${event}`).catch((error: unknown) => fill(this.trouble, failure(error, () => void this.focusEvent(event))));
     if (!found || this.picture !== picture || numberParam(this.params, "ev", -1) !== event) return;
     this.focus = found;
     picture.focus = found;

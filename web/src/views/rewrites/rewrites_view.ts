@@ -363,8 +363,9 @@ class RewritesView implements View {
     if (this.busy || !this.tree) return;
     const at = this.tree.stepAt.get(numberParam(this.params, "step", -1));
     if (at === undefined) return;
-    const match = numberParam(this.params, "match", 0) + by;
-    if (match < 0 || match > this.tree.steps.matches[at]!) return;
+    const last = this.tree.steps.matches[at]!;
+    const match = Math.min(numberParam(this.params, "match", 0), last) + by;
+    if (match < 0 || match > last) return;
     this.page.nav.set({ match: match === 0 ? null : match, id: null }, this.paused() ? "push" : "replace");
   }
 
