@@ -14,6 +14,7 @@ import numpy as np
 
 from peephole.errors import PeepholeError
 from peephole.model.natural import natural
+from peephole.model.tables import NONE
 from peephole.query.tape_ops import family
 from peephole.query.tape_rows import Details, EventRows, Flags, Ints, event_rows, loads, places
 from peephole.store.capture import Capture
@@ -166,7 +167,8 @@ def tape(capture: Capture, session: int | None = None) -> Tape:
         raise PeepholeError(f"{capture.name} holds {len(groups)} runs; there is no run {session}.")
     chosen = session - 1 if session is not None else int(np.argmax(counts))
     lanes = _lanes(tracks, groups[chosen][1])
-    return _build(capture, facts, sessions, chosen, lanes, rows)
+    others = frozenset(track for i, (_, found) in enumerate(groups) if i != chosen for track in found)
+    return _build(capture, facts, sessions, chosen, lanes, rows, others)
 
 
 def _plain(tracks: Any, facts: dict[str, Any]) -> dict[int, str]:
@@ -191,10 +193,14 @@ def _groups(tracks: Any) -> list[tuple[str, list[int]]]:
     of_tape = {i for i, kind in zip(ids, kinds, strict=True) if kind in KINDS}
     hosts = {i: name or "" for i, name, kind in zip(ids, names, kinds, strict=True) if kind == "host"}
     dispatchers = [p for i, p, k in zip(ids, parents, kinds, strict=True) if k == "dispatcher"]
-    # several dispatchers under several groups are several runs; workers of one cluster are recorded by many processes
-    if len(dispatchers) > 1 and len(set(dispatchers)) > 1 and all(p in hosts for p in dispatchers):
+    # several dispatchers under several groups are several runs; workers of one cluster are recorded by many processes.
+    # The first of several clusters at the same time has no group
+    if len(set(dispatchers)) > 1 and all(p in hosts or p == NONE for p in dispatchers):
         return [
-            (hosts[group], [i for i, p in zip(ids, parents, strict=True) if p == group and i in of_tape])
+            (
+                hosts.get(group, "cluster 1"),
+                [i for i, p in zip(ids, parents, strict=True) if p == group and i in of_tape],
+            )
             for group in dict.fromkeys(dispatchers)
         ]
     return [("", sorted(of_tape))] if of_tape else []
@@ -219,7 +225,7 @@ def _lanes(tracks: Any, chosen: Sequence[int]) -> tuple[Lane, ...]:
 
 def _build(
     capture: Capture, facts: dict[str, Any], sessions: tuple[Session, ...], chosen: int, lanes: tuple[Lane, ...],
-    rows: EventRows,
+    rows: EventRows, others: frozenset[int],
 ) -> Tape:  # fmt: skip
     offset = sessions[chosen].offset
     lane_of = np.full(int(rows.all_track.max(initial=-1)) + 2, -1, np.int64)
@@ -272,7 +278,7 @@ def _build(
         row=rows.row[keep],
         details=rows.details.take(keep),
         arrows=arrows,
-        signals=signals(capture, lanes, offset, len(sessions) > 1),
+        signals=signals(capture, lanes, offset, others),
         problems=tuple(
             (str(p.get("reason")), int(p.get("count", 0)), str(p.get("example", ""))) for p in capture.manifest.problems
         ),
@@ -327,8 +333,10 @@ def _with_answers(arrows: Arrows, tape_events: Ints, events: tuple[str, ...], la
     )
 
 
-def signals(capture: Capture, lanes: tuple[Lane, ...], offset: int, several: bool) -> tuple[Signal, ...]:
-    """The program's signals; a start and the end of the same name become one span."""
+def signals(
+    capture: Capture, lanes: tuple[Lane, ...], offset: int, others: frozenset[int] = frozenset()
+) -> tuple[Signal, ...]:
+    """The program's signals; a start and the end of the same name become one span. `others` are other runs' tracks."""
     frame = capture.read("markers")
     rows = zip(frame["time"].tolist(), frame.texts("name"), frame.texts("kind"), frame["track"].tolist(),
                frame.texts("args"), strict=True)  # fmt: skip
@@ -336,7 +344,7 @@ def signals(capture: Capture, lanes: tuple[Lane, ...], offset: int, several: boo
     found: list[Signal] = []
     waiting: dict[tuple[str, int], list[int]] = {}
     for time, name, kind, track, args in rows:
-        if kind != "signal" or (several and track not in lane_of):
+        if kind != "signal" or track in others:
             continue
         lane = lane_of.get(track, -1)
         plain, edge = _edge(name or "", args)

@@ -109,7 +109,32 @@ if __name__ == "__main__":
         forked.join()
 '''
 
-OWN = {"failing.py": FAILING, "odd.py": ODD}
+CLUSTERS = '''
+"""Two clusters at the same time, and another one when they are gone."""
+import peephole
+from distributed import Client, LocalCluster
+
+def inc(x):
+    return x + 1
+
+def start(name):
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
+    return cluster, Client(cluster, set_as_default=False)
+
+if __name__ == "__main__":
+    both = [start("one"), start("other")]
+    peephole.signal("together")
+    print([sum(client.gather(client.map(inc, range(10)))) for _, client in both])
+    for cluster, client in both:
+        client.close()
+        cluster.close()
+    cluster, client = start("next")
+    print(sum(client.gather(client.map(inc, range(5)))))
+    client.close()
+    cluster.close()
+'''
+
+OWN = {"failing.py": FAILING, "odd.py": ODD, "clusters.py": CLUSTERS}
 
 
 @pytest.fixture(scope="module")
@@ -287,6 +312,19 @@ def test_a_forked_child_does_not_write_what_its_parent_will(recorded: Callable[[
     t = recorded("odd.py")
     keys = [t.details[i] for i in events(t, "COMPUTE", "inc").tolist()]
     assert len(keys) == len(set(keys)) == 5 + 2 + 1 + 3
+
+
+def test_clusters_at_the_same_time_are_runs_of_their_own(recorded: Callable[[str], Tape], folder: Path) -> None:
+    first = recorded("clusters.py")
+    second = tape(open_capture(folder / "clusters.py.peep"), 2)
+    assert [session.name for session in first.sessions] == ["cluster 1", "cluster 2"]
+    for t in (first, second):
+        assert [lane.name for lane in t.lanes] == ["Client", "Dispatcher", "worker-0", "worker-1"]
+        assert [signal.name for signal in t.signals] == ["together"]
+        assert not [p for p in t.problems if "track" in p[0]]
+    # one after another they share their lanes
+    assert len(events(first, "COMPUTE", "inc")) == 10 + 5
+    assert len(events(second, "COMPUTE", "inc")) == 10
 
 
 def test_a_scheduler_that_nobody_records(tmp_path: Path, peephole: Any) -> None:

@@ -113,6 +113,7 @@ class ClientTape:
             if self._tapes:
                 await self._hand_over(self._tapes[0])
             else:
+                self._rows.cluster.close()
                 await self._client.scheduler.unregister_worker_plugin(name=self._name)
                 await self._take()
                 await self._client.scheduler.unregister_scheduler_plugin(name=self._name)

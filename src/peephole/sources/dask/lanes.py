@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
 
 from peephole.model.tables import NONE
 from peephole.record.clocks import same_moment
@@ -19,6 +21,9 @@ PLAIN: Final = {"client": "SEND", "dispatcher": "DISPATCH", "worker": "RELEASE"}
 _UUID_TAIL: Final = re.compile(r"(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _RESYNC: Final = 1_000_000_000
 _FLOW, _encode_flow = FORMATS["flows"]
+
+_OPEN: Final[WeakSet[Cluster]] = WeakSet()
+"""The clusters that are recorded at this time."""
 
 
 class Lane:
@@ -71,7 +76,12 @@ class Cluster:
 
     def __init__(self, recorder: Recorder, version: str) -> None:
         self.recorder = recorder
-        self.dispatcher = recorder.track("Dispatcher", "dispatcher", order=100)
+        others = {other.number for other in _OPEN if other.recorder is recorder}
+        self.number: int = next(i for i in count(1) if i not in others)
+        _OPEN.add(self)
+        self._parent = recorder.track(f"cluster {self.number}") if self.number > 1 else NONE
+        """Clusters one after another share their lanes; those at the same time are runs of their own."""
+        self.dispatcher = recorder.track("Dispatcher", "dispatcher", self._parent, order=100)
         self._clients: dict[str, int] = {}
         self.workers: dict[str, Lane] = {}
         """By address."""
@@ -82,6 +92,10 @@ class Cluster:
             tape={"engine": "dask", "resolution": 1000, "plain": PLAIN},
         )
 
+    def close(self) -> None:
+        """Leaves its lanes to the next cluster."""
+        _OPEN.discard(self)
+
     def client(self, identity: str) -> int:
         """The track of a client."""
         track = self._clients.get(identity)
@@ -89,7 +103,7 @@ class Cluster:
             # Client-worker-d77d6fe8-… is a task's own, Client-trainer-d77d6fe8-… has a name
             own = _UUID_TAIL.sub("", identity.removeprefix("Client-"))
             name = f"Client {own}" if self._clients else "Client"
-            track = self._clients[identity] = self.recorder.track(name, "client", order=len(self._clients))
+            track = self._clients[identity] = self.recorder.track(name, "client", self._parent, len(self._clients))
         return track
 
     def worker(self, address: str, name: Any = None, threads: int = 1) -> Lane:
@@ -97,7 +111,7 @@ class Cluster:
         lane = self.workers.get(address)
         if lane is None:
             text = address if name is None else f"worker-{name}" if isinstance(name, int) else str(name)
-            track = self.recorder.track(text, "worker", order=200 + len(self.workers))
+            track = self.recorder.track(text, "worker", self._parent, 200 + len(self.workers))
             lane = self.workers[address] = Lane(track, text, threads)
         return lane
 

@@ -148,6 +148,7 @@ class SchedulerTape:
     async def close(self) -> None:
         """The scheduler closes: nothing may be left."""
         self._write()
+        self._rows.cluster.close()
 
     @_careful
     def log_event(self, topic: str, message: Any) -> None:
