@@ -124,6 +124,32 @@ def test_the_figures_of_a_late_range_stand_beside_each_other(ranged: Shown, low:
             assert apart or one[0] == other[0], (one, other)
 
 
+def test_gap_after_gap_can_be_looked_at(ranged: Shown) -> None:
+    page = ranged.page
+    ranged.open("#/steps/timeline")
+    page.get_by_role("button", name="Idle gaps").click()
+    page.locator(".gap").nth(2).wait_for()
+    listed = page.locator(".gap").all_inner_texts()
+    ends = []
+    for place in (0, 1):
+        page.locator(".gap").nth(place).click()
+        ranged.until("old => !old.includes(new URLSearchParams(location.hash.split('?')[1]).get('r0'))", [None, *ends])
+        ends.append(ranged.param("r0"))
+        assert page.locator(".gap").all_inner_texts() == listed
+    assert page.get_by_role("button", name="Zoom in").count() == 1
+    ranged.open(page.evaluate("location.hash"))
+    page.locator(".gap").nth(2).wait_for()
+    assert page.locator(".gap").all_inner_texts() == listed
+    # of a range: the range stays, and with it the list
+    ranged.open(f"#/steps/timeline?gaps=1&r0={5 * MS}&r1={45 * MS}")
+    page.locator(".gap").nth(2).wait_for()
+    listed = page.locator(".gap").all_inner_texts()
+    page.locator(".gap").nth(1).click()
+    ranged.until("() => location.hash.includes('t0=')")
+    assert ranged.param("r0") == str(5 * MS)
+    assert page.locator(".gap").all_inner_texts() == listed
+
+
 def test_tracks_of_one_name_are_told_apart(ranged: Shown) -> None:
     page = ranged.page
     ranged.open("#/ranks/timeline")

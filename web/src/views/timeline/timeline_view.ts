@@ -34,6 +34,8 @@ export const TIMELINE: ViewDef = {
 const FLOWS = ["focused", "window", "off"] as const;
 
 /** Markers that a hover over their number lists. */
+/** Of `gaps` in the address: those of everything, whatever range is selected. */
+const WHOLE = "whole";
 const LISTED = 20;
 
 class TimelineView implements View {
@@ -51,7 +53,7 @@ class TimelineView implements View {
   private info: CaptureInfo;
   private slice: SliceWire | null = null;
   private links: LinksWire | null = null;
-  private asked = { figures: "", slice: "", flows: "" };
+  private asked = { bar: "", figures: "", slice: "", flows: "" };
   private figuring = new AbortController();
   private slicing = new AbortController();
   private renewing: Promise<void> | null = null;
@@ -179,7 +181,7 @@ class TimelineView implements View {
       source.renew(whole);
       clearLayer(this.stage.element);
       this.stage.setSource(source);
-      this.asked = { figures: "", slice: "", flows: "" };
+      this.asked = { bar: "", figures: "", slice: "", flows: "" };
       this.arrive();
       if (this.slice) void this.refocus(this.slice, shift);
     }).catch(() => {
@@ -268,24 +270,24 @@ class TimelineView implements View {
   private async arriveFigures(range: Span | null): Promise<void> {
     if (!this.pictured) return;
     const gaps = this.params["gaps"] !== undefined;
-    const key = `${gaps}/${range?.t0}/${range?.t1}/${this.source!.whole.generation}`;
+    this.drawRangeBar(gaps, range);
+    // a gap that was chosen among all is the range then, and the others stay in the list
+    const of = this.params["gaps"] === WHOLE ? null : range;
+    const key = `${gaps}/${of?.t0}/${of?.t1}/${this.source!.whole.generation}`;
     if (key === this.asked.figures) return;
     this.asked.figures = key;
     this.figuring.abort();
     this.figuring = new AbortController();
     const { signal } = this.figuring;
-    const title = gaps ? "Idle gaps" : range ? "Selected range" : "Whole trace";
-    fill(this.rangeBar, h("b", title), h("span.grow"),
-      range && h("button.btn", { type: "button", onclick: () => this.zoomIn() }, "Zoom in ", h("kbd", "Z")),
-      (range || gaps) && h("button.btn", { type: "button", "aria-label": "Clear selection", title: "Clear (Esc)", onclick: () => this.escape() }, "✕"));
     if (this.source!.whole.slices === 0) return;
-    const times = range ? `?t0=${range.t0}&t1=${range.t1}` : "";
+    const times = of ? `?t0=${of.t0}&t1=${of.t1}` : "";
     if (gaps) {
       const wire = await waitFor(this.figures, { title: "Looking for gaps" }, (stop) => this.page.client.get<GapsWire>(`timeline/gaps${times}`, stop), signal);
       if (wire && !signal.aborted) {
         drawGaps(this.figures, wire, (gap) => {
           const margin = Math.max(gap.dur, 100);
-          this.page.nav.set({ t0: gap.start - margin, t1: gap.start + gap.dur + margin, r0: gap.start, r1: gap.start + gap.dur, follow: null });
+          const chosen = of ? {} : { r0: gap.start, r1: gap.start + gap.dur, gaps: WHOLE };
+          this.page.nav.set({ t0: gap.start - margin, t1: gap.start + gap.dur + margin, follow: null, ...chosen });
         });
       }
       return;
@@ -303,6 +305,16 @@ class TimelineView implements View {
     });
     markTrack(this.figures, this.slice?.track ?? -1);
     this.page.right.dataset["figures"] = key;
+  }
+
+  private drawRangeBar(gaps: boolean, range: Span | null): void {
+    const title = gaps ? "Idle gaps" : range ? "Selected range" : "Whole trace";
+    const key = `${title}/${range !== null}`;
+    if (key === this.asked.bar) return; // a button that has the focus keeps it
+    this.asked.bar = key;
+    fill(this.rangeBar, h("b", title), h("span.grow"),
+      range && h("button.btn", { type: "button", onclick: () => this.zoomIn() }, "Zoom in ", h("kbd", "Z")),
+      (range || gaps) && h("button.btn", { type: "button", "aria-label": "Clear selection", title: "Clear (Esc)", onclick: () => this.escape() }, "✕"));
   }
 
   private async arriveSlice(): Promise<void> {
