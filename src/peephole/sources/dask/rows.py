@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any, Final
 
-from peephole.model.journal import KIND_ARGS, KIND_SLICE, SLICE, TABLE_KINDS, record_format
+from peephole.model.journal import KIND_ARGS, KIND_SLICE, PREFIX, SLICE, TABLE_KINDS, record_format
 from peephole.model.tables import NONE, TABLES
 from peephole.record.writer import CONTEXT, slots
 from peephole.sources.dask.lanes import Cluster, Lane
@@ -25,6 +25,7 @@ _FLOW: Final = TABLE_KINDS["flows"]
 _NO_CONTEXT: Final = CONTEXT.pack(NONE)
 _pack_slice: Final = SLICE.pack
 _pack_flow: Final = record_format(TABLES["flows"]).pack
+_ENDS: Final = struct.Struct("<qq")
 
 
 class TapeRows:
@@ -57,8 +58,11 @@ class TapeRows:
         dispatcher, offset, client_of = self._dispatcher, cluster.offset(), cluster.client
         texts, intern = writer.texts, writer.intern
         launch = intern("launch")
+        # all arrows are alike but for their ends, which come first
+        flow = slots(_pack_flow(0, 0, NONE, max(launch, 0)), _FLOW)
+        flow_head, flow_tail = flow[: PREFIX.size], flow[PREFIX.size + _ENDS.size :]
         records: list[bytes] = []
-        add = records.append
+        add, pack_ends = records.append, _ENDS.pack
         for key, now, op, lane, size, thread, spans, wanted in events:
             if op is None:
                 if key in held:
@@ -93,7 +97,7 @@ class TapeRows:
                     add(slots(_NO_CONTEXT + args.encode(), KIND_ARGS))
                     add(slot)
                     if source and launch > 0:
-                        add(slots(_pack_flow(source, target, NONE, launch), _FLOW))
+                        add(flow_head + pack_ends(source, target) + flow_tail)
                         source = 0
             except (ArithmeticError, TypeError, ValueError, struct.error):
                 self._recorder.problem("Dask told times or sizes that are no numbers")
