@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from peephole.sources.dask.scheduler import TOPIC
 
 
 class WorkerTape:
-    """A mixin for Dask's WorkerPlugin: hands over the worker's own log of transfers, as an event of Dask's own."""
+    """A mixin for Dask's WorkerPlugin: hands over failures and the worker's own log of transfers."""
 
     def __init__(self, worker: Any) -> None:
         self._worker = worker
@@ -16,12 +17,18 @@ class WorkerTape:
 
     def transition(self, key: Any, start: str, finish: str, **_more: Any) -> None:
         """A task changed its state: what came from elsewhere is in memory now, or it failed."""
-        if start == "flight" and finish == "memory":
-            self._tell()
-        elif finish == "error":
-            # the scheduler's plugin does not hear of it when the task is tried again
-            words = str(self._worker.state.tasks[key].exception_text or "failed")[:2000]
-            self._worker.log_event(TOPIC, {"worker": self._worker.address, "failed": (key, words)})
+        if (start == "flight" and finish == "memory") or finish == "error":
+            # a version of Dask may differ in any way, and would print what this raises into the program's output
+            with suppress(Exception):
+                if finish == "error":
+                    self._tell_failure(key)
+                else:
+                    self._tell()
+
+    def _tell_failure(self, key: Any) -> None:
+        """The scheduler's plugin does not hear of it when the task is tried again."""
+        words = str(self._worker.state.tasks[key].exception_text or "failed")[:2000]
+        self._worker.log_event(TOPIC, {"worker": self._worker.address, "failed": (key, words)})
 
     def _tell(self) -> None:
         new = []
@@ -46,4 +53,5 @@ class WorkerTape:
 
     async def end(self) -> None:
         """Hands over the rest when the worker closes."""
-        self._tell()
+        with suppress(Exception):  # as above
+            self._tell()
