@@ -556,6 +556,8 @@ for key, early in (("early", -0.5), ("late", 0.5), ("right", 0.0)):
     dispatched = (key, sent, key, None, 0, None, (), ())
     done = (key, sent + second, key, lane, 8, 1, (wall + early + 0.4, wall + early + 0.6), ())
     rows.write([dispatched, done])
+fetched = {"start": wall + 1.2, "stop": wall + 1.5, "total": 8, "keys": ["x"], "op": "fetched"}
+rows.cluster.transfer(sent + second, fetched, rows.cluster.worker("tcp://v", 1, 1), lane)
 """
 
 
@@ -571,3 +573,6 @@ def test_a_worker_s_clock_is_put_right_by_what_must_come_before_and_after(tmp_pa
     assert sum(found["late"]) == 1_000_000_000
     assert abs(found["right"][0] - 400_000_000) < 50_000_000
     assert all(abs(dur - 200_000_000) < 1000 for _, dur in found.values())
+    (fetched,) = events(t, "TRANSFER").tolist()
+    assert int(t.time[fetched] + t.dur[fetched]) - sent == 1_000_000_000
+    assert abs(t.dur[fetched] - 300_000_000) < 1000

@@ -174,7 +174,7 @@ class ClientTape:
         elif kind == "transfer":
             target, source, entry = cluster.worker(*facts[:3]), cluster.worker(*facts[3:6]), facts[6]
             entry = {**entry, "start": entry["start"] - self._ahead, "stop": entry["stop"] - self._ahead}
-            cluster.transfer(entry, source, target)
+            cluster.transfer(now, entry, source, target)
 
 
 @contextlib.contextmanager

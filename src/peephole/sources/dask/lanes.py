@@ -137,10 +137,12 @@ class Cluster:
         if payload is not None:
             writer.record(_FLOW, payload)
 
-    def transfer(self, entry: dict[str, Any], source: Lane, target: Lane) -> None:
+    def transfer(self, now: int, entry: dict[str, Any], source: Lane, target: Lane) -> None:
         """Data that a worker fetched from another: a slice on its lane and an arrow from the other's."""
         recorder = self.recorder
         start, end = self.clock(entry["start"]), self.clock(entry["stop"])
+        ahead = max(0, end - now)  # Dask's guess of the worker's clock: it ended before it was told
+        start, end = start - ahead, end - ahead
         size = int(entry.get("total") or 0)
         keys = list(entry.get("keys") or ())
         op = entry.get("op") or "transfer"

@@ -165,4 +165,4 @@ class SchedulerTape:
             keys = entry.get("keys") or ()
             state = self._scheduler.tasks.get(keys[0]) if keys else None
             entry = {**entry, "op": state.prefix.name if state is not None else None}
-            self._rows.cluster.transfer(entry, self._lane(str(entry["who"])), self._lane(address))
+            self._rows.cluster.transfer(perf_counter_ns(), entry, self._lane(str(entry["who"])), self._lane(address))
