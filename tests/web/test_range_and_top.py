@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
+S = 1000 * MS
+LATE = [(5 * S, 5 * S + 400 * MS), (90 * S, 90 * S + 600_000), (115_184_189_714, 115_184_189_714 + 40 * MS)]
+
 
 @pytest.fixture(scope="module")
 def ranged_served(static: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
@@ -43,10 +46,10 @@ def ranks(path: Path) -> Path:
 
 
 def late(path: Path, name: str = "E_4") -> Path:
-    """A device that works for a hundred seconds."""
+    """A device that works for two hundred seconds."""
     with CaptureWriter(path) as writer:
         writer.append("tracks", {"id": [0, 1], "name": ["GPU", "GPU:COPY"], "kind": ["device", "copy"]})
-        columns = {"track": [0, 1], "depth": [0, 0], "start": [0, 0], "dur": [100_000_000_000] * 2}
+        columns = {"track": [0, 1], "depth": [0, 0], "start": [0, 0], "dur": [200_000_000_000] * 2}
         writer.append("slices", {**columns, "name": [name, "copy"]})
     return path
 
@@ -100,7 +103,7 @@ def test_figures_of_everything_do_not_speak_of_edges(ranged: Shown) -> None:
     assert "lies inside" not in ranged.page.locator(".pane.r").inner_text()
 
 
-@pytest.mark.parametrize(("low", "high"), [(5_000_000_000, 5_400_000_000), (90_000_000_000, 90_000_600_000)])
+@pytest.mark.parametrize(("low", "high"), LATE)
 @pytest.mark.parametrize("width", [1600, 1000])
 def test_the_figures_of_a_late_range_stand_beside_each_other(ranged: Shown, low: int, high: int, width: int) -> None:
     page = ranged.page

@@ -18,7 +18,7 @@ export interface RangeLinks {
 const TOP = 6;
 const MOST = 500;
 /** Letters that begin and end may have together; of longer ones the begin is shown, since no number is cut. */
-const ROOM = 21;
+const ROOM = 23;
 
 export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks): void {
   const length = Math.max(1, wire.t1 - wire.t0);
