@@ -133,7 +133,7 @@ def test_gap_after_gap_can_be_looked_at(ranged: Shown) -> None:
     page.get_by_role("button", name="Idle gaps").click()
     page.locator(".gap").nth(2).wait_for()
     listed = page.locator(".gap").all_inner_texts()
-    ends = []
+    ends: list[str | None] = []
     for place in (0, 1):
         page.locator(".gap").nth(place).click()
         ranged.until("old => !old.includes(new URLSearchParams(location.hash.split('?')[1]).get('r0'))", [None, *ends])

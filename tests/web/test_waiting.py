@@ -169,6 +169,7 @@ def test_every_part_that_failed_offers_to_try_again(view: Shown, place: str, ans
     page.goto(f"{view.served.address}#/small/{wanted}")
     again = page.get_by_role("button", name="Try again")
     again.wait_for()
+    page.wait_for_load_state("networkidle")  # nothing is asked for by itself that would take the button away
     page.unroute(answer)
     again.click()
     again.wait_for(state="detached")
