@@ -26,3 +26,49 @@ describe("the view of a new graph that is too large to be read whole", () => {
     expect(shown).toBeLessThan(900 - 250);
   });
 });
+
+/** A root at the bottom and rows of boxes above it, the first row so far away. */
+function rooted(gap: number, state = 0): Picture {
+  const x = [0];
+  const y = [0];
+  for (let i = 0; i < 400; i++) {
+    x.push(((i % 20) - 10) * 150);
+    y.push(-gap - Math.floor(i / 20) * 60);
+  }
+  const scene = { count: x.length, state: new Uint8Array(x.length), width: new Float64Array(x.length).fill(100) };
+  scene.state[0] = state;
+  const placement = { x: Float64Array.from(x), y: Float64Array.from(y) };
+  const bounds = { left: -1560, right: 1410, top: -gap - 1160, bottom: 20 };
+  return { scene, placement, bounds } as unknown as Picture;
+}
+
+function seen(made: Picture): { zoom: number; boxes: number; root: boolean } {
+  const { x, y, zoom } = opening(made, 0, 800, 600);
+  const inside = Array.from(made.placement.x, (own, box) => Math.abs(own - x) < 400 / zoom && Math.abs(made.placement.y[box]! - y) < 300 / zoom);
+  return { zoom, boxes: inside.filter(Boolean).length, root: inside[0]! };
+}
+
+describe("how near that view is", () => {
+  test("is as near as can be read well", () => {
+    const { zoom, boxes, root } = seen(rooted(60));
+    expect(zoom).toBeCloseTo(0.86);
+    expect(boxes).toBeGreaterThan(20);
+    expect(root).toBe(true);
+  });
+
+  test("goes back where the root would stand alone", () => {
+    const { zoom, boxes, root } = seen(rooted(900));
+    expect(zoom).toBeLessThan(0.7);
+    expect(boxes).toBeGreaterThanOrEqual(8);
+    expect(root).toBe(true);
+  });
+
+  test("stays near where nothing is gained", () => {
+    expect(seen(rooted(5000))).toMatchObject({ boxes: 1, root: true });
+    expect(seen(rooted(5000)).zoom).toBeCloseTo(0.86);
+  });
+
+  test("is at what changed, near enough to read it", () => {
+    expect(seen(rooted(900, 1)).zoom).toBeCloseTo(0.86);
+  });
+});

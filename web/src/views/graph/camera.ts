@@ -12,6 +12,8 @@ const EDGE = 110;
 const MAP = 150;
 /** How many places are tried for a view that is fuller. */
 const TRIED = 40;
+/** With fewer boxes than this a view is looked for that shows more of them. */
+const ENOUGH = 8;
 
 /** The camera that shows the whole graph, at 100% at most. */
 export function fitted(bounds: Bounds, width: number, height: number): Camera {
@@ -29,20 +31,26 @@ export function opening(picture: Picture, root: number, width: number, height: n
   const changed: number[] = [];
   for (let box = 0; box < scene.count; box++) if (scene.state[box] !== 0) changed.push(box);
   const at = changed.length > 0 ? middle(changed) : root >= 0 ? { x: placement.x[root]!, y: placement.y[root]! } : { x: fit.x, y: fit.y };
-  const clamp = (value: number, low: number, high: number, size: number): number => {
-    const half = size / 2 / READABLE - PAD;
-    return high - low <= 2 * half ? (low + high) / 2 : Math.max(low + half, Math.min(high - half, value));
-  };
-  const y = clamp(at.y, bounds.top, bounds.bottom, height);
-  // centred: the map stands in a corner, and what the view is about must not be under it
-  return { x: changed.length > 0 ? at.x : fuller(at.x, y), y, zoom: READABLE };
+  if (changed.length > 0) return { x: at.x, y: clamped(READABLE), zoom: READABLE };
+  // a root with long lines to what it is made of stands alone: then from farther away
+  const zooms = [READABLE, (READABLE + LEAST_READABLE) / 2, LEAST_READABLE].filter((zoom) => zoom >= fit.zoom);
+  const views = zooms.map((zoom) => fuller(at.x, clamped(zoom), zoom));
+  return (views.find((view) => view.seen >= ENOUGH) ?? views.reduce((best, view) => (view.seen > best.seen ? view : best))).camera;
 
-  /** As `x`, moved aside where most of a view around it would be empty. */
-  function fuller(x: number, y: number): number {
-    const [w, h] = [width / 2 / READABLE, height / 2 / READABLE];
+  /** Where the view is centred, no farther out than the graph reaches. */
+  function clamped(zoom: number): number {
+    const half = height / 2 / zoom - PAD;
+    const [low, high] = [bounds.top, bounds.bottom];
+    return high - low <= 2 * half ? (low + high) / 2 : Math.max(low + half, Math.min(high - half, at.y));
+  }
+
+  /** A view around `x` and how many boxes it has, moved aside where most of it would be empty. */
+  function fuller(x: number, y: number, zoom: number): { camera: Camera; seen: number } {
+    const [w, h] = [width / 2 / zoom, height / 2 / zoom];
     const near = Array.from(placement.x).filter((_, box) => Math.abs(placement.y[box]! - y) < h);
     const inside = (middle: number): number => near.reduce((sum, one) => sum + Number(Math.abs(one - middle) < w), 0);
-    const [left, right] = [Math.min(0, (EDGE + MAP) / READABLE - w), Math.max(0, w - EDGE / READABLE)];
+    // centred: the map stands in a corner, and what the view is about must not be under it
+    const [left, right] = [Math.min(0, (EDGE + MAP) / zoom - w), Math.max(0, w - EDGE / zoom)];
     let best = x;
     for (let i = 0; i <= TRIED; i++) {
       // from the middle outwards: of two that are as full the one that moves less
@@ -50,7 +58,8 @@ export function opening(picture: Picture, root: number, width: number, height: n
       const tried = x + (share < 0 ? -share * left : share * right);
       if (inside(tried) > inside(best)) best = tried;
     }
-    return inside(best) > 1.1 * inside(x) ? best : x;
+    if (inside(best) <= 1.1 * inside(x)) best = x;
+    return { camera: { x: best, y, zoom }, seen: inside(best) };
   }
 
   /** The centre of the changes; where they are far apart, of the one nearest to it. */
