@@ -87,19 +87,16 @@ def main() -> None:
             recorded.append(second.result())
     how = "in turn" if args.in_turn else "at the same time"
     for what in MEASURES:
-        print(
-            json.dumps(
-                {
-                    "bench": f"dask {args.tasks} tasks recorded, {what}, {how}",
-                    "ours": statistics.median(run[what] for run in recorded),
-                    "peer": statistics.median(run[what] for run in plain),
-                    "ratio": statistics.median(
-                        ours[what] / peer[what] for ours, peer in zip(recorded, plain, strict=True)
-                    ),
-                    "unit": "s",
-                }
-            )
-        )
+        ratios = [ours[what] / peer[what] for ours, peer in zip(recorded, plain, strict=True)]
+        found = {
+            "bench": f"dask {args.tasks} tasks recorded, {what}, {how}",
+            "ours": statistics.median(run[what] for run in recorded),
+            "peer": statistics.median(run[what] for run in plain),
+            "ratio": statistics.median(ratios),
+            "unit": "s",
+            "ratios": [round(ratio, 3) for ratio in ratios],
+        }
+        print(json.dumps(found))
 
 
 if __name__ == "__main__":
