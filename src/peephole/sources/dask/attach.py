@@ -46,9 +46,7 @@ async def dask_setup(server: Any) -> None:
     """What Dask calls with each scheduler, worker and client that starts."""
     try:
         await _set_up(server)
-    except (
-        Exception
-    ) as error:  # a version of Dask may differ in any way, and would print this into the program's output
+    except Exception as error:  # a version of Dask may differ in any way; it would print this into the program's output
         if active.recorder is not None:
             active.recorder.problem(f"Dask's {type(server).__name__} is not recorded ({error!r})"[:300])
 
