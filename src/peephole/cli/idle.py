@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from peephole.query.idle import idle
     from peephole.query.info import span
     from peephole.query.interval import find_interval
-    from peephole.query.names import Track, find_tracks, missing, told_apart, tracks
+    from peephole.query.names import Track, find_tracks, missing, titled, told_apart, tracks
 
     capture = open_target(args.capture)
     chosen = None
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     where = told_apart(tracks(capture))
 
     def title(track: Track) -> str:
-        return f"{track.name} · {where[track.id]}" if track.id in where else track.name
+        return titled(track.name, where.get(track.id, ""))
 
     columns = (
         Column("start", right=True, style="dim"),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from peephole.errors import PeepholeError
 from peephole.query.info import span
@@ -35,6 +38,15 @@ def find_interval(capture: Capture, ends: Sequence[str]) -> tuple[int, int]:
     if end < begin:
         raise PeepholeError(f"The interval ends before it begins: {ends[1]!r} is earlier than {ends[0]!r}.")
     return begin, end
+
+
+def part_in(
+    start: NDArray[Any], dur: NDArray[Any], interval: tuple[int, int]
+) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    """Which slices overlap the interval, and how long they are in it: as `Capture.sums` has it."""
+    end = start + dur
+    inside = (start < interval[1]) & ((start >= interval[0]) | (end > interval[0]))
+    return inside, np.minimum(end, interval[1]) - np.maximum(start, interval[0])
 
 
 def _moment(capture: Capture, text: str, origin: int) -> int:

@@ -94,6 +94,11 @@ def told_apart(known: Sequence[Track]) -> dict[int, str]:
     return found
 
 
+def titled(name: str, where: str) -> str:
+    """The name of a track, and what it takes to tell it from others."""
+    return f"{name} · {where}" if where else name
+
+
 def _where_they_differ(names: list[str]) -> list[str]:
     """Names that are made of parts ("rank 0 · Spans") without the parts that all of them have in the same place."""
     parts = [name.split(" · ") for name in names]

@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from peephole.query.interval import part_in
 from peephole.query.json_text import json_object
 from peephole.query.names import tracks as all_tracks
 from peephole.store.capture import Capture
@@ -46,7 +47,7 @@ def rates(
             keep &= np.isin(frame["track"], list(titles))
         if interval is not None:
             # a rate is that of the whole run, also of one that the interval cuts
-            keep &= (frame["start"] < interval[1]) & (frame["start"] + np.maximum(frame["dur"], 1) > interval[0])
+            keep &= part_in(frame["start"], frame["dur"], interval)[0]
         for row in np.flatnonzero(keep).tolist():
             found = _rates_in(args[row] or "")
             if found:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from peephole.query.info import span
 from peephole.query.json_text import json_object
 from peephole.query.memory import devices
-from peephole.query.names import Track, plain, told_apart, tracks
+from peephole.query.names import Track, plain, titled, told_apart, tracks
 from peephole.store.capture import Capture
 from peephole.store.windows import Buckets
 
@@ -56,7 +56,7 @@ class TimelineTrack:
     @property
     def title(self) -> str:
         """The name, and what it takes to tell it from others."""
-        return f"{self.name} · {self.where}" if self.where else self.name
+        return titled(self.name, self.where)
 
 
 def timeline_tracks(capture: Capture) -> list[TimelineTrack]:

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from peephole.query.interval import part_in
 from peephole.query.timeline import DEVICES, HOST, MESSAGES, TimelineTrack, timeline_tracks
 from peephole.store.capture import Capture
 
@@ -136,16 +137,9 @@ def _parts(
             code, dur = table[texts.codes], frame["dur"]
             context = frame["context"] if linked else np.full(len(frame), -1, np.int64)
             if interval is not None:
-                inside, dur = _part_in(frame["start"], dur, interval)
+                inside, dur = part_in(frame["start"], dur, interval)
                 code, dur, context = code[inside], dur[inside], context[inside]
             yield code, dur, context
-
-
-def _part_in(start: Ints, dur: Ints, interval: tuple[int, int]) -> tuple[NDArray[np.bool_], Ints]:
-    """Which slices overlap the interval, and how long they are in it: as `Capture.sums` has it."""
-    end = start + dur
-    inside = (start < interval[1]) & ((start >= interval[0]) | (end > interval[0]))
-    return inside, np.minimum(end, interval[1]) - np.maximum(start, interval[0])
 
 
 def _exact(kept: list[tuple[Ints, Ints]], size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -220,7 +214,7 @@ def name_runs(
                 texts = frame.texts("name")
                 same, dur = texts.codes == texts.code(name), frame["dur"]
                 if interval is not None:
-                    inside, dur = _part_in(frame["start"], dur, interval)
+                    inside, dur = part_in(frame["start"], dur, interval)
                     same &= inside
                 at = np.flatnonzero(same)
                 dur = dur[at]

@@ -13,6 +13,11 @@ export class ServerError extends Error {
 
 const SILENT = "The server does not answer. Start it again with `peephole serve`, then try again.";
 
+/** What an error says. */
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** True for the error of a request that we ended ourselves. */
 export function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === "AbortError";

@@ -84,8 +84,7 @@ class TapeRows:
                     # Dask puts a worker's times on the scheduler's clock by one heartbeat, which may have been a slow
                     # one: what was computed lies between its dispatch and its report
                     if sent_at > start:
-                        start, end = sent_at, end + sent_at - start
-                        end = min(end, now)
+                        start, end = sent_at, min(now, end + sent_at - start)
                     elif end > now:
                         start, end = start + now - end, now
                     args = (

@@ -3,7 +3,7 @@ import { nameNodes, plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { bytes, clip, count, counted, duration } from "../../base/format.ts";
 import { languageOf } from "../../base/highlight.ts";
-import { abortable } from "../../data/client.ts";
+import { abortable, sentenceOf } from "../../data/client.ts";
 import { isKnown, lineMarks, sameRule } from "../../data/line_origin.ts";
 import { listing } from "../../data/listing.ts";
 import { changed, numberParam, type Params } from "../../state/place.ts";
@@ -188,7 +188,7 @@ class CodeView implements View {
       this.drawLine(false);
       this.body.dataset["traced"] = String(context.id);
     } catch (error) {
-      if (!signal.aborted) this.drawHead(tab, error instanceof Error ? error.message : String(error), () => void this.trace(context, tab, signal));
+      if (!signal.aborted) this.drawHead(tab, sentenceOf(error), () => void this.trace(context, tab, signal));
     } finally {
       window.clearTimeout(patience);
     }

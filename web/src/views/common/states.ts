@@ -1,7 +1,7 @@
 /** What stands in a pane that has nothing to show yet: empty, waiting, failed. Short, no apology, what to do. */
 import { fill, h } from "../../base/dom.ts";
 import { count } from "../../base/format.ts";
-import { isAbort, ServerError } from "../../data/client.ts";
+import { isAbort, sentenceOf, ServerError } from "../../data/client.ts";
 import { copyButton } from "./copy.ts";
 
 /** Nothing is said before this. */
@@ -21,7 +21,7 @@ export function emptyState(title: string, sentence: string, commands: string[] =
 
 /** What happened, where, what to do; the raw text below it. */
 export function errorState(error: unknown, again?: () => void): HTMLElement {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = sentenceOf(error);
   const details = error instanceof ServerError ? error.details : error instanceof Error ? (error.stack ?? "") : "";
   const [title, ...rest] = sentences(message);
   return h(
@@ -39,7 +39,7 @@ export function errorState(error: unknown, again?: () => void): HTMLElement {
 
 /** A part of a pane that could not be read: the sentence, and the way to ask once more. */
 export function failure(error: unknown, again: () => void): HTMLElement {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = sentenceOf(error);
   return h("div.sec.failed", { role: "alert" }, h("p", message), h("div.buttons", h("button.btn", { type: "button", onclick: again }, "Try again")));
 }
 

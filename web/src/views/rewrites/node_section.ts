@@ -1,6 +1,7 @@
 /** Details of the selected node: its fields, what it reads, who reads it, when it came and went. */
 import { fill, h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
+import { sentenceOf } from "../../data/client.ts";
 import { label, typeName } from "../../data/listing.ts";
 import type { HistoryWire, NodeWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
@@ -67,7 +68,7 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
     (wire) => {
       if (history.isConnected) fill(history, ...historyLinks(wire, actions));
     },
-    (error: unknown) => fill(history, h("span.faint", error instanceof Error ? error.message : "unknown"), " ", h("button.link", { type: "button", onclick: () => void ask() }, "Try again")),
+    (error: unknown) => fill(history, h("span.faint", sentenceOf(error)), " ", h("button.link", { type: "button", onclick: () => void ask() }, "Try again")),
   );
   void ask();
 }

@@ -2,7 +2,7 @@
 import { plain } from "../../base/ansi.ts";
 import { h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
-import { abortable } from "../../data/client.ts";
+import { abortable, sentenceOf } from "../../data/client.ts";
 import { Graphs } from "../../data/graphs.ts";
 import { ContextTree } from "../../data/tree.ts";
 import { changed, numberParam, type Params } from "../../state/place.ts";
@@ -402,7 +402,7 @@ class RewritesView implements View {
       if (context >= 0) this.choose("context", context);
       else this.stage.say("This call was compiled in no context of this capture.");
     } catch (error) {
-      this.stage.say(error instanceof Error ? error.message : String(error));
+      this.stage.say(sentenceOf(error));
     }
   }
 

@@ -1,7 +1,7 @@
 /** Messages: what clients, dispatcher and workers said to each other. */
 import { fill, h } from "../../base/dom.ts";
 import { count, counted, duration } from "../../base/format.ts";
-import { isAbort } from "../../data/client.ts";
+import { isAbort, sentenceOf } from "../../data/client.ts";
 import { shapeIcon } from "../../draw/tape_shapes.ts";
 import type { Drawn } from "../../draw/tape_draw.ts";
 import { numberParam, type Params } from "../../state/place.ts";
@@ -226,7 +226,7 @@ class TapeView implements View {
       const found = await this.page.client.get<TapeRangeWire>(wanted, this.leaving.signal);
       if (this.ranged === wanted) this.pane.range(tape!, found);
     } catch (error) {
-      if (!isAbort(error)) this.said.textContent = error instanceof Error ? error.message : String(error);
+      if (!isAbort(error)) this.said.textContent = sentenceOf(error);
     }
   }
 
@@ -252,7 +252,7 @@ class TapeView implements View {
         found = await this.page.client.get<MessageWire>(`tape/messages/${seq}?${this.query}`, this.leaving.signal);
       } catch (error) {
         if (isAbort(error)) return;
-        this.said.textContent = error instanceof Error ? error.message : String(error);
+        this.said.textContent = sentenceOf(error);
       }
       if (seq !== numberParam(this.params, "ev", -1)) return;
     }

@@ -2,7 +2,7 @@
 import { fill, h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
 import { icon } from "../../base/icons.ts";
-import { isAbort, type CaptureClient } from "../../data/client.ts";
+import { isAbort, sentenceOf, type CaptureClient } from "../../data/client.ts";
 import type { HitsWire } from "../../wire/timeline.ts";
 import { tip } from "../common/tooltip.ts";
 
@@ -106,7 +106,7 @@ export class Finder {
       this.draw();
       if (go && hits.row >= 0) this.options.onHit(hits.row);
     } catch (error) {
-      if (!isAbort(error)) fill(this.found, tip(h("button.link", { type: "button", onclick: () => void this.ask(where, go) }, "Try again"), () => (error instanceof Error ? error.message : String(error))));
+      if (!isAbort(error)) fill(this.found, tip(h("button.link", { type: "button", onclick: () => void this.ask(where, go) }, "Try again"), () => sentenceOf(error)));
     }
   }
 
