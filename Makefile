@@ -84,6 +84,7 @@ bench: setup src/peephole/server/static/.built
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/python packaging/web_build.py npm run --silent format
 	$(BIN)/python packaging/reference_pages.py
 
 .PHONY: clean

@@ -8,7 +8,11 @@ import { call, hostile, kernel, rewrite, schedule } from "./samples.ts";
 const theme = new URLSearchParams(location.search).get("theme") ?? "dark";
 document.documentElement.dataset["theme"] = theme;
 
-const events: { selected: (number | null)[]; opened: number[]; counts: [number, number, string][] } = { selected: [], opened: [], counts: [] };
+const events: { selected: (number | null)[]; opened: number[]; counts: [number, number, string][] } = {
+  selected: [],
+  opened: [],
+  counts: [],
+};
 const view = new GraphView(document.getElementById("stage")!, {
   onSelect: (identity) => events.selected.push(identity),
   onOpenCall: (id) => events.opened.push(id),

@@ -42,20 +42,32 @@ export class Maker {
 
   /** The graph below a root, with identities. */
   graph(root: number): GraphWire {
-    return wire(this.nodes, root, this.nodes.map((_, i) => i + 1));
+    return wire(
+      this.nodes,
+      root,
+      this.nodes.map((_, i) => i + 1),
+    );
   }
 }
 
 /** An unrolled matrix product: loads, products and chains of sums. */
 export function kernel(side: number, depth: number): GraphWire {
   const m = new Maker();
-  const ranges = [0, 1, 2, 3].map((i) => m.add("RANGE", [m.constant(16 * (i + 1))], `(${i}, AxisType.${i < 2 ? "WEAK" : "REDUCE"})`, "weakint"));
-  const [a, b, out] = [1, 2, 0].map((i) => m.add("PARAM", [m.constant(65536)], `ParamArg(${i}, dtypes.float, device='NULL')`, "float", "(65536)"));
+  const ranges = [0, 1, 2, 3].map((i) =>
+    m.add("RANGE", [m.constant(16 * (i + 1))], `(${i}, AxisType.${i < 2 ? "WEAK" : "REDUCE"})`, "weakint"),
+  );
+  const [a, b, out] = [1, 2, 0].map((i) =>
+    m.add("PARAM", [m.constant(65536)], `ParamArg(${i}, dtypes.float, device='NULL')`, "float", "(65536)"),
+  );
   const index = (x: number, y: number, by: number): number =>
     m.add("ADD", [m.add("MUL", [x, m.constant(by)], "", "weakint"), y], "", "weakint");
   const load = (from: number, at: number, off: number): number =>
     m.add("LOAD", [m.add("INDEX", [from, off === 0 ? at : m.add("ADD", [at, m.constant(off)], "", "weakint")])]);
-  const [rowOf, columnOf, place] = [index(ranges[0]!, ranges[2]!, 512), index(ranges[3]!, ranges[1]!, 32), index(ranges[0]!, ranges[1]!, 128)];
+  const [rowOf, columnOf, place] = [
+    index(ranges[0]!, ranges[2]!, 512),
+    index(ranges[3]!, ranges[1]!, 32),
+    index(ranges[0]!, ranges[1]!, 128),
+  ];
   const stores: number[] = [];
   for (let i = 0; i < side; i++) {
     for (let j = 0; j < side; j++) {
@@ -64,7 +76,14 @@ export function kernel(side: number, depth: number): GraphWire {
         const product = m.add("MUL", [load(a!, rowOf, i * 128 + k), load(b!, columnOf, k * 32 + j)]);
         sum = sum < 0 ? product : m.add("ADD", [sum, product]);
       }
-      stores.push(m.add("STORE", [m.add("INDEX", [out!, m.add("ADD", [place, m.constant(i * side + j)], "", "weakint")]), sum], "", "void"));
+      stores.push(
+        m.add(
+          "STORE",
+          [m.add("INDEX", [out!, m.add("ADD", [place, m.constant(i * side + j)], "", "weakint")]), sum],
+          "",
+          "void",
+        ),
+      );
     }
   }
   const end = m.add("END", [m.add("GROUP", stores, "", "void"), ...ranges], "", "void", "()", "'mergeable'");
@@ -74,24 +93,43 @@ export function kernel(side: number, depth: number): GraphWire {
 /** A schedule of about `size` nodes: blocks of a network one after the other, each a few kernels. */
 export function schedule(size: number): GraphWire {
   const m = new Maker();
-  const param = (i: number): number => m.add("PARAM", [m.constant(4096)], `ParamArg(${i}, dtypes.float, device='NULL')`, "float", "(4096)");
+  const param = (i: number): number =>
+    m.add("PARAM", [m.constant(4096)], `ParamArg(${i}, dtypes.float, device='NULL')`, "float", "(4096)");
   let x = param(0);
   const stored: number[] = [];
   for (let block = 0; m.nodes.length < size - 60; block++) {
-    const range = (k: number, kind: string): number => m.add("RANGE", [m.constant(64 + k)], `(${block * 8 + k}, AxisType.${kind})`, "weakint");
+    const range = (k: number, kind: string): number =>
+      m.add("RANGE", [m.constant(64 + k)], `(${block * 8 + k}, AxisType.${kind})`, "weakint");
     const [r0, r1, r2] = [range(0, "WEAK"), range(1, "WEAK"), range(2, "REDUCE")];
     const at = m.add("ADD", [m.add("MUL", [r0, m.constant(64)], "", "weakint"), r1], "", "weakint");
     const value = m.add("INDEX", [x, at]);
-    const mean = m.add("MUL", [m.add("REDUCE", [m.add("MUL", [value, value]), r2], "(Ops.ADD, 1)"), m.constant(0.0039)]);
-    const norm = m.add("MUL", [value, m.add("RECIPROCAL", [m.add("SQRT", [m.add("ADD", [mean, m.constant(0.000001)])])])]);
+    const mean = m.add("MUL", [
+      m.add("REDUCE", [m.add("MUL", [value, value]), r2], "(Ops.ADD, 1)"),
+      m.constant(0.0039),
+    ]);
+    const norm = m.add("MUL", [
+      value,
+      m.add("RECIPROCAL", [m.add("SQRT", [m.add("ADD", [mean, m.constant(0.000001)])])]),
+    ]);
     let sum = norm;
     for (let w = 0; w < 4; w++) {
-      const weight = m.add("INDEX", [param(1 + block * 4 + w), m.add("ADD", [m.add("MUL", [r2, m.constant(32 + w)], "", "weakint"), r1], "", "weakint")]);
+      const weight = m.add("INDEX", [
+        param(1 + block * 4 + w),
+        m.add("ADD", [m.add("MUL", [r2, m.constant(32 + w)], "", "weakint"), r1], "", "weakint"),
+      ]);
       const product = m.add("REDUCE", [m.add("MUL", [sum, weight]), r2], "(Ops.ADD, 1)");
-      const gate = m.add("RECIPROCAL", [m.add("ADD", [m.add("EXP2", [m.add("MUL", [product, m.constant(-1.44)])]), m.constant(1)])]);
+      const gate = m.add("RECIPROCAL", [
+        m.add("ADD", [m.add("EXP2", [m.add("MUL", [product, m.constant(-1.44)])]), m.constant(1)]),
+      ]);
       sum = m.add("ADD", [m.add("MUL", [product, gate]), norm]);
     }
-    const buffer = m.add("BUFFER", [m.constant(4096)], `ParamArg(${block}, dtypes.float, device='NULL')`, "float", "(4096)");
+    const buffer = m.add(
+      "BUFFER",
+      [m.constant(4096)],
+      `ParamArg(${block}, dtypes.float, device='NULL')`,
+      "float",
+      "(4096)",
+    );
     const store = m.add("STORE", [m.add("INDEX", [buffer, at]), m.add("ADD", [sum, value])], "", "void");
     x = m.add("AFTER", [buffer, m.add("END", [store, r0, r1], "", "void")], "", "float", "(4096)");
     stored.push(x);
@@ -102,9 +140,18 @@ export function schedule(size: number): GraphWire {
 /** A call of a kernel with two buffers. */
 export function call(): GraphWire {
   const m = new Maker();
-  const body = m.add("PROGRAM", [m.add("SINK", [m.add("SQRT", [m.add("PARAM", [], "ParamArg(0, dtypes.float)")])], "", "void")], "ProgramInfo(name='E_4')", "void");
-  const buffers = [0, 1].map((i) => m.add("BUFFER", [m.constant(4)], `ParamArg(${i}, dtypes.float, device='NULL')`, "float", "(4)"));
-  return m.graph(m.add("SINK", [m.add("CALL", [body, ...buffers], "CallInfo(None, None, False, False)", "void")], "", "void"));
+  const body = m.add(
+    "PROGRAM",
+    [m.add("SINK", [m.add("SQRT", [m.add("PARAM", [], "ParamArg(0, dtypes.float)")])], "", "void")],
+    "ProgramInfo(name='E_4')",
+    "void",
+  );
+  const buffers = [0, 1].map((i) =>
+    m.add("BUFFER", [m.constant(4)], `ParamArg(${i}, dtypes.float, device='NULL')`, "float", "(4)"),
+  );
+  return m.graph(
+    m.add("SINK", [m.add("CALL", [body, ...buffers], "CallInfo(None, None, False, False)", "void")], "", "void"),
+  );
 }
 
 /** A graph in which every text is an attack or far too long. */
@@ -123,7 +170,9 @@ export function rewrite(graph: GraphWire, seed: number): GraphWire {
   const drafts: Draft[] = graph.id.map((_, v) => draft(graph, v));
   const identities = [...graph.identity];
   let fresh = Math.max(...identities) + 1;
-  const picks = drafts.map((_, v) => v).filter((v) => /^(ADD|MUL|LOAD|REDUCE|SQRT)$/.test(drafts[v]!.op) && v !== graph.root);
+  const picks = drafts
+    .map((_, v) => v)
+    .filter((v) => /^(ADD|MUL|LOAD|REDUCE|SQRT)$/.test(drafts[v]!.op) && v !== graph.root);
   const target = picks[Math.floor(next() * picks.length)] ?? 0;
   const put = (op: string, src: number[]): number => {
     drafts.push({ ...drafts[target]!, op, arg: "", src });
@@ -131,7 +180,8 @@ export function rewrite(graph: GraphWire, seed: number): GraphWire {
     return drafts.length - 1;
   };
   let made = put("WHERE", [...drafts[target]!.src]);
-  for (let i = 0; i < next() * 4; i++) made = put(["ADD", "MUL", "CAST", "AFTER"][i % 4]!, [made, ...drafts[target]!.src.slice(0, 1)]);
+  for (let i = 0; i < next() * 4; i++)
+    made = put(["ADD", "MUL", "CAST", "AFTER"][i % 4]!, [made, ...drafts[target]!.src.slice(0, 1)]);
   for (let v = 0; v < count; v++) drafts[v]!.src = drafts[v]!.src.map((s) => (s === target ? made : s));
   const result = wire(drafts, graph.root, identities);
   const before = new Set(graph.identity);
@@ -139,7 +189,11 @@ export function rewrite(graph: GraphWire, seed: number): GraphWire {
   const of = new Map(graph.identity.map((identity, v) => [identity, v]));
   result.match = graph.match + 1;
   result.added = result.identity.flatMap((identity, v) => (before.has(identity) ? [] : [v]));
-  const sources = (g: GraphWire, v: number): string => g.src.slice(g.srcStart[v]!, g.srcStart[v + 1]!).map((s) => g.identity[s]).join();
+  const sources = (g: GraphWire, v: number): string =>
+    g.src
+      .slice(g.srcStart[v]!, g.srcStart[v + 1]!)
+      .map((s) => g.identity[s])
+      .join();
   result.changed = result.identity.flatMap((identity, v) => {
     const old = of.get(identity);
     return old !== undefined && sources(graph, old) !== sources(result, v) ? [v] : [];
@@ -196,7 +250,13 @@ function wire(nodes: Draft[], root: number, identities: number[]): GraphWire {
       }),
     };
   };
-  const [op, dtype, arg, shape, tag] = [column((n) => n.op), column((n) => n.dtype), column((n) => n.arg), column((n) => n.shape), column((n) => n.tag)];
+  const [op, dtype, arg, shape, tag] = [
+    column((n) => n.op),
+    column((n) => n.dtype),
+    column((n) => n.arg),
+    column((n) => n.shape),
+    column((n) => n.tag),
+  ];
   const srcStart = [0];
   const src: number[] = [];
   for (const v of order) srcStart.push(src.push(...nodes[v]!.src.map((s) => place.get(s)!)));

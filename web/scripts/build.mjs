@@ -55,7 +55,9 @@ const writePages = (metafile) => {
 };
 
 const entries = pages.flatMap((page) =>
-  [...readFileSync(join(web, page), "utf8").matchAll(/<script type="module" src="\/([^"]+)">/g)].map((found) => found[1]),
+  [...readFileSync(join(web, page), "utf8").matchAll(/<script type="module" src="\/([^"]+)">/g)].map(
+    (found) => found[1],
+  ),
 );
 
 mkdirSync(out, { recursive: true });

@@ -30,11 +30,14 @@ for (const file of files(src)) {
   for (const [, target] of text.matchAll(pattern)) {
     const other = roomOf(resolve(dirname(file), target));
     if (target.endsWith(".css") || other === room) continue;
-    if (!(place(other) < place(room))) problems.push(`${where} (${room || "src"}) imports ${target} (${other || "src"})`);
+    if (!(place(other) < place(room)))
+      problems.push(`${where} (${room || "src"}) imports ${target} (${other || "src"})`);
   }
 }
 if (problems.length > 0) {
   console.error(problems.join("\n"));
-  console.error(`${problems.length} imports against the direction base -> wire -> data -> layout -> draw/state -> views`);
+  console.error(
+    `${problems.length} imports against the direction base -> wire -> data -> layout -> draw/state -> views`,
+  );
   process.exit(1);
 }

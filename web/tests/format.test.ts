@@ -1,14 +1,34 @@
 import { describe, expect, it } from "vitest";
 import { pieces, plain } from "../src/base/ansi.ts";
-import { bufferHandle, bytes, count, duration, editorLink, endsAsKernel, location, micros, shortPath } from "../src/base/format.ts";
+import {
+  bufferHandle,
+  bytes,
+  count,
+  duration,
+  editorLink,
+  endsAsKernel,
+  location,
+  micros,
+  shortPath,
+} from "../src/base/format.ts";
 import { languageOf, tokens, type Language } from "../src/base/highlight.ts";
 
 describe("figures", () => {
   it("takes the unit that fits", () => {
-    expect([0, 940, 12_345, 1_604_000, 2_410_000_000].map(duration)).toEqual(["0 ns", "940 ns", "12.3 µs", "1.60 ms", "2.41 s"]);
+    expect([0, 940, 12_345, 1_604_000, 2_410_000_000].map(duration)).toEqual([
+      "0 ns",
+      "940 ns",
+      "12.3 µs",
+      "1.60 ms",
+      "2.41 s",
+    ]);
     expect(duration(-1)).toBe("");
     expect([99_999e9, 9_223_372e9].map(duration)).toEqual(["99999.00 s", "106.75 d"]);
-    expect([bufferHandle(7, false), bufferHandle(2 * 2 ** 40 + 6225, false), bufferHandle(2 * 2 ** 40 + 6225, true)]).toEqual(["b7", "b6225", "p2.b6225"]);
+    expect([
+      bufferHandle(7, false),
+      bufferHandle(2 * 2 ** 40 + 6225, false),
+      bufferHandle(2 * 2 ** 40 + 6225, true),
+    ]).toEqual(["b7", "b6225", "p2.b6225"]);
     expect(micros(1_604_000)).toBe("1,604 µs");
     expect([3, 196_600, 26_920_000].map(bytes)).toEqual(["3 B", "196.6 kB", "26.92 MB"]);
     expect(count(122_833)).toBe("122,833");
@@ -35,7 +55,8 @@ describe("paths", () => {
 describe("names that keep both ends", () => {
   it("are kernels and what ends with one, not a function behind its file", () => {
     for (const name of ["r_16_32", "flash_attn_fwd", "do_to_program for r_16_4"]) expect(endsAsKernel(name)).toBe(true);
-    for (const name of ["$pjit.py:250 cache_miss", "train step", "PjitFunction(f)"]) expect(endsAsKernel(name)).toBe(false);
+    for (const name of ["$pjit.py:250 cache_miss", "train step", "PjitFunction(f)"])
+      expect(endsAsKernel(name)).toBe(false);
   });
 });
 
@@ -57,13 +78,24 @@ describe("syntax colours", () => {
       "",
     ];
     for (const language of ["c", "python", "asm", "text"] as Language[]) {
-      for (const line of lines) expect(tokens(line, language).map((token) => token.text).join("")).toBe(line);
+      for (const line of lines)
+        expect(
+          tokens(line, language)
+            .map((token) => token.text)
+            .join(""),
+        ).toBe(line);
     }
   });
 
   it("knows keywords, types, calls, numbers and comments", () => {
     const found = new Map(tokens("for (int i = 12; f(i);) // x", "c").map((token) => [token.text, token.style]));
-    expect([found.get("for"), found.get("int"), found.get("12"), found.get("f"), found.get("// x")]).toEqual(["k", "ty", "no", "f", "c"]);
+    expect([found.get("for"), found.get("int"), found.get("12"), found.get("f"), found.get("// x")]).toEqual([
+      "k",
+      "ty",
+      "no",
+      "f",
+      "c",
+    ]);
   });
 
   it("takes what a binary holds for assembly, offsets and all", () => {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { busyShares, hardwareRows, occupancyHeight, ranges, tickStep, type RowSource } from "../src/layout/hardware_rows.ts";
+import {
+  busyShares,
+  hardwareRows,
+  occupancyHeight,
+  ranges,
+  tickStep,
+  type RowSource,
+} from "../src/layout/hardware_rows.ts";
 
 const LANES: RowSource[] = [
   { label: "Wave 0", group: "waves", events: 5, busy: 0 },
@@ -11,7 +18,16 @@ const LANES: RowSource[] = [
 describe("rows of a hardware trace", () => {
   it("stand below each other: waves of the traced unit, units, clock, all waves", () => {
     const { rows, height } = hardwareRows(LANES, new Set(), "2.96 GHz", "CU 3, SIMD 1");
-    expect(rows.map((row) => row.label)).toEqual(["Waves", "Wave 0", "Other SIMDs", "Units", "VALU", "Clock", "All waves", "CU 0 SIMD 0"]);
+    expect(rows.map((row) => row.label)).toEqual([
+      "Waves",
+      "Wave 0",
+      "Other SIMDs",
+      "Units",
+      "VALU",
+      "Clock",
+      "All waves",
+      "CU 0 SIMD 0",
+    ]);
     expect(rows[0]!.note).toBe("CU 3, SIMD 1");
     expect(rows.find((row) => row.label === "VALU")!.note).toBe("3.4%");
     let y = 0;
@@ -49,7 +65,9 @@ describe("rows of a hardware trace", () => {
 describe("narrow events", () => {
   it("keep the share of their pixels, none of it lost", () => {
     const shares = busyShares([0.25, 2, 2.5, 9.5], [4, 1, 2, 8], 8, 10);
-    expect([...shares].map((share) => Number(share.toFixed(4)))).toEqual([0.375, 0.125, 0.25, 0.125, 0, 0, 0, 0, 0, 0.5]);
+    expect([...shares].map((share) => Number(share.toFixed(4)))).toEqual([
+      0.375, 0.125, 0.25, 0.125, 0, 0, 0, 0, 0, 0.5,
+    ]);
     expect(busyShares([1], [20], 8, 2)[1]).toBe(1);
     expect([...busyShares([-0.5, -3, 7], [8, 8, 8], 8, 2)]).toEqual([0.5, 0]);
   });

@@ -3,14 +3,31 @@ import { FROM_SCHEDULE, isKnown, lineMarks, sameRule } from "../src/data/line_or
 import type { LinesWire, LineWire } from "../src/wire/code.ts";
 
 function line(number: number, change: Partial<LineWire>): LineWire {
-  return { line: number, kind: "op", ops: ["ADD"], node: number, step: -1, stepName: "", match: 0, rule: null, handler: null, operations: [], row: -1, alike: 0, ...change };
+  return {
+    line: number,
+    kind: "op",
+    ops: ["ADD"],
+    node: number,
+    step: -1,
+    stepName: "",
+    match: 0,
+    rule: null,
+    handler: null,
+    operations: [],
+    row: -1,
+    alike: 0,
+    ...change,
+  };
 }
 
 const RULE = { file: "/x/site-packages/tinygrad/uop/symbolic.py", line: 88, source: "(UPat.var(…)" };
 const OTHER = { file: "/x/site-packages/tinygrad/codegen/__init__.py", line: 231, source: "(UPat(Ops.REDUCE)" };
 
 const WIRE: LinesWire = {
-  context: 1, artifact: 2, note: null, operations: [],
+  context: 1,
+  artifact: 2,
+  note: null,
+  operations: [],
   lines: [
     line(1, { kind: "none", ops: [] }),
     line(2, { kind: "signature", ops: ["PARAM"] }),
@@ -27,8 +44,26 @@ describe("what stands beside a line", () => {
   const marks = lineMarks(WIRE);
 
   test("the rule is named where it changes", () => {
-    expect(marks.map((mark) => mark.rule)).toEqual(["", "", "symbolic.py:88", "", "", "symbolic.py:88", "codegen/__init__.py:231", ""]);
-    expect(marks.map((mark) => mark.pass)).toEqual(["", "", "early symbolic", "early symbolic", FROM_SCHEDULE, "early symbolic", "remove reduces", ""]);
+    expect(marks.map((mark) => mark.rule)).toEqual([
+      "",
+      "",
+      "symbolic.py:88",
+      "",
+      "",
+      "symbolic.py:88",
+      "codegen/__init__.py:231",
+      "",
+    ]);
+    expect(marks.map((mark) => mark.pass)).toEqual([
+      "",
+      "",
+      "early symbolic",
+      "early symbolic",
+      FROM_SCHEDULE,
+      "early symbolic",
+      "remove reduces",
+      "",
+    ]);
   });
 
   test("a pass has one colour, two passes have two, and what no pass made has its own", () => {
@@ -46,7 +81,9 @@ describe("what stands beside a line", () => {
   });
 
   test("the tooltip has match, rule and what it calls", () => {
-    expect(marks[2]!.full).toBe("ADD\nearly symbolic › match 3\n/x/site-packages/tinygrad/uop/symbolic.py:88 calls fold");
+    expect(marks[2]!.full).toBe(
+      "ADD\nearly symbolic › match 3\n/x/site-packages/tinygrad/uop/symbolic.py:88 calls fold",
+    );
   });
 });
 

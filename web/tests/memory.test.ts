@@ -2,7 +2,12 @@ import { describe, expect, it } from "vitest";
 import { byteTicks, clock, elements, highest, planBands } from "../src/layout/memory_bands.ts";
 
 describe("bands of buffers", () => {
-  const lives = { alloc: [0, 5, 5, 8], free: [100, 20, Infinity, 9], offset: [0, 100, 150, 400], bytes: [100, 50, 10, 7] };
+  const lives = {
+    alloc: [0, 5, 5, 8],
+    free: [100, 20, Infinity, 9],
+    offset: [0, 100, 150, 400],
+    bytes: [100, 50, 10, 7],
+  };
 
   it("takes unused offsets out and keeps heights and order", () => {
     const plan = planBands(lives, -1, 50);
@@ -34,8 +39,12 @@ describe("bands of buffers", () => {
       const alloc = offset.map(() => next(50));
       const free = alloc.map((time) => time + next(60));
       const { low } = planBands({ alloc, free, offset, bytes }, 25, 30);
-      const kept = offset.map((_, i) => i).filter((i) => !Number.isNaN(low[i]!)).sort((a, b) => low[a]! - low[b]!);
-      for (let k = 1; k < kept.length; k++) expect(low[kept[k]!]!).toBeGreaterThanOrEqual(low[kept[k - 1]!]! + bytes[kept[k - 1]!]!);
+      const kept = offset
+        .map((_, i) => i)
+        .filter((i) => !Number.isNaN(low[i]!))
+        .sort((a, b) => low[a]! - low[b]!);
+      for (let k = 1; k < kept.length; k++)
+        expect(low[kept[k]!]!).toBeGreaterThanOrEqual(low[kept[k - 1]!]! + bytes[kept[k - 1]!]!);
     }
   });
 });

@@ -5,16 +5,36 @@ import { TapeAxis } from "../src/layout/tape_axis.ts";
 import { columnsOf, eventNames, laneBoxes, radius, signalNames, stackY } from "../src/layout/tape_lanes.ts";
 import { readTapeWindow, type TapeLane, type TapeMarks, type TapeSignal, type TapeWire } from "../src/wire/tape.ts";
 
-const lane = (name: string, kind: string): TapeLane => ({ name, kind, events: 1, bytesIn: 0, bytesOut: 0, busy: 0, busyMost: 0, idle: 1, failures: 0, share: 0, since: null, until: null });
+const lane = (name: string, kind: string): TapeLane => ({
+  name,
+  kind,
+  events: 1,
+  bytesIn: 0,
+  bytesOut: 0,
+  busy: 0,
+  busyMost: 0,
+  idle: 1,
+  failures: 0,
+  share: 0,
+  since: null,
+  until: null,
+});
 const measure = (text: string): number => text.length * 6;
 
 describe("the axis of a tape", () => {
-  const axis = new TapeAxis([[1e9, 2e9], [10e9, 11e9]], 1e6);
+  const axis = new TapeAxis(
+    [
+      [1e9, 2e9],
+      [10e9, 11e9],
+    ],
+    1e6,
+  );
 
   it("folds what lies between its stretches and goes both ways", () => {
     expect(axis.folded).toBe(8e9);
     expect(axis.length).toBeCloseTo(2e9 * 1.03);
-    for (const time of [0.5e9, 1e9, 1.7e9, 2e9, 5e9, 10e9, 10.4e9, 11e9, 12e9]) expect(axis.toTime(axis.toU(time))).toBeCloseTo(time, -1);
+    for (const time of [0.5e9, 1e9, 1.7e9, 2e9, 5e9, 10e9, 10.4e9, 11e9, 12e9])
+      expect(axis.toTime(axis.toU(time))).toBeCloseTo(time, -1);
     expect(axis.toU(10.5e9) - axis.toU(10e9)).toBeCloseTo(0.5e9);
   });
 
@@ -54,7 +74,11 @@ describe("lanes and names", () => {
 
   it("share the room, and scroll when it is too little", () => {
     expect(laneBoxes(lanes, [0, 1, 2], 300).map((box) => box.y0)).toEqual([0, 100, 200]);
-    const many = laneBoxes(lanes, Array.from({ length: 50 }, () => 2), 300);
+    const many = laneBoxes(
+      lanes,
+      Array.from({ length: 50 }, () => 2),
+      300,
+    );
     expect(many.at(-1)!.y0).toBeGreaterThan(300);
   });
 
@@ -70,35 +94,81 @@ describe("lanes and names", () => {
     const n = 200;
     const column = (of: (i: number) => number): Int32Array => Int32Array.from({ length: n }, (_, i) => of(i));
     const marks: TapeMarks = {
-      time: Float64Array.from({ length: n }, (_, i) => i * 5), dur: new Float64Array(n), size: new Float64Array(n), seq: column((i) => i), lane: column(() => 0),
-      place: column(() => 0), many: column(() => 1), event: column((i) => i % 2), family: column((i) => i % 3), op: column(() => 0), flags: column(() => 0),
+      time: Float64Array.from({ length: n }, (_, i) => i * 5),
+      dur: new Float64Array(n),
+      size: new Float64Array(n),
+      seq: column((i) => i),
+      lane: column(() => 0),
+      place: column(() => 0),
+      many: column(() => 1),
+      event: column((i) => i % 2),
+      family: column((i) => i % 3),
+      op: column(() => 0),
+      flags: column(() => 0),
     };
     const boxes = new Map(laneBoxes(lanes, [0], 100).map((box) => [box.lane, box]));
-    const names = eventNames(marks, boxes, 0, ["MatMul", "FreeTensor", "Sum"], (time) => time, 1000, (i) => `#${i} op`, measure);
+    const names = eventNames(
+      marks,
+      boxes,
+      0,
+      ["MatMul", "FreeTensor", "Sum"],
+      (time) => time,
+      1000,
+      (i) => `#${i} op`,
+      measure,
+    );
     expect(names.placed.length + names.left).toBe(100);
     for (const a of names.placed) {
       expect(a.x + a.width).toBeLessThanOrEqual(1000);
-      for (const b of names.placed) if (a !== b && a.y === b.y) expect(a.x + a.width <= b.x || b.x + b.width <= a.x).toBe(true);
+      for (const b of names.placed)
+        if (a !== b && a.y === b.y) expect(a.x + a.width <= b.x || b.x + b.width <= a.x).toBe(true);
     }
   });
 
   it("keep the name of a signal in sight while its span is", () => {
-    const signal = (name: string, start: number, end: number): TapeSignal => ({ name, start, end, lane: -1, span: true, ending: false });
-    const { placed, left } = signalNames([signal("forward", -500, 300), signal("back", 310, 320), signal("gone", -90, -80)], (time) => time, 400, measure);
+    const signal = (name: string, start: number, end: number): TapeSignal => ({
+      name,
+      start,
+      end,
+      lane: -1,
+      span: true,
+      ending: false,
+    });
+    const { placed, left } = signalNames(
+      [signal("forward", -500, 300), signal("back", 310, 320), signal("gone", -90, -80)],
+      (time) => time,
+      400,
+      measure,
+    );
     expect(left).toBe(0);
     expect(placed.map(({ text }) => text)).toEqual(["forward", "back"]);
     expect(placed[0]!.x).toBeGreaterThanOrEqual(0);
   });
 
   it("sum the rows of a column", () => {
-    const { columns, most } = columnsOf({ start: Float64Array.of(0, 0, 8, 0), lane: Int32Array.of(0, 0, 0, 1), count: Int32Array.of(2, 3, 1, 9) });
+    const { columns, most } = columnsOf({
+      start: Float64Array.of(0, 0, 8, 0),
+      lane: Int32Array.of(0, 0, 0, 1),
+      count: Int32Array.of(2, 3, 1, 9),
+    });
     expect(columns.map(({ total }) => total)).toEqual([5, 1, 9]);
-    expect(most).toEqual(new Map([[0, 5], [1, 9]]));
+    expect(most).toEqual(
+      new Map([
+        [0, 5],
+        [1, 9],
+      ]),
+    );
   });
 });
 
 it("keeps an operation's colour on either theme and lifts only what would be lost", () => {
-  const tape = { families: [{ name: "MatMul", colour: "#d62728" }, { name: "ReLU", colour: "#4a4a4a" }, { name: "FreeTensor", colour: "#c9ccd6", outlined: true }] } as TapeWire;
+  const tape = {
+    families: [
+      { name: "MatMul", colour: "#d62728" },
+      { name: "ReLU", colour: "#4a4a4a" },
+      { name: "FreeTensor", colour: "#c9ccd6", outlined: true },
+    ],
+  } as TapeWire;
   const [dark, light] = [familyColours(tape, "#0b0d10", "#888888"), familyColours(tape, "#ffffff", "#888888")];
   expect(dark[0]!.fill).toBe("rgb(214 39 40)");
   expect(light[0]!.fill).toBe(dark[0]!.fill);
@@ -108,7 +178,18 @@ it("keeps an operation's colour on either theme and lifts only what would be los
 });
 
 it("reads a window's columns at their places", () => {
-  const head = { lanes: [0], kept: 1, visible: 1, first: 0, stack: 1, cell: 1, arrowCell: 1, marks: 1, columns: 2, arrows: 1 };
+  const head = {
+    lanes: [0],
+    kept: 1,
+    visible: 1,
+    first: 0,
+    stack: 1,
+    cell: 1,
+    arrowCell: 1,
+    marks: 1,
+    columns: 2,
+    arrows: 1,
+  };
   const json = new TextEncoder().encode(JSON.stringify(head));
   const size = json.length + ((8 - ((json.length + 4) % 8)) % 8);
   const floats = [10, 11, 12, 20, 21, 30, 31, 32];
@@ -120,8 +201,12 @@ it("reads a window's columns at their places", () => {
   new Float64Array(data, 4 + size, floats.length).set(floats);
   new Int32Array(data, 4 + size + 8 * floats.length).set(ints);
   const window = readTapeWindow(data);
-  expect([window.marks.time[0], window.marks.size[0], window.columns.start[1], window.arrows.bytes[0]]).toEqual([10, 12, 21, 32]);
-  expect([window.marks.seq[0], window.marks.flags[0], window.columns.count[1], window.arrows.count[0]]).toEqual([0, 7, 13, 18]);
+  expect([window.marks.time[0], window.marks.size[0], window.columns.start[1], window.arrows.bytes[0]]).toEqual([
+    10, 12, 21, 32,
+  ]);
+  expect([window.marks.seq[0], window.marks.flags[0], window.columns.count[1], window.arrows.count[0]]).toEqual([
+    0, 7, 13, 18,
+  ]);
 });
 
 describe("radius", () => {

@@ -83,9 +83,15 @@ describe("tiles", () => {
 });
 
 const TRACKS: TracksWire = {
-  id: [1, 2, 3, 5, -1], name: ["USER", "TINY", "CPU", "CPU:COPY", "CPU"], kind: ["user", "tiny", "device", "copy", "memory"],
-  group: ["Host", "Host", "Devices", "Devices", "Memory"], depths: [[0], [0, 1, 2], [0], [0], []], slices: [1, 3, 9, 4, 0],
-  parent: [-1, -1, -1, -1, -1], under: [-1, -1, -1, 3, -1], unit: ["", "", "", "", "bytes"],
+  id: [1, 2, 3, 5, -1],
+  name: ["USER", "TINY", "CPU", "CPU:COPY", "CPU"],
+  kind: ["user", "tiny", "device", "copy", "memory"],
+  group: ["Host", "Host", "Devices", "Devices", "Memory"],
+  depths: [[0], [0, 1, 2], [0], [0], []],
+  slices: [1, 3, 9, 4, 0],
+  parent: [-1, -1, -1, -1, -1],
+  under: [-1, -1, -1, 3, -1],
+  unit: ["", "", "", "", "bytes"],
   where: ["", "", "", "", ""],
 };
 const ALL = { shut: new Set<string>(), pinned: new Set<string>(), filter: "", small: false };
@@ -95,13 +101,20 @@ describe("rows", () => {
     const layout = layoutRows(TRACKS, ALL);
     expect(layout.rows.map((row) => row.title)).toEqual(["Host", "USER", "TINY", "Devices", "CPU", "Memory", "CPU"]);
     const device = layout.rows[4]!;
-    expect(device.lanes.map((lane) => [lane.track, lane.h])).toEqual([[3, 22], [5, 10]]);
-    layout.rows.forEach((row, at) => expect(row.y).toBe(at === 0 ? 0 : layout.rows[at - 1]!.y + layout.rows[at - 1]!.h));
+    expect(device.lanes.map((lane) => [lane.track, lane.h])).toEqual([
+      [3, 22],
+      [5, 10],
+    ]);
+    layout.rows.forEach((row, at) =>
+      expect(row.y).toBe(at === 0 ? 0 : layout.rows[at - 1]!.y + layout.rows[at - 1]!.h),
+    );
     expect(rowAt(layout.rows, device.y + 5)).toBe(device);
     expect(rowAt(layout.rows, layout.height + 1)).toBeNull();
   });
   it("fold, pin and filter", () => {
-    expect(layoutRows(TRACKS, { ...ALL, shut: new Set(["g:Host"]) }).rows.map((row) => row.title)).not.toContain("USER");
+    expect(layoutRows(TRACKS, { ...ALL, shut: new Set(["g:Host"]) }).rows.map((row) => row.title)).not.toContain(
+      "USER",
+    );
     expect(layoutRows(TRACKS, { ...ALL, shut: new Set(["t:2"]) }).places.has("2:1")).toBe(false);
     expect(layoutRows(TRACKS, { ...ALL, pinned: new Set(["t:3"]) }).rows[1]!.title).toBe("CPU");
     const filtered = layoutRows(TRACKS, { ...ALL, filter: "tiny" });
@@ -130,8 +143,16 @@ describe("wire", () => {
 
 describe("top", () => {
   const top = {
-    total: 100, name: ["b", "=a", "c"], sum: [60, 30, 10], runs: [1, 3, 1], p95: [1, 2, 3], longest: [60, 10, 10], shortest: [60, 10, 10], median: [60, 10, 10],
-    flops: [-1, -1, -1], bytesPerS: [-1, -1, -1],
+    total: 100,
+    name: ["b", "=a", "c"],
+    sum: [60, 30, 10],
+    runs: [1, 3, 1],
+    p95: [1, 2, 3],
+    longest: [60, 10, 10],
+    shortest: [60, 10, 10],
+    median: [60, 10, 10],
+    flops: [-1, -1, -1],
+    bytesPerS: [-1, -1, -1],
   } as unknown as TopWire;
   it("sorts and filters", () => {
     expect(orderRows(top, "total", true, "")).toEqual([0, 1, 2]);

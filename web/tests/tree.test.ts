@@ -5,15 +5,34 @@ import type { ContextsWire, StepsWire } from "../src/wire/capture.ts";
 import type { GraphWire } from "../src/wire/graph.ts";
 
 const contexts: ContextsWire = {
-  id: [7, 9], name: ["Schedule", "\x1b[31mr_4\x1b[0m"], kind: ["schedule", "kernel"], parent: [-1, -1], steps: [3, 1], matches: [5, 0],
-  start: [-1, -1], dur: [-1, -1], code: [0, 1],
+  id: [7, 9],
+  name: ["Schedule", "\x1b[31mr_4\x1b[0m"],
+  kind: ["schedule", "kernel"],
+  parent: [-1, -1],
+  steps: [3, 1],
+  matches: [5, 0],
+  start: [-1, -1],
+  dur: [-1, -1],
+  code: [0, 1],
 };
 const steps: StepsWire = {
-  id: [10, 11, 12, 20], context: [7, 7, 7, 9], depth: [0, 1, 0, 0], name: [0, 1, 2, 0], names: ["outer", "inner symbolic", "last"], file: [0, 0, 0, 0],
-  files: ["f.py"], line: [1, 2, 3, 4], matches: [0, 5, 0, 0], dur: [1, 1, 1, 1], root: [0, 0, 0, 0], flags: [0, 0, 0, 0],
+  id: [10, 11, 12, 20],
+  context: [7, 7, 7, 9],
+  depth: [0, 1, 0, 0],
+  name: [0, 1, 2, 0],
+  names: ["outer", "inner symbolic", "last"],
+  file: [0, 0, 0, 0],
+  files: ["f.py"],
+  line: [1, 2, 3, 4],
+  matches: [0, 5, 0, 0],
+  dur: [1, 1, 1, 1],
+  root: [0, 0, 0, 0],
+  flags: [0, 0, 0, 0],
 };
 const shape = (tree: ContextTree, filter = NO_FILTER): string[] =>
-  tree.rows(filter).map((row) => `${row.kind[0]}${row.at}@${row.level}${row.open === null ? "" : row.open ? "v" : ">"}`);
+  tree
+    .rows(filter)
+    .map((row) => `${row.kind[0]}${row.at}@${row.level}${row.open === null ? "" : row.open ? "v" : ">"}`);
 
 describe("the tree", () => {
   it("opens contexts and folds steps", () => {
@@ -40,8 +59,28 @@ describe("a graph as text", () => {
   it("prints each node once and stays whole in a deep graph", () => {
     const deep = 20_000;
     const graph: GraphWire = {
-      step: 0, match: 0, matches: 0, root: deep - 1, id: [], identity: [], op: [], ops: ["ADD"], dtype: [], dtypes: ["float"], arg: [], args: [],
-      shape: [], shapes: [], tag: [], tags: [], srcStart: [0], src: [], added: [], changed: [], removed: [], error: null,
+      step: 0,
+      match: 0,
+      matches: 0,
+      root: deep - 1,
+      id: [],
+      identity: [],
+      op: [],
+      ops: ["ADD"],
+      dtype: [],
+      dtypes: ["float"],
+      arg: [],
+      args: [],
+      shape: [],
+      shapes: [],
+      tag: [],
+      tags: [],
+      srcStart: [0],
+      src: [],
+      added: [],
+      changed: [],
+      removed: [],
+      error: null,
     };
     for (let at = 0; at < deep; at++) {
       for (const column of [graph.id, graph.identity]) column.push(at);

@@ -8,9 +8,21 @@ export interface Piece {
 
 // axis colours of tinygrad's kernel names on our own tokens; what is not listed is plain
 const STYLES: Record<string, string> = {
-  "31": "axis-red", "91": "axis-red", "32": "axis-local", "92": "axis-local", "33": "axis-up", "93": "axis-up",
-  "34": "axis-global", "94": "axis-global", "35": "axis-unroll", "95": "axis-unroll", "36": "axis-local",
-  "96": "axis-local", "90": "faint", "37": "", "97": "",
+  "31": "axis-red",
+  "91": "axis-red",
+  "32": "axis-local",
+  "92": "axis-local",
+  "33": "axis-up",
+  "93": "axis-up",
+  "34": "axis-global",
+  "94": "axis-global",
+  "35": "axis-unroll",
+  "95": "axis-unroll",
+  "36": "axis-local",
+  "96": "axis-local",
+  "90": "faint",
+  "37": "",
+  "97": "",
 };
 const CODE = /\x1b\[([0-9;]*)m/;
 
@@ -28,7 +40,11 @@ export function pieces(name: string): Piece[] {
 
 /** The name as plain text. */
 export function plain(name: string): string {
-  return name.includes("\x1b") ? pieces(name).map((piece) => piece.text).join("") : name;
+  return name.includes("\x1b")
+    ? pieces(name)
+        .map((piece) => piece.text)
+        .join("")
+    : name;
 }
 
 /** The name as elements. */

@@ -72,7 +72,12 @@ export function location(file: string | null, line: number): string {
 /** The address that opens an editor at a line. The path is data: it is encoded, and only absolute paths get one. */
 export function editorLink(file: string | null, line: number): string | null {
   if (file === null || !/^(\/|[A-Za-z]:[\\/])/.test(file)) return null;
-  const path = file.replaceAll("\\", "/").split("/").map(encodeURIComponent).join("/").replace(/^([A-Za-z])%3A/, "/$1:");
+  const path = file
+    .replaceAll("\\", "/")
+    .split("/")
+    .map(encodeURIComponent)
+    .join("/")
+    .replace(/^([A-Za-z])%3A/, "/$1:");
   return `vscode://file${path.startsWith("/") ? "" : "/"}${path}${line >= 0 ? `:${line}` : ""}`;
 }
 

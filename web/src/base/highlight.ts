@@ -9,17 +9,23 @@ export interface Token {
 export type Language = "c" | "python" | "asm" | "ops" | "text";
 
 const C_KEYWORDS = new Set(
-  ("auto break case const continue default do else enum extern for goto if inline kernel __kernel __global __local __global__ " +
+  (
+    "auto break case const continue default do else enum extern for goto if inline kernel __kernel __global __local __global__ " +
     "__shared__ __device__ device threadgroup constant restrict __restrict__ return sizeof static struct switch typedef union " +
-    "using namespace template volatile while fn let var override workgroup").split(" "),
+    "using namespace template volatile while fn let var override workgroup"
+  ).split(" "),
 );
 const C_TYPES = new Set(
-  ("void bool _Bool char short int long unsigned signed float double half size_t int8_t int16_t int32_t int64_t uint8_t " +
-    "uint16_t uint32_t uint64_t __bf16 _Float16 bfloat16 f16 f32 i32 u32 uint uchar ushort ulong").split(" "),
+  (
+    "void bool _Bool char short int long unsigned signed float double half size_t int8_t int16_t int32_t int64_t uint8_t " +
+    "uint16_t uint32_t uint64_t __bf16 _Float16 bfloat16 f16 f32 i32 u32 uint uchar ushort ulong"
+  ).split(" "),
 );
 const PY_KEYWORDS = new Set(
-  ("False None True and as assert async await break class continue def del elif else except finally for from global if " +
-    "import in is lambda nonlocal not or pass raise return try while with yield match case").split(" "),
+  (
+    "False None True and as assert async await break class continue def del elif else except finally for from global if " +
+    "import in is lambda nonlocal not or pass raise return try while with yield match case"
+  ).split(" "),
 );
 
 const C_TOKEN =
@@ -35,7 +41,8 @@ const OPS_TOKEN =
 /** What to colour an artifact as. */
 export function languageOf(language: string, kind: string): Language {
   const name = language.toLowerCase();
-  if (kind === "assembly" || kind === "binary" || name === "asm" || name === "amd" || name === "ptx" || name === "llvm") return "asm";
+  if (kind === "assembly" || kind === "binary" || name === "asm" || name === "amd" || name === "ptx" || name === "llvm")
+    return "asm";
   if (name === "python" || name === "py") return "python";
   if (kind === "oplist") return "ops";
   if (name === "text" || kind === "table" || kind === "error") return "text";
@@ -72,11 +79,13 @@ function styleOf(found: RegExpMatchArray, line: string, language: Language, firs
   const word = found[0];
   if (language === "asm") return first ? "k" : "";
   // the op of the line; what it is given stays plain, but for the ops among it
-  if (language === "ops") return /^[A-Z][A-Z0-9_]*$/.test(word) && first ? "k" : /^[A-Z]\w*\.[A-Z]/.test(word) ? "f" : "";
+  if (language === "ops")
+    return /^[A-Z][A-Z0-9_]*$/.test(word) && first ? "k" : /^[A-Z]\w*\.[A-Z]/.test(word) ? "f" : "";
   const called = line[(found.index ?? 0) + word.length] === "(";
   if (language === "python") return PY_KEYWORDS.has(word) ? "k" : called ? "f" : "";
   if (C_KEYWORDS.has(word)) return "k";
-  if (C_TYPES.has(word) || /^(?:float|half|int|uint|char|uchar|short|long|double|bool|vec|bfloat)\d+$/.test(word)) return "ty";
+  if (C_TYPES.has(word) || /^(?:float|half|int|uint|char|uchar|short|long|double|bool|vec|bfloat)\d+$/.test(word))
+    return "ty";
   return called || word.startsWith("__") ? "f" : "";
 }
 

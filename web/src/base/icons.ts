@@ -5,7 +5,10 @@ const SVG = "http://www.w3.org/2000/svg";
 const PATHS = {
   search: ["M7 2.8a4.2 4.2 0 1 0 0 8.4a4.2 4.2 0 0 0 0-8.4Z", "M10.2 10.2 14 14"],
   filter: ["M2 4h12M4.5 8h7M7 12h2"],
-  panes: ["M3.5 3h9A1.5 1.5 0 0 1 14 4.5v7a1.5 1.5 0 0 1-1.5 1.5h-9A1.5 1.5 0 0 1 2 11.5v-7A1.5 1.5 0 0 1 3.5 3Z", "M6 3v10M10.5 3v10"],
+  panes: [
+    "M3.5 3h9A1.5 1.5 0 0 1 14 4.5v7a1.5 1.5 0 0 1-1.5 1.5h-9A1.5 1.5 0 0 1 2 11.5v-7A1.5 1.5 0 0 1 3.5 3Z",
+    "M6 3v10M10.5 3v10",
+  ],
   dark: ["M13.2 9.6A5.6 5.6 0 0 1 6.4 2.8a5.6 5.6 0 1 0 6.8 6.8Z"],
   light: [
     "M8 5a3 3 0 1 0 0 6a3 3 0 0 0 0-6Z",
@@ -42,7 +45,10 @@ export function mark(): SVGSVGElement {
   svg.setAttribute("height", "18");
   svg.setAttribute("aria-hidden", "true");
   svg.classList.add("mark");
-  for (const [r, name] of [[7.6, "rim"], [3, "eye"]] as const) {
+  for (const [r, name] of [
+    [7.6, "rim"],
+    [3, "eye"],
+  ] as const) {
     const circle = document.createElementNS(SVG, "circle");
     circle.setAttribute("cx", "9");
     circle.setAttribute("cy", "9");

@@ -40,7 +40,14 @@ export function lineMarks(wire: LinesWire): LineMark[] {
     if (!known) return { colour: 0, op: "", pass: "", rule: "", full: "" };
     const op = line.ops[0] ?? "";
     if (line.kind === "signature") return { colour: 0, op, pass: "", rule: "", full: "" };
-    if (line.step < 0) return { colour: line.kind === "op" ? COLOURS + 1 : 0, op, pass: line.kind === "op" ? FROM_SCHEDULE : "", rule: "", full: line.ops.join(", ") };
+    if (line.step < 0)
+      return {
+        colour: line.kind === "op" ? COLOURS + 1 : 0,
+        op,
+        pass: line.kind === "op" ? FROM_SCHEDULE : "",
+        rule: "",
+        full: line.ops.join(", "),
+      };
     return {
       colour: colours.get(line.stepName)!,
       op,
@@ -66,7 +73,10 @@ function shortRule(file: string, line: number): string {
 
 function fullText(line: LineWire): string {
   const match = line.match > 0 ? ` › match ${line.match.toLocaleString("en-US")}` : "";
-  const rule = line.rule === null ? [] : [`${line.rule.file}:${line.rule.line}${line.handler === null ? "" : ` calls ${line.handler}`}`];
+  const rule =
+    line.rule === null
+      ? []
+      : [`${line.rule.file}:${line.rule.line}${line.handler === null ? "" : ` calls ${line.handler}`}`];
   return [line.ops.join(", "), `${line.stepName}${match}`, ...rule].join("\n");
 }
 

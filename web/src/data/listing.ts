@@ -22,7 +22,10 @@ export function label(graph: GraphWire, at: number): string {
   if (arg !== undefined && arg !== "" && arg !== "None") parts.push(arg);
   parts.push(`${typeName(graph.dtypes[graph.dtype[at]!] ?? "")}${shape === undefined ? "" : ` ${shape}`}`.trim());
   if (tag !== undefined) parts.push(`[${tag}]`);
-  return parts.filter((part) => part !== "").join("  ").replaceAll("\n", " ");
+  return parts
+    .filter((part) => part !== "")
+    .join("  ")
+    .replaceAll("\n", " ");
 }
 
 /** The name of an element type without the module that tinygrad prints before it. */
@@ -46,7 +49,8 @@ export function listing(graph: GraphWire): ListingLine[] {
     const number = numbers.size;
     numbers.set(node, number);
     lines.push({ node, depth, text: `${indent(depth)}${number} ${label(graph, node)}`, again: false });
-    for (let at = graph.srcStart[node + 1]! - 1; at >= graph.srcStart[node]!; at--) stack.push([graph.src[at]!, depth + 1]);
+    for (let at = graph.srcStart[node + 1]! - 1; at >= graph.srcStart[node]!; at--)
+      stack.push([graph.src[at]!, depth + 1]);
   }
   return lines;
 }

@@ -1,6 +1,14 @@
 /** The timeline's data in the page: what is asked, what is kept, what is still on its way. */
 import { plain } from "../base/ansi.ts";
-import { decodeOverview, decodeSeries, decodeWindow, type LaneWindow, type NamesWire, type SeriesWindow, type TimelineWire } from "../wire/timeline.ts";
+import {
+  decodeOverview,
+  decodeSeries,
+  decodeWindow,
+  type LaneWindow,
+  type NamesWire,
+  type SeriesWindow,
+  type TimelineWire,
+} from "../wire/timeline.ts";
 import { isAbort, type CaptureClient } from "./client.ts";
 import { gridFor, PIXELS, TileStore, type Grid } from "./timeline_tiles.ts";
 
@@ -118,19 +126,44 @@ export class TimelineSource {
     const grid = gridFor(t0, t1, pixels);
     const last = Math.max(1, Math.ceil(this.whole.span / grid.width));
     const shown = { ...grid, first: Math.max(0, grid.first), past: Math.min(last, grid.past) };
-    const key = [grid.level, shown.first, shown.past, this.whole.generation, ...lanes.map(laneId), ...series.map(seriesId)].join();
+    const key = [
+      grid.level,
+      shown.first,
+      shown.past,
+      this.whole.generation,
+      ...lanes.map(laneId),
+      ...series.map(seriesId),
+    ].join();
     if (key === this.wantedFor) return;
     this.wantedFor = key;
     const wanted = new Set<string>();
-    for (const lane of lanes) for (let i = shown.first; i < shown.past; i++) wanted.add(`${laneId(lane)}/${grid.level}/${i}`);
-    for (const one of series) for (let i = shown.first; i < shown.past; i++) wanted.add(`${seriesId(one)}/${grid.level}/${i}`);
+    for (const lane of lanes)
+      for (let i = shown.first; i < shown.past; i++) wanted.add(`${laneId(lane)}/${grid.level}/${i}`);
+    for (const one of series)
+      for (let i = shown.first; i < shown.past; i++) wanted.add(`${seriesId(one)}/${grid.level}/${i}`);
     this.cancel(wanted);
     if (shown.first >= shown.past) return;
     const flying = new Set(this.flights.flatMap((flight) => [...flight.keys]));
     // one tile more on both sides, so that a pan finds something
     const wide = { ...grid, first: Math.max(0, shown.first - 1), past: Math.min(last, shown.past + 1) };
-    this.fetchAll(lanes, laneId, (lane, place) => this.lanes.has(laneId(lane), grid.level, place, this.whole.generation), flying, shown, wide, (some, part) => this.askLanes(some, part));
-    this.fetchAll(series, seriesId, (one, place) => this.series.has(seriesId(one), grid.level, place, this.whole.generation), flying, shown, wide, (some, part) => this.askSeries(some, part));
+    this.fetchAll(
+      lanes,
+      laneId,
+      (lane, place) => this.lanes.has(laneId(lane), grid.level, place, this.whole.generation),
+      flying,
+      shown,
+      wide,
+      (some, part) => this.askLanes(some, part),
+    );
+    this.fetchAll(
+      series,
+      seriesId,
+      (one, place) => this.series.has(seriesId(one), grid.level, place, this.whole.generation),
+      flying,
+      shown,
+      wide,
+      (some, part) => this.askSeries(some, part),
+    );
   }
 
   async overview(pixels: number): Promise<{ devices: Float32Array; host: Float32Array }> {
@@ -155,7 +188,12 @@ export class TimelineSource {
 
   /** Groups what misses the same tiles into one request. */
   private fetchAll<K>(
-    keys: readonly K[], id: (key: K) => string, has: (key: K, place: number) => boolean, flying: Set<string>, shown: Grid, wide: Grid,
+    keys: readonly K[],
+    id: (key: K) => string,
+    has: (key: K, place: number) => boolean,
+    flying: Set<string>,
+    shown: Grid,
+    wide: Grid,
     ask: (keys: K[], part: Grid) => void,
   ): void {
     const groups = new Map<string, { keys: K[]; part: Grid }>();
@@ -191,19 +229,29 @@ export class TimelineSource {
         for (const place of places(part)) {
           // all tiles of a reply share its arrays: ten thousand views of them would cost a frame
           const data = reply.lanes[at]!;
-          const entries = bound(data.start, (place + 1) * part.width, true) - bound(data.start, place * part.width, true);
-          this.lanes.put(laneId(lane), part.level, place, { data, generation: reply.generation, bytes: 32 * entries + 200 });
+          const entries =
+            bound(data.start, (place + 1) * part.width, true) - bound(data.start, place * part.width, true);
+          this.lanes.put(laneId(lane), part.level, place, {
+            data,
+            generation: reply.generation,
+            bytes: 32 * entries + 200,
+          });
         }
       });
     });
   }
 
   private askSeries(wanted: SeriesKey[], part: Grid): void {
-    const ids = wanted.map((one) => ("counter" in one ? `counters=${one.counter}` : `memory=${encodeURIComponent(one.memory)}`));
+    const ids = wanted.map((one) =>
+      "counter" in one ? `counters=${one.counter}` : `memory=${encodeURIComponent(one.memory)}`,
+    );
     const counters = wanted.filter((one) => "counter" in one);
     const memory = wanted.filter((one) => "memory" in one);
     const order = [...counters, ...memory];
-    const query = [`counters=${counters.map((one) => (one as { counter: number }).counter).join(",")}`, ...ids.filter((id) => id.startsWith("memory"))].join("&");
+    const query = [
+      `counters=${counters.map((one) => (one as { counter: number }).counter).join(",")}`,
+      ...ids.filter((id) => id.startsWith("memory")),
+    ].join("&");
     const keys = order.flatMap((one) => places(part).map((place) => `${seriesId(one)}/${part.level}/${place}`));
     this.fly(keys, `timeline/series?${this.times(part)}&${query}`, (buffer) => {
       const reply = decodeSeries(buffer);
@@ -211,7 +259,11 @@ export class TimelineSource {
       order.forEach((one, at) => {
         for (const place of places(part)) {
           const data = cutSeries(reply.series[at]!, place * part.width, (place + 1) * part.width);
-          this.series.put(seriesId(one), part.level, place, { data, generation: reply.generation, bytes: 32 * data.start.length + 200 });
+          this.series.put(seriesId(one), part.level, place, {
+            data,
+            generation: reply.generation,
+            bytes: 32 * data.start.length + 200,
+          });
         }
       });
     });
@@ -260,5 +312,11 @@ export function bound(values: Float64Array, limit: number, equal: boolean): numb
 function cutSeries(one: SeriesWindow, t0: number, t1: number): SeriesWindow {
   const a = bound(one.start, t0, true);
   const b = bound(one.start, t1, true);
-  return { ...one, start: one.start.subarray(a, b), low: one.low.subarray(a, b), high: one.high.subarray(a, b), mean: one.mean.subarray(a, b) };
+  return {
+    ...one,
+    start: one.start.subarray(a, b),
+    low: one.low.subarray(a, b),
+    high: one.high.subarray(a, b),
+    mean: one.mean.subarray(a, b),
+  };
 }

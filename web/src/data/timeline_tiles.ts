@@ -19,7 +19,12 @@ export function gridFor(t0: number, t1: number, pixels: number): Grid {
   const perPixel = Math.max(1e-3, (t1 - t0) / Math.max(1, pixels));
   const level = Math.max(0, Math.floor(Math.log2(perPixel * PIXELS)));
   const width = 2 ** level;
-  return { level, width, first: Math.floor(t0 / width), past: Math.max(Math.floor(t0 / width) + 1, Math.ceil(t1 / width)) };
+  return {
+    level,
+    width,
+    first: Math.floor(t0 / width),
+    past: Math.max(Math.floor(t0 / width) + 1, Math.ceil(t1 / width)),
+  };
 }
 
 export interface Tile<T> {

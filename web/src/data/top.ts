@@ -17,8 +17,13 @@ export const SORTS: Record<SortKey, (top: TopWire, row: number) => number | stri
 
 /** Places of the rows that have every word in their name, in order; `down` puts the largest first. */
 export function orderRows(top: TopWire, key: SortKey, down: boolean, filter: string): number[] {
-  const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  const rows = top.name.flatMap((name, at) => (words.every((word) => plain(name).toLowerCase().includes(word)) ? [at] : []));
+  const words = filter
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  const rows = top.name.flatMap((name, at) =>
+    words.every((word) => plain(name).toLowerCase().includes(word)) ? [at] : [],
+  );
   const value = SORTS[key];
   const sign = down ? -1 : 1;
   // equal rows stay as the server ordered them: by total
@@ -31,10 +36,21 @@ export function orderRows(top: TopWire, key: SortKey, down: boolean, filter: str
 /** The rows as comma-separated values, times in ns. */
 export function toCsv(top: TopWire, rows: readonly number[]): string {
   const head = "name,total_ns,share,runs,mean_ns,median_ns,p95_ns,min_ns,max_ns,flops,bytes_per_s";
-  const lines = rows.map((at) => [
-    quoted(plain(top.name[at]!)), top.sum[at]!, (top.sum[at]! / Math.max(1, top.total)).toFixed(6), top.runs[at]!, Math.round(top.sum[at]! / top.runs[at]!),
-    Math.round(top.median[at]!), Math.round(top.p95[at]!), top.shortest[at]!, top.longest[at]!, rate(top.flops[at]!), rate(top.bytesPerS[at]!),
-  ].join(","));
+  const lines = rows.map((at) =>
+    [
+      quoted(plain(top.name[at]!)),
+      top.sum[at]!,
+      (top.sum[at]! / Math.max(1, top.total)).toFixed(6),
+      top.runs[at]!,
+      Math.round(top.sum[at]! / top.runs[at]!),
+      Math.round(top.median[at]!),
+      Math.round(top.p95[at]!),
+      top.shortest[at]!,
+      top.longest[at]!,
+      rate(top.flops[at]!),
+      rate(top.bytesPerS[at]!),
+    ].join(","),
+  );
   return [head, ...lines].join("\n") + "\n";
 }
 

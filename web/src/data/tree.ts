@@ -65,7 +65,10 @@ export class ContextTree {
 
   /** The rows to show, in order. With a filter, what matches is shown with its ancestors, open. */
   rows(filter: TreeFilter): TreeRow[] {
-    const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const words = filter.text
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "");
     const rows: TreeRow[] = [];
     const { contexts } = this;
     for (let c = 0; c < contexts.id.length; c++) {
@@ -110,7 +113,10 @@ export class ContextTree {
     for (let at = first; at < past; at++) {
       if (matchesOnly && matches[at] === 0) continue;
       const text = this.stepNames[name[at]!]!;
-      if (words.every((word) => text.includes(word) || outer.includes(word)) && words.some((word) => text.includes(word))) {
+      if (
+        words.every((word) => text.includes(word) || outer.includes(word)) &&
+        words.some((word) => text.includes(word))
+      ) {
         found.push(at);
       }
     }

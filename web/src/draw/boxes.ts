@@ -26,7 +26,13 @@ export function boxesIn(picture: Picture, view: Bounds): number[] {
 }
 
 /** Draws boxes, as fine as the zoom allows. */
-export function drawBoxes(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, boxes: readonly number[], zoom: number): void {
+export function drawBoxes(
+  ctx: CanvasRenderingContext2D,
+  picture: Picture,
+  theme: Theme,
+  boxes: readonly number[],
+  zoom: number,
+): void {
   const { scene } = picture;
   const byState: [number[], number[], number[], number[]] = [[], [], [], []];
   for (const box of boxes) byState[scene.state[box] as 0 | 1 | 2 | 3].push(box);
@@ -48,8 +54,15 @@ export function drawBoxes(ctx: CanvasRenderingContext2D, picture: Picture, theme
 }
 
 function outline(
-  ctx: CanvasRenderingContext2D, picture: Picture, boxes: readonly number[], fill: string, stroke: string, width: number, zoom: number,
-): void { // prettier-ignore
+  ctx: CanvasRenderingContext2D,
+  picture: Picture,
+  boxes: readonly number[],
+  fill: string,
+  stroke: string,
+  width: number,
+  zoom: number,
+): void {
+  // prettier-ignore
   const { scene, placement } = picture;
   ctx.fillStyle = fill;
   ctx.strokeStyle = stroke;
@@ -70,7 +83,13 @@ function outline(
 }
 
 /** Further sheets behind boxes that stand for several nodes; drawn before the edges, which end at the front sheet. */
-export function drawStacks(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, boxes: readonly number[], zoom: number): void {
+export function drawStacks(
+  ctx: CanvasRenderingContext2D,
+  picture: Picture,
+  theme: Theme,
+  boxes: readonly number[],
+  zoom: number,
+): void {
   if (zoom < ROUND) return;
   const { scene, placement } = picture;
   ctx.fillStyle = theme.bg1;
@@ -88,7 +107,13 @@ export function drawStacks(ctx: CanvasRenderingContext2D, picture: Picture, them
   }
 }
 
-function bars(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, boxes: readonly number[], zoom: number): void {
+function bars(
+  ctx: CanvasRenderingContext2D,
+  picture: Picture,
+  theme: Theme,
+  boxes: readonly number[],
+  zoom: number,
+): void {
   const { scene, placement, family } = picture;
   const byFamily: number[][] = Array.from({ length: 13 }, () => []);
   for (const box of boxes) if (scene.block[box]! < 0) byFamily[family[box]!]!.push(box);
@@ -139,11 +164,17 @@ function text(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, box
     const at = name.length * CHAR + 6;
     if (arg !== "") ctx.fillText(shorten(arg, (room(box) - at) / CHAR), left(box) + at, line(box));
     if (scene.state[box] === REMOVED) {
-      ctx.fillRect(left(box), line(box) - 4, Math.min(room(box), name.length * CHAR + (arg === "" ? 0 : 6 + arg.length * CHAR)), 1);
+      ctx.fillRect(
+        left(box),
+        line(box) - 4,
+        Math.min(room(box), name.length * CHAR + (arg === "" ? 0 : 6 + arg.length * CHAR)),
+        1,
+      );
     }
   });
   const small = (box: number): void => {
-    if (scene.block[box]! < 0) ctx.fillText(shorten(scene.labels[box]!.type, room(box) / SMALL_CHAR), left(box), line(box) + 12.5);
+    if (scene.block[box]! < 0)
+      ctx.fillText(shorten(scene.labels[box]!.type, room(box) / SMALL_CHAR), left(box), line(box) + 12.5);
   };
   ctx.fillStyle = theme.fg3;
   pass(`10.5px ${theme.mono}`, (box) => scene.state[box] === PLAIN && small(box));
@@ -154,9 +185,14 @@ function text(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, box
 
 /** Blocks are not nodes: their names stand in the page's own face, with a sign that they open. */
 function blockText(
-  ctx: CanvasRenderingContext2D, scene: Scene, theme: Theme, blocks: readonly number[],
-  left: (box: number) => number, line: (box: number) => number,
-): void { // prettier-ignore
+  ctx: CanvasRenderingContext2D,
+  scene: Scene,
+  theme: Theme,
+  blocks: readonly number[],
+  left: (box: number) => number,
+  line: (box: number) => number,
+): void {
+  // prettier-ignore
   ctx.font = `600 12px ${theme.ui}`;
   ctx.fillStyle = theme.fg1;
   for (const box of blocks) ctx.fillText(scene.labels[box]!.name, left(box), line(box));
@@ -189,7 +225,11 @@ function tags(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, box
     ctx.roundRect(x, placement.y[box]! - 8, width, 16, 8);
     ctx.fill();
     ctx.fillStyle = theme.fg2;
-    ctx.fillText(shorten(scene.tags[box]!.replace(/^'(.*)'$/, "$1"), (width - 10) / 6), x + width / 2, placement.y[box]! + 3.5);
+    ctx.fillText(
+      shorten(scene.tags[box]!.replace(/^'(.*)'$/, "$1"), (width - 10) / 6),
+      x + width / 2,
+      placement.y[box]! + 3.5,
+    );
   }
   ctx.textAlign = "left";
 }

@@ -116,7 +116,14 @@ export class CanvasRenderer implements Renderer {
   private marks(camera: Camera, marks: Marks): void {
     const { ctx, ratio } = this;
     const k = camera.zoom * ratio;
-    ctx.setTransform(k, 0, 0, k, (this.width / 2 - camera.x * camera.zoom) * ratio, (this.height / 2 - camera.y * camera.zoom) * ratio);
+    ctx.setTransform(
+      k,
+      0,
+      0,
+      k,
+      (this.width / 2 - camera.x * camera.zoom) * ratio,
+      (this.height / 2 - camera.y * camera.zoom) * ratio,
+    );
     drawMarks(ctx, this.picture!, this.theme!, marks, camera.zoom);
   }
 
@@ -182,7 +189,17 @@ export class CanvasRenderer implements Renderer {
     const own = kept.canvas.width / kept.width;
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     ctx.imageSmoothingEnabled = scale !== 1;
-    ctx.drawImage(kept.canvas, x0 * own, y0 * own, w * own, h * own, left + x0 * scale, top + y0 * scale, w * scale, h * scale);
+    ctx.drawImage(
+      kept.canvas,
+      x0 * own,
+      y0 * own,
+      w * own,
+      h * own,
+      left + x0 * scale,
+      top + y0 * scale,
+      w * scale,
+      h * scale,
+    );
     return bounds;
   }
 }

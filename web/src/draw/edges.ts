@@ -17,7 +17,13 @@ export interface EdgeStyle {
 }
 
 /** Draws the edges that touch the view, plain ones first, then removed, then added. */
-export function drawEdges(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, view: Bounds, zoom: number): void {
+export function drawEdges(
+  ctx: CanvasRenderingContext2D,
+  picture: Picture,
+  theme: Theme,
+  view: Bounds,
+  zoom: number,
+): void {
   const groups: [number[], number[], number[]] = [[], [], []];
   const { scene, edgeBounds } = picture;
   for (let e = 0; e < scene.from.length; e++) {
@@ -38,7 +44,13 @@ export function drawEdges(ctx: CanvasRenderingContext2D, picture: Picture, theme
 }
 
 /** Strokes some edges in one style. */
-export function strokeEdges(ctx: CanvasRenderingContext2D, picture: Picture, edges: readonly number[], style: EdgeStyle, zoom: number): void {
+export function strokeEdges(
+  ctx: CanvasRenderingContext2D,
+  picture: Picture,
+  edges: readonly number[],
+  style: EdgeStyle,
+  zoom: number,
+): void {
   if (edges.length === 0) return;
   const { start, points } = picture.placement.routes;
   ctx.strokeStyle = ctx.fillStyle = style.colour;
@@ -47,14 +59,16 @@ export function strokeEdges(ctx: CanvasRenderingContext2D, picture: Picture, edg
   ctx.setLineDash(style.dash as number[]);
   for (let first = 0; first < edges.length; first += CHUNK) {
     ctx.beginPath();
-    for (let k = first; k < Math.min(edges.length, first + CHUNK); k++) curve(ctx, points, start[edges[k]!]!, start[edges[k]! + 1]!, zoom);
+    for (let k = first; k < Math.min(edges.length, first + CHUNK); k++)
+      curve(ctx, points, start[edges[k]!]!, start[edges[k]! + 1]!, zoom);
     ctx.stroke();
   }
   ctx.setLineDash([]);
   if (zoom >= ARROWS) {
     for (let first = 0; first < edges.length; first += CHUNK) {
       ctx.beginPath();
-      for (let k = first; k < Math.min(edges.length, first + CHUNK); k++) arrow(ctx, points, start[edges[k]!]!, start[edges[k]! + 1]!);
+      for (let k = first; k < Math.min(edges.length, first + CHUNK); k++)
+        arrow(ctx, points, start[edges[k]!]!, start[edges[k]! + 1]!);
       ctx.fill();
     }
   }
@@ -102,10 +116,14 @@ function drawStubs(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme
   ctx.lineWidth = 1.1;
   for (let e = 0; e < scene.from.length; e++) {
     if (start[e] !== start[e + 1]) continue;
-    for (const [box, side] of [[scene.from[e]!, 1], [scene.to[e]!, -1]] as const) {
+    for (const [box, side] of [
+      [scene.from[e]!, 1],
+      [scene.to[e]!, -1],
+    ] as const) {
       const x = placement.x[box]! + scene.width[box]! / 2 - 12;
       const y = placement.y[box]! + (side * BOX) / 2;
-      if (x < view.left || x > view.right || y < view.top || y > view.bottom || done.has(box * 2 + (side + 1) / 2)) continue;
+      if (x < view.left || x > view.right || y < view.top || y > view.bottom || done.has(box * 2 + (side + 1) / 2))
+        continue;
       done.add(box * 2 + (side + 1) / 2);
       ctx.beginPath();
       ctx.moveTo(x, y);
@@ -119,7 +137,12 @@ function drawStubs(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme
 }
 
 /** A straight dashed line for each edge of a box that has no curve: shown while the box is selected. */
-export function drawLongEdges(ctx: CanvasRenderingContext2D, picture: Picture, edges: readonly number[], colour: string): void {
+export function drawLongEdges(
+  ctx: CanvasRenderingContext2D,
+  picture: Picture,
+  edges: readonly number[],
+  colour: string,
+): void {
   const { scene, placement } = picture;
   ctx.strokeStyle = colour;
   ctx.lineWidth = 1.4;
@@ -135,7 +158,13 @@ export function drawLongEdges(ctx: CanvasRenderingContext2D, picture: Picture, e
 }
 
 /** Which source of its user an edge brings, beside its head. */
-export function drawPorts(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, edges: Iterable<number>, colour: string): void {
+export function drawPorts(
+  ctx: CanvasRenderingContext2D,
+  picture: Picture,
+  theme: Theme,
+  edges: Iterable<number>,
+  colour: string,
+): void {
   const { start, points } = picture.placement.routes;
   ctx.font = `9px ${theme.mono}`;
   ctx.textAlign = "left";

@@ -17,7 +17,8 @@ const FAMILIES: Record<number, string> = {
 };
 
 const NUMBER = new Map<string, number>();
-for (const [number, names] of Object.entries(FAMILIES)) for (const name of names.split(" ")) NUMBER.set(name, Number(number));
+for (const [number, names] of Object.entries(FAMILIES))
+  for (const name of names.split(" ")) NUMBER.set(name, Number(number));
 
 /** 1 to 12; 12 for what no family claims. */
 export function familyOf(op: string): number {

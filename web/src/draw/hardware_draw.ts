@@ -1,6 +1,15 @@
 /** Draws a hardware trace: occupancy, ruler, waves, units, every wave, the shader clock. */
 import { counted } from "../base/format.ts";
-import { busyShares, HEAD, NARROW, OCCUPANCY_HEAD, occupancyHeight, RULER, tickStep, type Row } from "../layout/hardware_rows.ts";
+import {
+  busyShares,
+  HEAD,
+  NARROW,
+  OCCUPANCY_HEAD,
+  occupancyHeight,
+  RULER,
+  tickStep,
+  type Row,
+} from "../layout/hardware_rows.ts";
 import type { LaneEvents, OccupancyWire, TraceWire } from "../wire/hardware.ts";
 import type { Theme } from "./theme.ts";
 
@@ -36,7 +45,13 @@ export function occupancyRoom(picture: HardwarePicture): number {
   return picture.folded ? 0 : engines * occupancyHeight(engines);
 }
 
-export function drawHardware(g: CanvasRenderingContext2D, width: number, height: number, picture: HardwarePicture, theme: Theme): void {
+export function drawHardware(
+  g: CanvasRenderingContext2D,
+  width: number,
+  height: number,
+  picture: HardwarePicture,
+  theme: Theme,
+): void {
   g.fillStyle = theme.bg0;
   g.fillRect(0, 0, width, height);
   g.textBaseline = "middle";
@@ -66,7 +81,16 @@ function font(g: CanvasRenderingContext2D, theme: Theme, size = 11, weight = 400
   g.font = `${weight} ${size}px ${theme.ui}`;
 }
 
-function head(g: CanvasRenderingContext2D, y: number, height: number, label: string, note: string, bold: boolean, selected: boolean, theme: Theme): void {
+function head(
+  g: CanvasRenderingContext2D,
+  y: number,
+  height: number,
+  label: string,
+  note: string,
+  bold: boolean,
+  selected: boolean,
+  theme: Theme,
+): void {
   g.fillStyle = selected ? theme.accentBg : theme.bg1;
   g.fillRect(0, y, HEAD, height);
   g.fillStyle = theme.line1;
@@ -82,14 +106,31 @@ function head(g: CanvasRenderingContext2D, y: number, height: number, label: str
   g.textAlign = "left";
 }
 
-function drawGrid(g: CanvasRenderingContext2D, x: (c: number) => number, width: number, top: number, bottom: number, picture: HardwarePicture, theme: Theme): void {
+function drawGrid(
+  g: CanvasRenderingContext2D,
+  x: (c: number) => number,
+  width: number,
+  top: number,
+  bottom: number,
+  picture: HardwarePicture,
+  theme: Theme,
+): void {
   const step = tickStep((picture.t1 - picture.t0) / (width - HEAD), 90);
   g.fillStyle = theme.line1;
   const { first } = wholeSpan(picture);
-  for (let c = first + Math.ceil((picture.t0 - first) / step) * step; c < picture.t1; c += step) g.fillRect(Math.round(x(c)), top, 1, bottom - top);
+  for (let c = first + Math.ceil((picture.t0 - first) / step) * step; c < picture.t1; c += step)
+    g.fillRect(Math.round(x(c)), top, 1, bottom - top);
 }
 
-function drawRow(g: CanvasRenderingContext2D, row: Row, y: number, x: (c: number) => number, width: number, picture: HardwarePicture, theme: Theme): void {
+function drawRow(
+  g: CanvasRenderingContext2D,
+  row: Row,
+  y: number,
+  x: (c: number) => number,
+  width: number,
+  picture: HardwarePicture,
+  theme: Theme,
+): void {
   const selected = row.lane >= 0 && row.lane === picture.selected;
   if (row.lane < 0 && row.group !== "clock") {
     g.fillStyle = theme.bg1;
@@ -116,7 +157,14 @@ function drawRow(g: CanvasRenderingContext2D, row: Row, y: number, x: (c: number
 }
 
 /** What issues is a solid tick; waiting is a line that says how long. */
-function drawWave(g: CanvasRenderingContext2D, y: number, height: number, x: (c: number) => number, events: LaneEvents, theme: Theme): void {
+function drawWave(
+  g: CanvasRenderingContext2D,
+  y: number,
+  height: number,
+  x: (c: number) => number,
+  events: LaneEvents,
+  theme: Theme,
+): void {
   font(g, theme, 10);
   const middle = y + height / 2;
   const tickWidth = (i: number): number => issued(x(events.end[i]!) - x(events.start[i]!));
@@ -150,7 +198,15 @@ function issued(length: number): number {
 }
 
 /** What is narrow is merged per pixel: as high and as strong as the share of the pixel that is busy, so idle shows. */
-function drawUnit(g: CanvasRenderingContext2D, y: number, height: number, x: (c: number) => number, events: LaneEvents, width: number, theme: Theme): void {
+function drawUnit(
+  g: CanvasRenderingContext2D,
+  y: number,
+  height: number,
+  x: (c: number) => number,
+  events: LaneEvents,
+  width: number,
+  theme: Theme,
+): void {
   const tall = height - 14;
   const perPixel = 1 / (x(1) - x(0));
   const begins: number[][] = [[], []];
@@ -185,7 +241,14 @@ function drawUnit(g: CanvasRenderingContext2D, y: number, height: number, x: (c:
 }
 
 /** Lives of waves, one thin line per slot. */
-function drawAll(g: CanvasRenderingContext2D, y: number, height: number, x: (c: number) => number, events: LaneEvents, theme: Theme): void {
+function drawAll(
+  g: CanvasRenderingContext2D,
+  y: number,
+  height: number,
+  x: (c: number) => number,
+  events: LaneEvents,
+  theme: Theme,
+): void {
   let slots = 1;
   for (const slot of events.op) slots = Math.max(slots, slot + 1);
   const room = Math.min((height - 6) / slots, 10);
@@ -199,7 +262,14 @@ function drawAll(g: CanvasRenderingContext2D, y: number, height: number, x: (c: 
   g.globalAlpha = 1;
 }
 
-function drawClock(g: CanvasRenderingContext2D, y: number, height: number, x: (c: number) => number, picture: HardwarePicture, theme: Theme): void {
+function drawClock(
+  g: CanvasRenderingContext2D,
+  y: number,
+  height: number,
+  x: (c: number) => number,
+  picture: HardwarePicture,
+  theme: Theme,
+): void {
   const { cycle, tick } = picture.trace.clock;
   const rates: number[] = [];
   for (let i = 1; i < cycle.length; i++) rates.push((cycle[i]! - cycle[i - 1]!) / Math.max(1, tick[i]! - tick[i - 1]!));
@@ -216,13 +286,27 @@ function drawClock(g: CanvasRenderingContext2D, y: number, height: number, x: (c
 }
 
 /** Where the trace stood still: a veil under the lanes. */
-function drawStalls(g: CanvasRenderingContext2D, x: (c: number) => number, top: number, bottom: number, picture: HardwarePicture, theme: Theme): void {
+function drawStalls(
+  g: CanvasRenderingContext2D,
+  x: (c: number) => number,
+  top: number,
+  bottom: number,
+  picture: HardwarePicture,
+  theme: Theme,
+): void {
   g.fillStyle = theme.changedBg;
   for (const [from, to] of picture.trace.stalls) g.fillRect(x(from), top, Math.max(1, x(to) - x(from)), bottom - top);
 }
 
 /** Where the trace lost packets: a line over the lanes. */
-function drawLosses(g: CanvasRenderingContext2D, x: (c: number) => number, top: number, bottom: number, picture: HardwarePicture, theme: Theme): void {
+function drawLosses(
+  g: CanvasRenderingContext2D,
+  x: (c: number) => number,
+  top: number,
+  bottom: number,
+  picture: HardwarePicture,
+  theme: Theme,
+): void {
   g.fillStyle = theme.removed;
   for (const at of picture.trace.lost) {
     const left = Math.round(x(at));
@@ -230,13 +314,26 @@ function drawLosses(g: CanvasRenderingContext2D, x: (c: number) => number, top: 
   }
 }
 
-function drawFocus(g: CanvasRenderingContext2D, x: (c: number) => number, top: number, picture: HardwarePicture, theme: Theme): void {
-  const place = (mark: { lane: number; start: number; end: number } | null): { x: number; y: number; w: number; h: number } | null => {
+function drawFocus(
+  g: CanvasRenderingContext2D,
+  x: (c: number) => number,
+  top: number,
+  picture: HardwarePicture,
+  theme: Theme,
+): void {
+  const place = (
+    mark: { lane: number; start: number; end: number } | null,
+  ): { x: number; y: number; w: number; h: number } | null => {
     const row = mark && picture.rows.find((other) => other.lane === mark.lane);
     if (!mark || !row) return null;
     const inset = row.group === "waves" ? 8 : 7;
     const w = x(mark.end) - x(mark.start);
-    return { x: x(mark.start), y: top + row.y - picture.scroll + inset, w: row.group === "waves" ? issued(w) : Math.max(3, w), h: row.height - 2 * inset };
+    return {
+      x: x(mark.start),
+      y: top + row.y - picture.scroll + inset,
+      w: row.group === "waves" ? issued(w) : Math.max(3, w),
+      h: row.height - 2 * inset,
+    };
   };
   const from = place(picture.focus);
   if (!from) return;
@@ -293,13 +390,23 @@ function drawOccupancy(g: CanvasRenderingContext2D, width: number, picture: Hard
     const selected = engine.row === picture.row;
     g.fillStyle = theme.bg0;
     g.fillRect(HEAD, y, width - HEAD, row);
-    if (every === 1) head(g, y, row, engine.unit.replace(":", " "), engine.waves.toLocaleString("en-US"), false, selected, theme);
+    if (every === 1)
+      head(g, y, row, engine.unit.replace(":", " "), engine.waves.toLocaleString("en-US"), false, selected, theme);
     else if (i % every === 0) {
       const group = engines.slice(i, i + every);
       const waves = group.reduce((sum, other) => sum + other.waves, 0).toLocaleString("en-US");
       const names = [group[0]!, group.at(-1)!].map((other) => other.unit.replace("SE:", ""));
       const own = group.some((other) => other.row === picture.row);
-      head(g, y, row * group.length, `SE ${names[0] === names[1] ? names[0] : names.join("–")}`, waves, false, own, theme);
+      head(
+        g,
+        y,
+        row * group.length,
+        `SE ${names[0] === names[1] ? names[0] : names.join("–")}`,
+        waves,
+        false,
+        own,
+        theme,
+      );
     }
     const floor = y + row - (row > 12 ? 2 : 0.5);
     g.beginPath();
@@ -338,7 +445,14 @@ export function wholeSpan(picture: HardwarePicture): { first: number; last: numb
   return { first, last: Math.max(last, first + 1) };
 }
 
-function drawRuler(g: CanvasRenderingContext2D, x: (c: number) => number, width: number, y: number, picture: HardwarePicture, theme: Theme): void {
+function drawRuler(
+  g: CanvasRenderingContext2D,
+  x: (c: number) => number,
+  width: number,
+  y: number,
+  picture: HardwarePicture,
+  theme: Theme,
+): void {
   g.fillStyle = theme.bg1;
   g.fillRect(0, y, width, RULER);
   g.fillStyle = theme.line1;

@@ -4,7 +4,13 @@ import type { Marks, Picture } from "./renderer.ts";
 import type { Theme } from "./theme.ts";
 
 /** Draws selection with its parents and children, hover, the second choice and search results over the picture. */
-export function drawMarks(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, marks: Marks, zoom: number): void {
+export function drawMarks(
+  ctx: CanvasRenderingContext2D,
+  picture: Picture,
+  theme: Theme,
+  marks: Marks,
+  zoom: number,
+): void {
   const thick = Math.max(1, 0.9 / zoom);
   for (const box of marks.found) ring(ctx, picture, box, theme.changed, 1.5 * thick, 3);
   if (marks.hovered >= 0 && marks.hovered !== marks.selected) ring(ctx, picture, marks.hovered, theme.fg3, thick, 0);
@@ -12,7 +18,14 @@ export function drawMarks(ctx: CanvasRenderingContext2D, picture: Picture, theme
   if (marks.second >= 0) ring(ctx, picture, marks.second, theme.accent, 2 * thick, 2);
 }
 
-function drawSelection(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, box: number, zoom: number, thick: number): void {
+function drawSelection(
+  ctx: CanvasRenderingContext2D,
+  picture: Picture,
+  theme: Theme,
+  box: number,
+  zoom: number,
+  thick: number,
+): void {
   const { scene } = picture;
   const edges: number[] = [];
   const near = new Set<number>();
@@ -29,7 +42,14 @@ function drawSelection(ctx: CanvasRenderingContext2D, picture: Picture, theme: T
 }
 
 /** An outline round a box, `gap` pixels off it. */
-function ring(ctx: CanvasRenderingContext2D, picture: Picture, box: number, colour: string, width: number, gap: number): void {
+function ring(
+  ctx: CanvasRenderingContext2D,
+  picture: Picture,
+  box: number,
+  colour: string,
+  width: number,
+  gap: number,
+): void {
   const { scene, placement } = picture;
   const w = scene.width[box]! + 2 * gap;
   ctx.strokeStyle = colour;

@@ -66,12 +66,17 @@ export function foldedOf(picture: MemoryPicture): { count: number; bytes: number
 
 /** Where things are on a canvas of that size. */
 export function frameOf(picture: MemoryPicture, height: number): Frame {
-  const share = picture.buffers ? Math.min(TOTAL, Math.max(60, (height - TOP - GAP) * 0.3)) : Math.max(60, height - TOP - FOOT - 10);
+  const share = picture.buffers
+    ? Math.min(TOTAL, Math.max(60, (height - TOP - GAP) * 0.3))
+    : Math.max(60, height - TOP - FOOT - 10);
   const totalBottom = TOP + share;
   const bandTop = totalBottom + GAP;
   const floor = height - FOOT - (foldedOf(picture).count > 0 ? STRIP + SMALL + 1 : 0);
   return {
-    totalTop: TOP, totalBottom, bandTop, bandBottom: floor,
+    totalTop: TOP,
+    totalBottom,
+    bandTop,
+    bandBottom: floor,
     totalScale: (share - 22) / Math.max(1, picture.highest.value),
     bandScale: Math.max(1, floor - bandTop - 6) / Math.max(1, picture.plan.height),
   };
@@ -82,17 +87,38 @@ export function xOf(time: number, span: Span, width: number): number {
 }
 
 /** A band's place on the canvas, cut to the window; null when it is outside. */
-export function bandBox(i: number, picture: MemoryPicture, frame: Frame, width: number): { x: number; y: number; w: number; h: number } | null {
+export function bandBox(
+  i: number,
+  picture: MemoryPicture,
+  frame: Frame,
+  width: number,
+): { x: number; y: number; w: number; h: number } | null {
   const { bands, plan, span } = picture;
   const x0 = Math.max(LEFT, Math.round(xOf(bands.alloc[i]!, span, width)));
-  const x1 = Math.min(width - RIGHT, Math.max(x0 + 1, Math.round(xOf(Math.min(bands.free[i]!, span.t1 + 1), span, width))));
-  if (x1 <= LEFT || x0 >= width - RIGHT || bands.free[i]! < span.t0 || bands.alloc[i]! > span.t1 || Number.isNaN(plan.low[i]!)) return null;
+  const x1 = Math.min(
+    width - RIGHT,
+    Math.max(x0 + 1, Math.round(xOf(Math.min(bands.free[i]!, span.t1 + 1), span, width))),
+  );
+  if (
+    x1 <= LEFT ||
+    x0 >= width - RIGHT ||
+    bands.free[i]! < span.t0 ||
+    bands.alloc[i]! > span.t1 ||
+    Number.isNaN(plan.low[i]!)
+  )
+    return null;
   const bottom = Math.round(frame.bandBottom - plan.low[i]! * frame.bandScale);
   const top = Math.min(bottom - 1, Math.round(frame.bandBottom - (plan.low[i]! + bands.bytes[i]!) * frame.bandScale));
   return { x: x0, y: top, w: x1 - x0, h: bottom - top };
 }
 
-export function drawMemory(g: CanvasRenderingContext2D, width: number, height: number, picture: MemoryPicture, theme: MemoryTheme): void {
+export function drawMemory(
+  g: CanvasRenderingContext2D,
+  width: number,
+  height: number,
+  picture: MemoryPicture,
+  theme: MemoryTheme,
+): void {
   const frame = frameOf(picture, height);
   g.fillStyle = theme.bg0;
   g.fillRect(0, 0, width, height);
@@ -120,7 +146,14 @@ function font(g: CanvasRenderingContext2D, theme: Theme, size = 11, weight = 400
   g.font = `${weight} ${size}px ${mono ? theme.mono : theme.ui}`;
 }
 
-function drawRuler(g: CanvasRenderingContext2D, width: number, height: number, picture: MemoryPicture, theme: MemoryTheme, flag: Flag | null): void {
+function drawRuler(
+  g: CanvasRenderingContext2D,
+  width: number,
+  height: number,
+  picture: MemoryPicture,
+  theme: MemoryTheme,
+  flag: Flag | null,
+): void {
   const found = ticks(picture.span, width - LEFT - RIGHT, 84);
   font(g, theme);
   g.textAlign = "left";
@@ -132,11 +165,18 @@ function drawRuler(g: CanvasRenderingContext2D, width: number, height: number, p
     const text = time === 0 ? "0" : `${found.label(time)} ${found.unit}`;
     g.fillStyle = theme.fg2;
     const end = x + 4 + g.measureText(text).width;
-    if (end < width - 4 && !(flag && x - 2 < flag.left + flag.width && end + 6 > flag.left)) g.fillText(text, x + 4, 14);
+    if (end < width - 4 && !(flag && x - 2 < flag.left + flag.width && end + 6 > flag.left))
+      g.fillText(text, x + 4, 14);
   }
 }
 
-function drawAxes(g: CanvasRenderingContext2D, width: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme): void {
+function drawAxes(
+  g: CanvasRenderingContext2D,
+  width: number,
+  frame: Frame,
+  picture: MemoryPicture,
+  theme: MemoryTheme,
+): void {
   const line = (y: number, text: string): void => {
     g.fillStyle = theme.grid;
     g.fillRect(LEFT, Math.round(y), width - LEFT - RIGHT, 1);
@@ -145,8 +185,14 @@ function drawAxes(g: CanvasRenderingContext2D, width: number, frame: Frame, pict
   };
   font(g, theme);
   g.textAlign = "right";
-  const total = byteTicks(0, picture.highest.value, picture.highest.value * frame.totalScale, picture.buffers ? 30 : 56);
-  for (const value of total.values) if (value > 0) line(frame.totalBottom - value * frame.totalScale, total.label(value));
+  const total = byteTicks(
+    0,
+    picture.highest.value,
+    picture.highest.value * frame.totalScale,
+    picture.buffers ? 30 : 56,
+  );
+  for (const value of total.values)
+    if (value > 0) line(frame.totalBottom - value * frame.totalScale, total.label(value));
   if (picture.buffers && picture.plan.height > 0) {
     // what is folded lies under the bands: the scale goes on from there
     const from = foldedOf(picture).bytes;
@@ -160,7 +206,13 @@ function drawAxes(g: CanvasRenderingContext2D, width: number, frame: Frame, pict
   if (picture.buffers) g.fillText("Buffers, one band each", LEFT, frame.bandTop - 12);
 }
 
-function drawTotal(g: CanvasRenderingContext2D, width: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme): void {
+function drawTotal(
+  g: CanvasRenderingContext2D,
+  width: number,
+  frame: Frame,
+  picture: MemoryPicture,
+  theme: MemoryTheme,
+): void {
   const { data, span } = picture;
   const { totalBottom: base, totalScale: scale } = frame;
   if (data && data.total.start.length > 0) {
@@ -210,7 +262,13 @@ function drawTotal(g: CanvasRenderingContext2D, width: number, frame: Frame, pic
   g.fillRect(LEFT, Math.round(base), width - LEFT - RIGHT, 1);
 }
 
-function drawBands(g: CanvasRenderingContext2D, width: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme): void {
+function drawBands(
+  g: CanvasRenderingContext2D,
+  width: number,
+  frame: Frame,
+  picture: MemoryPicture,
+  theme: MemoryTheme,
+): void {
   const { bands } = picture;
   drawSmall(g, width, frame, picture, theme);
   font(g, theme, 10.5, 400, true);
@@ -257,14 +315,23 @@ function drawBands(g: CanvasRenderingContext2D, width: number, frame: Frame, pic
 }
 
 /** Buffers that are too small to be seen each: one thin band on the floor for as long as any of them lives. */
-function drawSmall(g: CanvasRenderingContext2D, width: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme): void {
+function drawSmall(
+  g: CanvasRenderingContext2D,
+  width: number,
+  frame: Frame,
+  picture: MemoryPicture,
+  theme: MemoryTheme,
+): void {
   const { bands, plan, span } = picture;
   g.fillStyle = theme.fg4;
   let until = LEFT;
   for (const i of plan.small) {
     // they come in the order of their allocation: what is covered already is not drawn again
     const x0 = Math.max(until, Math.round(xOf(bands.alloc[i]!, span, width)));
-    const x1 = Math.min(width - RIGHT, Math.max(x0 + 1, Math.round(xOf(Math.min(bands.free[i]!, span.t1 + 1), span, width))));
+    const x1 = Math.min(
+      width - RIGHT,
+      Math.max(x0 + 1, Math.round(xOf(Math.min(bands.free[i]!, span.t1 + 1), span, width))),
+    );
     if (x1 <= x0) continue;
     g.fillRect(x0, frame.bandBottom, x1 - x0, SMALL);
     until = x1;
@@ -272,7 +339,13 @@ function drawSmall(g: CanvasRenderingContext2D, width: number, frame: Frame, pic
 }
 
 /** Buffers that live through everything in sight: one strip, whatever they hold. */
-function drawStrip(g: CanvasRenderingContext2D, width: number, height: number, picture: MemoryPicture, theme: MemoryTheme): void {
+function drawStrip(
+  g: CanvasRenderingContext2D,
+  width: number,
+  height: number,
+  picture: MemoryPicture,
+  theme: MemoryTheme,
+): void {
   const folded = foldedOf(picture);
   if (folded.count === 0 || !picture.buffers) return;
   const top = height - FOOT - STRIP + 2;
@@ -290,7 +363,8 @@ function drawStrip(g: CanvasRenderingContext2D, width: number, height: number, p
   g.fillStyle = theme.fg1;
   g.fillText(text, LEFT + 8, top + STRIP / 2);
   g.fillStyle = theme.fg3;
-  if (LEFT + 8 + size + 24 + g.measureText(note).width < width - RIGHT) g.fillText(note, LEFT + 8 + size + 24, top + STRIP / 2);
+  if (LEFT + 8 + size + 24 + g.measureText(note).width < width - RIGHT)
+    g.fillText(note, LEFT + 8 + size + 24, top + STRIP / 2);
 }
 
 interface Flag {
@@ -312,7 +386,14 @@ function flagOf(g: CanvasRenderingContext2D, width: number, picture: MemoryPictu
   return { x, left: Math.max(4, Math.min(width - room - 4, x - room / 2)), width: room, text };
 }
 
-function drawCursor(g: CanvasRenderingContext2D, height: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme, flag: Flag): void {
+function drawCursor(
+  g: CanvasRenderingContext2D,
+  height: number,
+  frame: Frame,
+  picture: MemoryPicture,
+  theme: MemoryTheme,
+  flag: Flag,
+): void {
   g.fillStyle = theme.accent;
   g.fillRect(flag.x, TOP - 10, 1, (picture.buffers ? height - FOOT : frame.totalBottom) - TOP + 10);
   g.beginPath();
@@ -325,7 +406,14 @@ function drawCursor(g: CanvasRenderingContext2D, height: number, frame: Frame, p
 }
 
 /** The peak of the capture; a window without it has its own highest point, with a hollow mark. */
-function drawPeak(g: CanvasRenderingContext2D, width: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme, flagged: boolean): void {
+function drawPeak(
+  g: CanvasRenderingContext2D,
+  width: number,
+  frame: Frame,
+  picture: MemoryPicture,
+  theme: MemoryTheme,
+  flagged: boolean,
+): void {
   const { peak, peakTime, span, cursor } = picture;
   const whole = peakTime >= span.t0 && peakTime <= span.t1;
   const { time, value } = whole ? { time: peakTime, value: peak } : picture.highest;
@@ -342,7 +430,10 @@ function drawPeak(g: CanvasRenderingContext2D, width: number, frame: Frame, pict
   dot(3.5, theme.fg1);
   if (!whole) dot(2, theme.bg0);
   const head = `${whole ? "Peak" : "Highest here"} ${bytes(value)}`;
-  const tail = flagged && cursor?.time === time ? "" : `at ${clock(time, (span.t1 - span.t0) / (width - LEFT - RIGHT), span.t1 - span.t0)}`;
+  const tail =
+    flagged && cursor?.time === time
+      ? ""
+      : `at ${clock(time, (span.t1 - span.t0) / (width - LEFT - RIGHT), span.t1 - span.t0)}`;
   font(g, theme, 11, 600);
   const first = g.measureText(head).width;
   font(g, theme);
@@ -376,13 +467,20 @@ function channels(colour: string): [number, number, number] {
   const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(colour);
   if (hex) return [hex[1]!, hex[2]!, hex[3]!].map((part) => parseInt(part, 16)) as [number, number, number];
   const short = /^#([0-9a-f])([0-9a-f])([0-9a-f])$/i.exec(colour);
-  if (short) return [short[1]!, short[2]!, short[3]!].map((part) => parseInt(part + part, 16)) as [number, number, number];
+  if (short)
+    return [short[1]!, short[2]!, short[3]!].map((part) => parseInt(part + part, 16)) as [number, number, number];
   return [136, 136, 136];
 }
 
 function mix(a: string, b: string, share: number): string {
   const [x, y] = [channels(a), channels(b)];
-  return `#${x.map((value, i) => Math.round(value * share + y[i]! * (1 - share)).toString(16).padStart(2, "0")).join("")}`;
+  return `#${x
+    .map((value, i) =>
+      Math.round(value * share + y[i]! * (1 - share))
+        .toString(16)
+        .padStart(2, "0"),
+    )
+    .join("")}`;
 }
 
 /** Black or white, whichever reads better. */

@@ -41,12 +41,24 @@ export class Minimap {
     for (const changes of [false, true]) {
       for (let box = 0; box < scene.count; box++) {
         const state = scene.state[box]!;
-        if (state !== 0 !== changes) continue;
-        ctx.fillStyle = state === ADDED ? theme.added : state === CHANGED ? theme.changed : state === REMOVED ? theme.removed : theme.fg4;
+        if ((state !== 0) !== changes) continue;
+        ctx.fillStyle =
+          state === ADDED
+            ? theme.added
+            : state === CHANGED
+              ? theme.changed
+              : state === REMOVED
+                ? theme.removed
+                : theme.fg4;
         const least = changes ? 2 : 0.5;
         const w = Math.max(least, scene.width[box]! * this.scale);
         const h = Math.max(least, BOX * this.scale);
-        ctx.fillRect(this.left + placement.x[box]! * this.scale - w / 2, this.top + placement.y[box]! * this.scale - h / 2, w, h);
+        ctx.fillRect(
+          this.left + placement.x[box]! * this.scale - w / 2,
+          this.top + placement.y[box]! * this.scale - h / 2,
+          w,
+          h,
+        );
       }
     }
   }
@@ -56,7 +68,13 @@ export class Minimap {
     if (this.picture === null || this.boxes === null) return false;
     const view = seen(camera, width, height);
     const { bounds } = this.picture;
-    if (view.left <= bounds.left && view.right >= bounds.right && view.top <= bounds.top && view.bottom >= bounds.bottom) return false;
+    if (
+      view.left <= bounds.left &&
+      view.right >= bounds.right &&
+      view.top <= bounds.top &&
+      view.bottom >= bounds.bottom
+    )
+      return false;
     const { ctx } = this;
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     ctx.clearRect(0, 0, this.canvas.width, this.canvas.height);

@@ -29,7 +29,8 @@ export function familyColours(tape: TapeWire, background: string, edge: string):
 function seen(colour: Rgb, ground: Rgb, dark: boolean): string {
   let now = colour;
   const towards = dark ? 255 : 0;
-  for (let i = 0; i < 20 && contrast(now, ground) < LEAST_CONTRAST; i++) now = now.map((v) => v + (towards - v) * 0.08) as Rgb;
+  for (let i = 0; i < 20 && contrast(now, ground) < LEAST_CONTRAST; i++)
+    now = now.map((v) => v + (towards - v) * 0.08) as Rgb;
   return `rgb(${now.map(Math.round).join(" ")})`;
 }
 
@@ -40,7 +41,9 @@ function parse(text: string): Rgb {
 }
 
 function luminance(colour: Rgb): number {
-  const [r, g, b] = colour.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4)) as Rgb;
+  const [r, g, b] = colour.map((v) =>
+    v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4,
+  ) as Rgb;
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 

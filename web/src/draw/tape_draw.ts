@@ -1,6 +1,18 @@
 /** Draws a tape: ruler, signals, lanes with marks or columns, arrows between them, names. */
 import { duration } from "../base/format.ts";
-import { CLEAR, columnBox, columnsOf, eventNames, radius, RULER, signalHeight, signalNames, stackY, type Column, type LaneBox } from "../layout/tape_lanes.ts";
+import {
+  CLEAR,
+  columnBox,
+  columnsOf,
+  eventNames,
+  radius,
+  RULER,
+  signalHeight,
+  signalNames,
+  stackY,
+  type Column,
+  type LaneBox,
+} from "../layout/tape_lanes.ts";
 import { endOf, isWall, type Way } from "../layout/tape_arrows.ts";
 import type { TapeAxis } from "../layout/tape_axis.ts";
 import { FAILED, type MessageWire, type TapeWindow, type TapeWire } from "../wire/tape.ts";
@@ -50,7 +62,12 @@ export interface Drawn {
 export function readTapeTheme(element: Element, tape: TapeWire): TapeTheme {
   const theme = readTheme(element);
   const token = (name: string): string => getComputedStyle(element).getPropertyValue(name).trim();
-  return { ...theme, grid: token("--grid"), error: token("--error"), families: familyColours(tape, theme.bg0, theme.edge) };
+  return {
+    ...theme,
+    grid: token("--grid"),
+    error: token("--error"),
+    families: familyColours(tape, theme.bg0, theme.edge),
+  };
 }
 
 /** Height of what stands above the lanes. */
@@ -58,7 +75,13 @@ export function tapeTop(picture: TapePicture): number {
   return RULER + (picture.signals ? signalHeight(picture.tape.signals) : 0);
 }
 
-export function drawTape(g: CanvasRenderingContext2D, width: number, height: number, picture: TapePicture, theme: TapeTheme): Drawn {
+export function drawTape(
+  g: CanvasRenderingContext2D,
+  width: number,
+  height: number,
+  picture: TapePicture,
+  theme: TapeTheme,
+): Drawn {
   const { axis, u0, u1 } = picture;
   const x = (time: number): number => ((axis.toU(time) - u0) / (u1 - u0)) * width;
   const top = tapeTop(picture);
@@ -114,13 +137,25 @@ function drawLanes(g: CanvasRenderingContext2D, width: number, picture: TapePict
 }
 
 /** The range under everything that is drawn. */
-function drawVeil(g: CanvasRenderingContext2D, height: number, x: (time: number) => number, [t0, t1]: [number, number], theme: TapeTheme): void {
+function drawVeil(
+  g: CanvasRenderingContext2D,
+  height: number,
+  x: (time: number) => number,
+  [t0, t1]: [number, number],
+  theme: TapeTheme,
+): void {
   g.fillStyle = theme.accentVeil;
   g.fillRect(x(t0), RULER, x(t1) - x(t0), height);
 }
 
 /** Its edges over everything. */
-function drawEdges(g: CanvasRenderingContext2D, height: number, x: (time: number) => number, range: [number, number], theme: TapeTheme): void {
+function drawEdges(
+  g: CanvasRenderingContext2D,
+  height: number,
+  x: (time: number) => number,
+  range: [number, number],
+  theme: TapeTheme,
+): void {
   g.fillStyle = theme.accent;
   for (const time of range) g.fillRect(Math.round(x(time)), RULER, 1, height);
 }
@@ -134,7 +169,13 @@ interface Flag {
 }
 
 /** The range's length on the ruler; null when it is out of sight. */
-function flagOf(g: CanvasRenderingContext2D, width: number, x: (time: number) => number, [t0, t1]: [number, number], theme: TapeTheme): Flag | null {
+function flagOf(
+  g: CanvasRenderingContext2D,
+  width: number,
+  x: (time: number) => number,
+  [t0, t1]: [number, number],
+  theme: TapeTheme,
+): Flag | null {
   const [from, to] = [Math.max(0, x(t0)), Math.min(width, x(t1))];
   if (to < 0 || from > width) return null;
   font(g, theme, 11, 600);
@@ -143,7 +184,13 @@ function flagOf(g: CanvasRenderingContext2D, width: number, x: (time: number) =>
   return { text, width: wide, left: Math.max(0, Math.min(width - wide, (from + to) / 2 - wide / 2)), from, to };
 }
 
-function drawRuler(g: CanvasRenderingContext2D, width: number, ticks: { x: number; text: string }[], flag: Flag | null, theme: TapeTheme): void {
+function drawRuler(
+  g: CanvasRenderingContext2D,
+  width: number,
+  ticks: { x: number; text: string }[],
+  flag: Flag | null,
+  theme: TapeTheme,
+): void {
   g.fillStyle = theme.bg1;
   g.fillRect(0, 0, width, RULER);
   if (flag) {
@@ -174,7 +221,15 @@ function drawRuler(g: CanvasRenderingContext2D, width: number, ticks: { x: numbe
 }
 
 /** A signal is a red line, dashed where it ends, tinted between. */
-function drawSpans(g: CanvasRenderingContext2D, width: number, height: number, x: (time: number) => number, picture: TapePicture, theme: TapeTheme, drawn: Drawn): void {
+function drawSpans(
+  g: CanvasRenderingContext2D,
+  width: number,
+  height: number,
+  x: (time: number) => number,
+  picture: TapePicture,
+  theme: TapeTheme,
+  drawn: Drawn,
+): void {
   g.fillStyle = theme.error;
   let last = -Infinity;
   picture.tape.signals.forEach((signal, index) => {
@@ -199,9 +254,18 @@ function drawSpans(g: CanvasRenderingContext2D, width: number, height: number, x
   }
 }
 
-function drawSignalNames(g: CanvasRenderingContext2D, width: number, x: (time: number) => number, picture: TapePicture, theme: TapeTheme, drawn: Drawn): void {
+function drawSignalNames(
+  g: CanvasRenderingContext2D,
+  width: number,
+  x: (time: number) => number,
+  picture: TapePicture,
+  theme: TapeTheme,
+  drawn: Drawn,
+): void {
   font(g, theme, 11, 600);
-  const short = picture.tape.signals.map((signal) => (signal.name.length > 40 ? { ...signal, name: `${signal.name.slice(0, 39)}…` } : signal));
+  const short = picture.tape.signals.map((signal) =>
+    signal.name.length > 40 ? { ...signal, name: `${signal.name.slice(0, 39)}…` } : signal,
+  );
   const names = signalNames(short, x, width, (text) => g.measureText(text).width);
   drawn.left += names.left;
   for (const name of names.placed) {
@@ -212,7 +276,13 @@ function drawSignalNames(g: CanvasRenderingContext2D, width: number, x: (time: n
   }
 }
 
-function drawFolds(g: CanvasRenderingContext2D, width: number, height: number, picture: TapePicture, theme: TapeTheme): void {
+function drawFolds(
+  g: CanvasRenderingContext2D,
+  width: number,
+  height: number,
+  picture: TapePicture,
+  theme: TapeTheme,
+): void {
   const { axis, u0, u1 } = picture;
   font(g, theme, 10);
   for (const fold of axis.folds) {
@@ -230,7 +300,14 @@ function drawFolds(g: CanvasRenderingContext2D, width: number, height: number, p
   }
 }
 
-function drawArrows(g: CanvasRenderingContext2D, width: number, x: (time: number) => number, picture: TapePicture, theme: TapeTheme, drawn: Drawn): void {
+function drawArrows(
+  g: CanvasRenderingContext2D,
+  width: number,
+  x: (time: number) => number,
+  picture: TapePicture,
+  theme: TapeTheme,
+  drawn: Drawn,
+): void {
   const { arrows } = picture.window!;
   const ways: (Way & { index: number; down: boolean; back: boolean; room: number })[] = [];
   for (let i = 0; i < arrows.count.length; i++) {
@@ -246,7 +323,17 @@ function drawArrows(g: CanvasRenderingContext2D, width: number, x: (time: number
     const y0 = a.y + sign * (CLEAR / 2) * a.height;
     const y1 = b.y - sign * (CLEAR / 2) * b.height;
     const back = b.kind === "dispatcher";
-    ways.push({ x0, y0, x1, y1, width: 1 + Math.log2(arrows.count[i]!) * 0.5, index: i, down, back, room: (back ? a : b).height / 3 });
+    ways.push({
+      x0,
+      y0,
+      x1,
+      y1,
+      width: 1 + Math.log2(arrows.count[i]!) * 0.5,
+      index: i,
+      down,
+      back,
+      room: (back ? a : b).height / 3,
+    });
   }
   const last = [...picture.boxes.values()].at(-1);
   drawn.ends = last !== undefined && isWall(ways, width, last.y0 + last.height);
@@ -257,7 +344,15 @@ function drawArrows(g: CanvasRenderingContext2D, width: number, x: (time: number
   }
 }
 
-function arrow(g: CanvasRenderingContext2D, x0: number, y0: number, x1: number, y1: number, width: number, colour: string): void {
+function arrow(
+  g: CanvasRenderingContext2D,
+  x0: number,
+  y0: number,
+  x1: number,
+  y1: number,
+  width: number,
+  colour: string,
+): void {
   const length = Math.hypot(x1 - x0, y1 - y0) || 1;
   const [dx, dy] = [(x1 - x0) / length, (y1 - y0) / length];
   g.strokeStyle = g.fillStyle = colour;
@@ -275,7 +370,14 @@ function arrow(g: CanvasRenderingContext2D, x0: number, y0: number, x1: number, 
 }
 
 /** So many events that marks would be mud: height is how many, colour what. */
-function drawColumns(g: CanvasRenderingContext2D, width: number, x: (time: number) => number, picture: TapePicture, theme: TapeTheme, drawn: Drawn): void {
+function drawColumns(
+  g: CanvasRenderingContext2D,
+  width: number,
+  x: (time: number) => number,
+  picture: TapePicture,
+  theme: TapeTheme,
+  drawn: Drawn,
+): void {
   const { columns: rows, cell } = picture.window!;
   const { columns, most } = columnsOf(rows);
   for (const column of columns) {
@@ -302,7 +404,13 @@ function drawColumns(g: CanvasRenderingContext2D, width: number, x: (time: numbe
 }
 
 /** Durations that the tape knows, on the workers' lanes. */
-function drawBars(g: CanvasRenderingContext2D, width: number, x: (time: number) => number, picture: TapePicture, theme: TapeTheme): void {
+function drawBars(
+  g: CanvasRenderingContext2D,
+  width: number,
+  x: (time: number) => number,
+  picture: TapePicture,
+  theme: TapeTheme,
+): void {
   const { marks } = picture.window!;
   for (let i = 0; i < marks.seq.length; i++) {
     const box = picture.boxes.get(marks.lane[i]!);
@@ -317,13 +425,25 @@ function drawBars(g: CanvasRenderingContext2D, width: number, x: (time: number) 
   g.globalAlpha = 1;
 }
 
-function drawMarks(g: CanvasRenderingContext2D, width: number, x: (time: number) => number, picture: TapePicture, theme: TapeTheme, drawn: Drawn): void {
+function drawMarks(
+  g: CanvasRenderingContext2D,
+  width: number,
+  x: (time: number) => number,
+  picture: TapePicture,
+  theme: TapeTheme,
+  drawn: Drawn,
+): void {
   const { marks } = picture.window!;
   for (let i = 0; i < marks.seq.length; i++) {
     const box = picture.boxes.get(marks.lane[i]!);
     const at = x(marks.time[i]!);
     if (!box || at < -12 || at > width + 12) continue;
-    drawn.marks.push({ x: at, y: stackY(box, marks.place[i]!, marks.many[i]!), r: radius(marks.size[i]!, picture.tape.largest, box.height), index: i });
+    drawn.marks.push({
+      x: at,
+      y: stackY(box, marks.place[i]!, marks.many[i]!),
+      r: radius(marks.size[i]!, picture.tape.largest, box.height),
+      index: i,
+    });
   }
   // large ones first: a small one is never hidden
   drawn.marks.sort((a, b) => b.r - a.r || a.index - b.index);
@@ -339,7 +459,16 @@ function drawMarks(g: CanvasRenderingContext2D, width: number, x: (time: number)
   }
 }
 
-function mark(g: CanvasRenderingContext2D, picture: TapePicture, theme: TapeTheme, event: number, family: number, x: number, y: number, r: number): void {
+function mark(
+  g: CanvasRenderingContext2D,
+  picture: TapePicture,
+  theme: TapeTheme,
+  event: number,
+  family: number,
+  x: number,
+  y: number,
+  r: number,
+): void {
   const colour = theme.families[family]!;
   shape(g, picture.tape.kinds[event]!.shape, x, y, r);
   g.lineWidth = 2;
@@ -357,18 +486,36 @@ function mark(g: CanvasRenderingContext2D, picture: TapePicture, theme: TapeThem
 }
 
 /** The selected message with its way; where it is part of a column, its mark stands before the column. */
-function drawSelected(g: CanvasRenderingContext2D, x: (time: number) => number, picture: TapePicture, theme: TapeTheme, drawn: Drawn): void {
+function drawSelected(
+  g: CanvasRenderingContext2D,
+  x: (time: number) => number,
+  picture: TapePicture,
+  theme: TapeTheme,
+  drawn: Drawn,
+): void {
   const { selected, boxes } = picture;
   const box = selected && boxes.get(selected.lane);
   if (!selected || !box) return;
   const found = drawn.marks.find(({ index }) => picture.window!.marks.seq[index] === selected.seq);
-  const at = found ?? { x: x(selected.time), y: box.y, r: Math.max(4, radius(selected.size, picture.tape.largest, box.height)) };
+  const at = found ?? {
+    x: x(selected.time),
+    y: box.y,
+    r: Math.max(4, radius(selected.size, picture.tape.largest, box.height)),
+  };
   const [a, b] = [boxes.get(selected.source), boxes.get(selected.target)];
   if (a && b && a !== b && picture.flows) {
     const sign = b.y0 > a.y0 ? 1 : -1;
     // a worker reports what it computed when it is done
     const when = picture.tape.kinds[selected.event]!.name === "COMPUTE" ? x(selected.time + selected.dur) : at.x;
-    arrow(g, when, a === box ? at.y + sign * (at.r + 6) : a.y, when, b === box ? at.y - sign * (at.r + 6) : b.y, 2, theme.accent);
+    arrow(
+      g,
+      when,
+      a === box ? at.y + sign * (at.r + 6) : a.y,
+      when,
+      b === box ? at.y - sign * (at.r + 6) : b.y,
+      2,
+      theme.accent,
+    );
   }
   if (!found) mark(g, picture, theme, selected.event, selected.family, at.x, at.y, at.r);
   shape(g, picture.tape.kinds[selected.event]!.shape, at.x, at.y, at.r + 3.5);
@@ -380,7 +527,14 @@ function drawSelected(g: CanvasRenderingContext2D, x: (time: number) => number, 
   g.stroke();
 }
 
-function drawNames(g: CanvasRenderingContext2D, width: number, x: (time: number) => number, picture: TapePicture, theme: TapeTheme, drawn: Drawn): void {
+function drawNames(
+  g: CanvasRenderingContext2D,
+  width: number,
+  x: (time: number) => number,
+  picture: TapePicture,
+  theme: TapeTheme,
+  drawn: Drawn,
+): void {
   const { tape } = picture;
   const { marks } = picture.window!;
   const asks = tape.kinds.findIndex((kind) => kind.name === "RECV");
@@ -389,16 +543,33 @@ function drawNames(g: CanvasRenderingContext2D, width: number, x: (time: number)
     return `#${marks.seq[i]!} ${op.length > 18 ? `${op.slice(0, 17)}…` : op}`;
   };
   font(g, theme, 10);
-  const names = eventNames(marks, picture.boxes, asks, tape.families.map(({ name }) => name), x, width, text, (label) => g.measureText(label).width);
+  const names = eventNames(
+    marks,
+    picture.boxes,
+    asks,
+    tape.families.map(({ name }) => name),
+    x,
+    width,
+    text,
+    (label) => g.measureText(label).width,
+  );
   drawn.left += names.left;
   for (const name of names.placed) halo(g, name.text, name.x, name.y, theme.fg2, theme);
   if (picture.sizes) drawSizes(g, width, picture, theme, drawn);
 }
 
 /** Sizes of the largest messages beside their marks. */
-function drawSizes(g: CanvasRenderingContext2D, width: number, picture: TapePicture, theme: TapeTheme, drawn: Drawn): void {
+function drawSizes(
+  g: CanvasRenderingContext2D,
+  width: number,
+  picture: TapePicture,
+  theme: TapeTheme,
+  drawn: Drawn,
+): void {
   const { marks } = picture.window!;
-  const large = drawn.marks.filter(({ index }) => marks.size[index]! >= Math.max(1024, picture.tape.largest / 256)).slice(0, 60);
+  const large = drawn.marks
+    .filter(({ index }) => marks.size[index]! >= Math.max(1024, picture.tape.largest / 256))
+    .slice(0, 60);
   large.sort((a, b) => marks.size[b.index]! - marks.size[a.index]!);
   const taken: [number, number, number, number][] = [];
   for (const { x, y, r, index } of large) {

@@ -111,12 +111,13 @@ export class Glyphs {
     const { data } = context.getImageData(0, 0, width, height);
     let top = height;
     let bottom = 0;
-    for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) {
-      if (data[(y * width + x) * 4 + 3]! > 0) {
-        top = Math.min(top, y);
-        bottom = y + 1;
+    for (let y = 0; y < height; y++)
+      for (let x = 0; x < width; x++) {
+        if (data[(y * width + x) * 4 + 3]! > 0) {
+          top = Math.min(top, y);
+          bottom = y + 1;
+        }
       }
-    }
     if (bottom === 0) return { left: 0, top: 0, width: 0, height: 0, mask: new Uint8Array(0) };
     const mask = new Uint8Array(width * (bottom - top));
     for (let i = 0; i < mask.length; i++) mask[i] = data[(top * width + i) * 4 + 3]!;

@@ -52,7 +52,8 @@ export class HeadPainter {
     const { context, width } = this;
     const place = (time: number): number => (time / Math.max(1, scene.whole)) * width;
     if (scene.overview) {
-      if (this.kept === null || this.keptFor !== scene.overview || this.keptTheme !== theme) this.keep(scene.overview, theme);
+      if (this.kept === null || this.keptFor !== scene.overview || this.keptTheme !== theme)
+        this.keep(scene.overview, theme);
       context.drawImage(this.kept!, 0, 0, width, MINIMAP);
     }
     const x0 = Math.max(0, place(scene.span.t0));
@@ -63,7 +64,13 @@ export class HeadPainter {
     context.lineWidth = 1;
     context.strokeRect(Math.round(x0) + 0.5, 0.5, Math.max(1, Math.round(x1 - x0) - 1), MINIMAP - 1);
     context.fillStyle = theme.accent;
-    if (scene.range) context.fillRect(place(scene.range.t0), MINIMAP - 3, Math.max(2, place(scene.range.t1) - place(scene.range.t0)), 2);
+    if (scene.range)
+      context.fillRect(
+        place(scene.range.t0),
+        MINIMAP - 3,
+        Math.max(2, place(scene.range.t1) - place(scene.range.t0)),
+        2,
+      );
     for (const x of [x0, x1]) {
       context.beginPath();
       context.roundRect(Math.max(0, Math.min(width - 5, Math.round(x) - 2)), MINIMAP / 2 - 8, 5, 16, 2);
@@ -83,7 +90,8 @@ export class HeadPainter {
     const hasDevices = devices.some((share) => share > 0.02);
     context.fillStyle = theme.fg4;
     (hasDevices ? devices : host).forEach((share, i) => {
-      if (share > 0) context.fillRect(i * step, MINIMAP - 6 - Math.max(1, share * 30), Math.max(1, step), Math.max(1, share * 30));
+      if (share > 0)
+        context.fillRect(i * step, MINIMAP - 6 - Math.max(1, share * 30), Math.max(1, step), Math.max(1, share * 30));
     });
     if (hasDevices) {
       context.fillStyle = theme.cat[5]!;
@@ -140,7 +148,13 @@ export class HeadPainter {
     }
   }
 
-  private drawFlags(scene: HeadScene, theme: TimelineTheme, x: (time: number) => number, free: (a: number, b: number) => boolean, taken: [number, number][]): void {
+  private drawFlags(
+    scene: HeadScene,
+    theme: TimelineTheme,
+    x: (time: number) => number,
+    free: (a: number, b: number) => boolean,
+    taken: [number, number][],
+  ): void {
     const { context, width } = this;
     const { time, name, track } = scene.markers;
     // moments of one track get a flag only when there are no others

@@ -36,7 +36,13 @@ let chosen = new Int32Array(0);
 let tops = new Int32Array(0);
 let inks = new Uint32Array(0);
 
-export function drawLane(style: LaneStyle, tiles: readonly Tile<LaneWindow>[], top: number, height: number, paint: Paint): void {
+export function drawLane(
+  style: LaneStyle,
+  tiles: readonly Tile<LaneWindow>[],
+  top: number,
+  height: number,
+  paint: Paint,
+): void {
   const { raster, ratio, t0, scale } = style;
   const { width } = raster;
   if (occupied.length < width) {
@@ -63,7 +69,8 @@ export function drawLane(style: LaneStyle, tiles: readonly Tile<LaneWindow>[], t
       if (wide) {
         if (bucket > 0) {
           // what one slice fills is one entry; the buckets at its ends, which it fills in part, belong to it
-          if (i > 0 && row[i - 1] === row[i] && end[i - 1] === start[i]) x0 -= busy[i - 1]! * (end[i - 1]! - start[i - 1]!) * scale;
+          if (i > 0 && row[i - 1] === row[i] && end[i - 1] === start[i])
+            x0 -= busy[i - 1]! * (end[i - 1]! - start[i - 1]!) * scale;
           if (i + 1 < n && row[i + 1] === row[i] && start[i + 1] === end[i]) {
             x1 += busy[i + 1]! * (end[i + 1]! - start[i + 1]!) * scale;
             past = end[++i]!;
@@ -72,7 +79,12 @@ export function drawLane(style: LaneStyle, tiles: readonly Tile<LaneWindow>[], t
         drawSlice(style, x0, x1, top, height, paint, name[i]!);
         continue;
       }
-      const joins = bucket > 0 && i + 1 < n && row[i + 1] === row[i] && start[i + 1] === end[i] && (end[i + 1]! - start[i + 1]!) * scale >= least;
+      const joins =
+        bucket > 0 &&
+        i + 1 < n &&
+        row[i + 1] === row[i] &&
+        start[i + 1] === end[i] &&
+        (end[i + 1]! - start[i + 1]!) * scale >= least;
       if (joins) continue;
       // several pixels only when a coarser tile stands in for one that is still on its way
       const from = Math.max(0, Math.floor(x0));
@@ -121,7 +133,15 @@ function drawColumns(style: LaneStyle, low: number, high: number, top: number, h
   }
 }
 
-function drawSlice(style: LaneStyle, x0: number, x1: number, top: number, height: number, paint: Paint, name: number): void {
+function drawSlice(
+  style: LaneStyle,
+  x0: number,
+  x1: number,
+  top: number,
+  height: number,
+  paint: Paint,
+  name: number,
+): void {
   const { raster, theme, glyphs, ratio, hits } = style;
   const left = Math.round(Math.max(x0, -8));
   let right = Math.round(Math.min(x1, raster.width + 8));
@@ -138,7 +158,14 @@ function drawSlice(style: LaneStyle, x0: number, x1: number, top: number, height
   const room = Math.min(right, raster.width) - from - 4 * ratio;
   if (room < 8 * ratio) return;
   const label = fitLabel(style.text(name), room, glyphs.advance);
-  if (label !== "") glyphs.draw(raster, label, from, top + height / 2 + 0.5 * ratio, aside ? theme.pixels.fg3 : theme.pixels.ink[colour]!);
+  if (label !== "")
+    glyphs.draw(
+      raster,
+      label,
+      from,
+      top + height / 2 + 0.5 * ratio,
+      aside ? theme.pixels.fg3 : theme.pixels.ink[colour]!,
+    );
 }
 
 /** The first entry that ends after a time. */
@@ -154,7 +181,13 @@ function firstAt(end: Float64Array, time: number): number {
 }
 
 /** The entry of a lane under a pixel; the nearest within 3 px, since one may be narrower than the pointer. */
-export function entryAt(tiles: readonly Tile<LaneWindow>[], t0: number, scale: number, x: number, reach: number): { lane: LaneWindow; at: number } | null {
+export function entryAt(
+  tiles: readonly Tile<LaneWindow>[],
+  t0: number,
+  scale: number,
+  x: number,
+  reach: number,
+): { lane: LaneWindow; at: number } | null {
   let best: { lane: LaneWindow; at: number } | null = null;
   let nearest = reach;
   for (const { data } of tiles) {

@@ -25,7 +25,12 @@ export function drawFocus(view: MarkView, focus: Focus): void {
   const x1 = Math.min(view.width + 6, Math.max(x0 + 3, (focus.start + focus.dur - view.span.t0) * scale));
   if (x1 < 0 || x0 > view.width) return;
   const y = place.row.y + place.lane.y - view.scroll;
-  const box: [number, number, number, number] = [Math.round(x0) - 0.5, Math.round(y) - 0.5, Math.max(3, Math.round(x1 - x0)), place.lane.h + 1];
+  const box: [number, number, number, number] = [
+    Math.round(x0) - 0.5,
+    Math.round(y) - 0.5,
+    Math.max(3, Math.round(x1 - x0)),
+    place.lane.h + 1,
+  ];
   context.strokeStyle = theme.bg0;
   context.lineWidth = 4;
   context.strokeRect(...box);

@@ -76,7 +76,15 @@ export class TimelinePainter {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.drawPeaks(peaks, theme);
     this.drawLines(scene, theme);
-    const view = { context, theme, layout: scene.layout, span: scene.span, scroll: scene.scroll, width: this.width, height: this.height };
+    const view = {
+      context,
+      theme,
+      layout: scene.layout,
+      span: scene.span,
+      scroll: scene.scroll,
+      width: this.width,
+      height: this.height,
+    };
     drawFlows(view, scene.flows, scene.focus);
     if (scene.focus) drawFocus(view, scene.focus);
   }
@@ -97,11 +105,26 @@ export class TimelinePainter {
       const x = Math.round((time - span.t0) * scale);
       raster.fill(x, 0, x + 1, 1, pixels.grid);
     }
-    if (scene.range) raster.blend(Math.round((scene.range.t0 - span.t0) * scale), 0, Math.round((scene.range.t1 - span.t0) * scale), 1, pixels.accent, pixels.veil);
+    if (scene.range)
+      raster.blend(
+        Math.round((scene.range.t0 - span.t0) * scale),
+        0,
+        Math.round((scene.range.t1 - span.t0) * scale),
+        1,
+        pixels.accent,
+        pixels.veil,
+      );
     raster.repeat();
     const style = {
-      raster, theme, glyphs: this.glyphs!, ratio, t0: span.t0, scale, hits: scene.hits,
-      text: (name: number) => source.names.text(name), colour: (name: number) => source.names.colour(name),
+      raster,
+      theme,
+      glyphs: this.glyphs!,
+      ratio,
+      t0: span.t0,
+      scale,
+      hits: scene.hits,
+      text: (name: number) => source.names.text(name),
+      colour: (name: number) => source.names.colour(name),
     };
     const grid = gridFor(span.t0, span.t1, this.width);
     const peaks: (Peak & { row: RowBox })[] = [];
@@ -154,7 +177,9 @@ export class TimelinePainter {
       for (const time of [range.t0, range.t1]) context.fillRect(Math.round((time - span.t0) * scale), 0, 1, height);
     }
     const { time, colour, track } = scene.source.whole.markers;
-    const own = new Map(this.visible(scene.layout, scene.scroll).flatMap((row) => row.lanes.map((lane) => [lane.track, row] as const)));
+    const own = new Map(
+      this.visible(scene.layout, scene.scroll).flatMap((row) => row.lanes.map((lane) => [lane.track, row] as const)),
+    );
     let last = -10;
     for (let i = firstMarker(time, span.t0); i < time.length && time[i]! <= span.t1; i++) {
       const x = Math.round((time[i]! - span.t0) * scale);
@@ -168,7 +193,8 @@ export class TimelinePainter {
       }
       if (x - last < 3) continue;
       // where they stand close they must not hide what they mark
-      context.globalAlpha = x - last < CLOSE || Math.round((time[i + 1] ?? Infinity) - time[i]!) * scale < CLOSE ? 0.4 : 1;
+      context.globalAlpha =
+        x - last < CLOSE || Math.round((time[i + 1] ?? Infinity) - time[i]!) * scale < CLOSE ? 0.4 : 1;
       last = x;
       for (let y = 0; y < height; y += 6) context.fillRect(x, y, 1, 3);
     }

@@ -53,7 +53,8 @@ export class Raster {
   /** Copies the first row to all others: what goes from top to bottom is drawn once. */
   repeat(): void {
     const { pixels, width } = this;
-    for (let done = width; done < pixels.length; done *= 2) pixels.copyWithin(done, 0, Math.min(done, pixels.length - done));
+    for (let done = width; done < pixels.length; done *= 2)
+      pixels.copyWithin(done, 0, Math.min(done, pixels.length - done));
   }
 
   /** An opaque rectangle; coordinates are whole pixels, what lies outside is left out. */
@@ -80,7 +81,8 @@ export class Raster {
     const bottom = Math.min(this.height, y1);
     const { pixels, width } = this;
     for (let y = Math.max(0, y0); y < bottom; y++) {
-      for (let at = y * width + left, end = y * width + right; at < end; at++) pixels[at] = mix(pixels[at]!, ink, amount);
+      for (let at = y * width + left, end = y * width + right; at < end; at++)
+        pixels[at] = mix(pixels[at]!, ink, amount);
     }
   }
 

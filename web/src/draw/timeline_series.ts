@@ -19,7 +19,12 @@ export interface Peak {
 }
 
 /** Draws a series into a row and gives the place of its peak when that is in the window. */
-export function drawSeries(style: SeriesStyle, tiles: readonly Tile<SeriesWindow>[], top: number, height: number): Peak | null {
+export function drawSeries(
+  style: SeriesStyle,
+  tiles: readonly Tile<SeriesWindow>[],
+  top: number,
+  height: number,
+): Peak | null {
   const { raster, theme, ratio, t0, scale } = style;
   const first = tiles[0]?.data;
   if (!first) return null;
@@ -38,7 +43,8 @@ export function drawSeries(style: SeriesStyle, tiles: readonly Tile<SeriesWindow
     raster.fill(x0, here, x1, here + line, colour);
     // within a pixel the value may go up and down: its reach is drawn, so that no peak is lost
     if (down - up > 1) raster.blend(x0, up, Math.min(x1, x0 + line), down + line, colour, 150);
-    if (before >= 0 && before !== here) raster.fill(x0, Math.min(before, here), x0 + line, Math.max(before, here) + line, colour);
+    if (before >= 0 && before !== here)
+      raster.fill(x0, Math.min(before, here), x0 + line, Math.max(before, here) + line, colour);
     before = here;
   }
   raster.fill(0, base, raster.width, base + 1, theme.pixels.line1);
@@ -47,7 +53,14 @@ export function drawSeries(style: SeriesStyle, tiles: readonly Tile<SeriesWindow
 }
 
 /** What is drawn from pixel to pixel; arrays that every series of every frame uses, since objects would be litter. */
-const kept = { n: 0, x0: new Int32Array(0), x1: new Int32Array(0), here: new Int32Array(0), up: new Int32Array(0), down: new Int32Array(0) };
+const kept = {
+  n: 0,
+  x0: new Int32Array(0),
+  x1: new Int32Array(0),
+  here: new Int32Array(0),
+  up: new Int32Array(0),
+  down: new Int32Array(0),
+};
 let tops = new Int32Array(0);
 let inks = new Uint32Array(0);
 type Steps = typeof kept;
@@ -63,7 +76,10 @@ function stepsOf(style: SeriesStyle, tiles: readonly Tile<SeriesWindow>[], level
   for (let k = 0; k < tiles.length; k++) {
     const { start, low, high, mean } = tiles[k]!.data;
     for (let i = 0; i < start.length; i++) {
-      const next = i + 1 < start.length ? start[i + 1]! : (tiles[k + 1]?.data.start[0] ?? (i > 0 ? 2 * start[i]! - start[i - 1]! : start[i]! + 1 / scale));
+      const next =
+        i + 1 < start.length
+          ? start[i + 1]!
+          : (tiles[k + 1]?.data.start[0] ?? (i > 0 ? 2 * start[i]! - start[i - 1]! : start[i]! + 1 / scale));
       const x1 = Math.min(raster.width, Math.round((next - t0) * scale));
       const x0 = Math.max(Math.round((start[i]! - t0) * scale), until);
       if (x1 <= x0 || x1 <= 0 || x0 >= raster.width) continue;

@@ -32,19 +32,39 @@ export function openBlock(graph: GraphWire, folding: Folding, number: number): B
   if (inside.length > OPENS) {
     const name = list.names.get(number)!.split("\n")[0]!;
     const folded = fold(graph, folding.switches, folding.opened);
-    assign(graph, folded, inside.filter((v) => folded.why[v] === SHOWN), new Set(), PARTS, list, `${name.replace(/^Blocks? /, "")}.`);
+    assign(
+      graph,
+      folded,
+      inside.filter((v) => folded.why[v] === SHOWN),
+      new Set(),
+      PARTS,
+      list,
+      `${name.replace(/^Blocks? /, "")}.`,
+    );
   }
   return list;
 }
 
 /** Divides some nodes and enters the blocks into a list. */
 function assign(
-  graph: GraphWire, folded: Folded, inside: readonly number[], keep: ReadonlySet<number>, target: number, list: BlockList, prefix: string,
-): void { // prettier-ignore
+  graph: GraphWire,
+  folded: Folded,
+  inside: readonly number[],
+  keep: ReadonlySet<number>,
+  target: number,
+  list: BlockList,
+  prefix: string,
+): void {
+  // prettier-ignore
   const compact = new Int32Array(graph.id.length).fill(-1);
   inside.forEach((v, i) => (compact[v] = i));
-  const edges = folded.from.map((_, e) => e).filter((e) => compact[folded.from[e]!]! >= 0 && compact[folded.to[e]!]! >= 0);
-  const kind = Int32Array.from(inside, (v) => graph.op[v]! * 64 + Math.min(63, graph.srcStart[v + 1]! - graph.srcStart[v]!));
+  const edges = folded.from
+    .map((_, e) => e)
+    .filter((e) => compact[folded.from[e]!]! >= 0 && compact[folded.to[e]!]! >= 0);
+  const kind = Int32Array.from(
+    inside,
+    (v) => graph.op[v]! * 64 + Math.min(63, graph.srcStart[v + 1]! - graph.srcStart[v]!),
+  );
   const grouping: Grouping = group(
     inside.length,
     edges.map((e) => compact[folded.from[e]!]!),
@@ -57,7 +77,10 @@ function assign(
   let ordinal = 0;
   for (const block of grouping.blocks) {
     const last = ordinal + block.alike - 1;
-    const name = block.alike > 1 ? `Blocks ${prefix}${ordinal} to ${prefix}${last}\n${block.alike} alike` : `Block ${prefix}${ordinal}`;
+    const name =
+      block.alike > 1
+        ? `Blocks ${prefix}${ordinal} to ${prefix}${last}\n${block.alike} alike`
+        : `Block ${prefix}${ordinal}`;
     ordinal += block.alike;
     list.names.set(next, name);
     for (let p = block.first; p < block.last; p++) list.of.set(graph.identity[inside[grouping.order[p]!]!]!, next);
@@ -77,7 +100,8 @@ export function neighbourhood(graph: GraphWire, seeds: readonly number[], most: 
     const v = queue[read]!;
     const near = [...graph.src.slice(graph.srcStart[v]!, graph.srcStart[v + 1]!)];
     // a range or a parameter is used everywhere: its users are not near each other
-    if (users.start[v + 1]! - users.start[v]! <= 8) near.push(...users.node.subarray(users.start[v]!, users.start[v + 1]!));
+    if (users.start[v + 1]! - users.start[v]! <= 8)
+      near.push(...users.node.subarray(users.start[v]!, users.start[v + 1]!));
     for (const other of near) {
       if (found.size >= most) break;
       if (!found.has(other)) {

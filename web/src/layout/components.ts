@@ -32,7 +32,8 @@ export function lowestOfLargest(drawing: Drawing, y: Float64Array): number {
   for (const part of of) sizes[part]!++;
   const largest = sizes.indexOf(sizes.reduce((most, size) => Math.max(most, size), 0));
   let lowest = -1;
-  for (let box = 0; box < drawing.count; box++) if (of[box] === largest && (lowest < 0 || y[box]! > y[lowest]!)) lowest = box;
+  for (let box = 0; box < drawing.count; box++)
+    if (of[box] === largest && (lowest < 0 || y[box]! > y[lowest]!)) lowest = box;
   return lowest;
 }
 
@@ -57,9 +58,11 @@ export function packed(drawing: Drawing, layout: (drawing: Drawing) => Placement
   const y = new Float64Array(drawing.count);
   const at = new Map<Part, readonly [number, number]>();
   // the tallest of a row gives its height; what is lower stands in columns beside it
-  const waiting = all.map((part, number) => ({ part, number })).sort((a, b) => b.part.height - a.part.height || a.number - b.number);
+  const waiting = all
+    .map((part, number) => ({ part, number }))
+    .sort((a, b) => b.part.height - a.part.height || a.number - b.number);
   let top = 0;
-  for (let next = 0; next < waiting.length; ) {
+  for (let next = 0; next < waiting.length;) {
     const tallest = waiting[next]!.part.height;
     let left = 0;
     while (next < waiting.length && (left === 0 || left + waiting[next]!.part.width <= widest)) {
@@ -80,7 +83,12 @@ export function packed(drawing: Drawing, layout: (drawing: Drawing) => Placement
 }
 
 /** Writes the places of the boxes and gives the lines of all parts, in the order of the drawing's edges. */
-function joinedRoutes(drawing: Drawing, at: ReadonlyMap<Part, readonly [number, number]>, x: Float64Array, y: Float64Array): Routes {
+function joinedRoutes(
+  drawing: Drawing,
+  at: ReadonlyMap<Part, readonly [number, number]>,
+  x: Float64Array,
+  y: Float64Array,
+): Routes {
   const start = new Int32Array(drawing.from.length + 1);
   for (const { edges, placement } of at.keys()) {
     edges.forEach((edge, own) => (start[edge + 1] = placement.routes.start[own + 1]! - placement.routes.start[own]!));
@@ -95,7 +103,8 @@ function joinedRoutes(drawing: Drawing, at: ReadonlyMap<Part, readonly [number, 
     edges.forEach((edge, own) => {
       const first = placement.routes.start[own]!;
       const length = placement.routes.start[own + 1]! - first;
-      for (let i = 0; i < length; i++) points[start[edge]! + i] = placement.routes.points[first + i]! + (i % 2 === 0 ? dx : dy);
+      for (let i = 0; i < length; i++)
+        points[start[edge]! + i] = placement.routes.points[first + i]! + (i % 2 === 0 ? dx : dy);
     });
   }
   return { start, points };

@@ -12,7 +12,8 @@ export function crossingsBelow(graph: Layers, ordered: Order, row: number): numb
     const first = graph.down.start[v]!;
     const last = graph.down.start[v + 1]!;
     // lines of one node do not cross each other: all are counted before any is entered
-    for (let j = first; j < last; j++) sum += graph.load[graph.down.edge[j]!]! * (seen - upTo(ordered.place[graph.down.node[j]!]!));
+    for (let j = first; j < last; j++)
+      sum += graph.load[graph.down.edge[j]!]! * (seen - upTo(ordered.place[graph.down.node[j]!]!));
     for (let j = first; j < last; j++) {
       const load = graph.load[graph.down.edge[j]!]!;
       enter(ordered.place[graph.down.node[j]!]!, load);

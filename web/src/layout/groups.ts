@@ -37,7 +37,10 @@ export function group(
   const live = liveAt(count, from, to, order);
   const pieces: Block[] = [];
   const waiting: Block[] = withoutKept(order, keep);
-  let boxes = waiting.reduce((sum, block) => sum + (block.last - block.first < LEAST ? block.last - block.first : 1), 0);
+  let boxes = waiting.reduce(
+    (sum, block) => sum + (block.last - block.first < LEAST ? block.last - block.first : 1),
+    0,
+  );
   waiting.sort((a, b) => a.last - a.first - (b.last - b.first));
   while (waiting.length > 0) {
     const block = waiting.pop()!;

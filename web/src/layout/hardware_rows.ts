@@ -30,7 +30,12 @@ export interface Row {
 export const NARROW = 2.5;
 
 /** The share of each pixel that narrow events keep busy, 0 to 1; `begin` and `cycles` are pixels and cycles of each. */
-export function busyShares(begins: ArrayLike<number>, cycles: ArrayLike<number>, perPixel: number, width: number): Float64Array {
+export function busyShares(
+  begins: ArrayLike<number>,
+  cycles: ArrayLike<number>,
+  perPixel: number,
+  width: number,
+): Float64Array {
   const shares = new Float64Array(width);
   for (let i = 0; i < begins.length; i++) {
     const at = Math.floor(begins[i]!);
@@ -58,10 +63,12 @@ export function occupancyHeight(engines: number): number {
 /** Whole numbers in words: "0, 2–5". */
 export function ranges(numbers: readonly number[]): string {
   const parts: string[] = [];
-  for (let i = 0; i < numbers.length; ) {
+  for (let i = 0; i < numbers.length;) {
     let end = i;
     while (end + 1 < numbers.length && numbers[end + 1] === numbers[end]! + 1) end++;
-    parts.push(end === i ? `${numbers[i]}` : end === i + 1 ? `${numbers[i]}, ${numbers[end]}` : `${numbers[i]}–${numbers[end]}`);
+    parts.push(
+      end === i ? `${numbers[i]}` : end === i + 1 ? `${numbers[i]}, ${numbers[end]}` : `${numbers[i]}–${numbers[end]}`,
+    );
     i = end + 1;
   }
   return parts.join(", ");
@@ -69,8 +76,18 @@ export function ranges(numbers: readonly number[]): string {
 
 /** Rows from the top of the scrolled part; folded groups keep their head. `traced` is the unit that the waves ran on. Where
  * waves, units and clock just miss `room` pixels they are lower, down to what can be read. */
-export function hardwareRows(lanes: readonly RowSource[], folded: ReadonlySet<string>, clock: string, traced: string, room = Infinity): { rows: Row[]; height: number } {
-  const titles: Record<string, [string, string]> = { waves: ["Waves", traced], units: ["Units", "execution"], all: ["All waves", "every SIMD"] };
+export function hardwareRows(
+  lanes: readonly RowSource[],
+  folded: ReadonlySet<string>,
+  clock: string,
+  traced: string,
+  room = Infinity,
+): { rows: Row[]; height: number } {
+  const titles: Record<string, [string, string]> = {
+    waves: ["Waves", traced],
+    units: ["Units", "execution"],
+    all: ["All waves", "every SIMD"],
+  };
   const rows: Row[] = [];
   const [waveHeight, unitHeight] = heights(lanes, folded, clock, room);
   let y = 0;
@@ -86,7 +103,8 @@ export function hardwareRows(lanes: readonly RowSource[], folded: ReadonlySet<st
     y += GROUP;
     if (folded.has(group)) continue;
     for (const { lane, index } of own) {
-      const height = lane.label === "Other SIMDs" ? OTHERS : group === "waves" ? waveHeight : group === "units" ? unitHeight : ALL;
+      const height =
+        lane.label === "Other SIMDs" ? OTHERS : group === "waves" ? waveHeight : group === "units" ? unitHeight : ALL;
       const text = group === "units" ? `${(lane.busy * 100).toFixed(lane.busy < 0.1 ? 1 : 0)}%` : count(lane.events);
       rows.push({ lane: index, group, label: lane.label, note: text, y, height });
       y += height;
@@ -95,8 +113,14 @@ export function hardwareRows(lanes: readonly RowSource[], folded: ReadonlySet<st
   return { rows, height: y };
 }
 
-function heights(lanes: readonly RowSource[], folded: ReadonlySet<string>, clock: string, room: number): [number, number] {
-  const many = (group: string): number => (folded.has(group) ? 0 : lanes.filter((lane) => lane.group === group && lane.label !== "Other SIMDs").length);
+function heights(
+  lanes: readonly RowSource[],
+  folded: ReadonlySet<string>,
+  clock: string,
+  room: number,
+): [number, number] {
+  const many = (group: string): number =>
+    folded.has(group) ? 0 : lanes.filter((lane) => lane.group === group && lane.label !== "Other SIMDs").length;
   const waves = many("waves");
   const units = many("units");
   const others = folded.has("waves") ? 0 : lanes.filter((lane) => lane.label === "Other SIMDs").length;

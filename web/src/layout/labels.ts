@@ -26,7 +26,8 @@ const SIGN: Record<string, string> = {
 
 /** The texts of node v. */
 export function textOf(graph: GraphWire, v: number): NodeText {
-  const pick = (list: string[], code: number | undefined): string => (code === undefined || code < 0 ? "" : (list[code] ?? ""));
+  const pick = (list: string[], code: number | undefined): string =>
+    code === undefined || code < 0 ? "" : (list[code] ?? "");
   return {
     op: pick(graph.ops, graph.op[v]),
     dtype: pick(graph.dtypes, graph.dtype[v]),
@@ -90,11 +91,18 @@ function argument(text: NodeText, constants: readonly (string | null)[]): string
     case "DEFINE_REG":
     case "DEFINE_LOCAL": {
       const space = addressSpace(text);
-      return space === "REG" ? `REG ${paramName(arg, "acc")}` : space === "LOCAL" ? `LOCAL ${paramName(arg, "")}` : paramName(arg, "");
+      return space === "REG"
+        ? `REG ${paramName(arg, "acc")}`
+        : space === "LOCAL"
+          ? `LOCAL ${paramName(arg, "")}`
+          : paramName(arg, "");
     }
     case "STAGE":
     case "BUFFERIZE":
-      return [addressSpace(text), /device='([^']*)'/.exec(arg)?.[1] ?? ""].filter((part) => part !== "").join(" ") || clean(arg);
+      return (
+        [addressSpace(text), /device='([^']*)'/.exec(arg)?.[1] ?? ""].filter((part) => part !== "").join(" ") ||
+        clean(arg)
+      );
     case "REDUCE":
     case "ALLREDUCE":
     case "REDUCE_AXIS":
@@ -133,7 +141,11 @@ function argument(text: NodeText, constants: readonly (string | null)[]): string
 }
 
 function finish(text: NodeText, arg: string): Label {
-  return { name: cut(text.op, LONGEST_ARG), arg: number(arg) || cut(arg, LONGEST_ARG), type: cut(typeLine(text), LONGEST_ARG + 10) };
+  return {
+    name: cut(text.op, LONGEST_ARG),
+    arg: number(arg) || cut(arg, LONGEST_ARG),
+    type: cut(typeLine(text), LONGEST_ARG + 10),
+  };
 }
 
 function typeLine(text: NodeText): string {
@@ -155,7 +167,8 @@ function valueOf(graph: GraphWire, v: number): string {
       for (let i = first; i < last && values.length < 12; i++) values.push(valueOf(graph, graph.src[i]!));
       return `{${values.join(",")}}`;
     }
-    if (first === last || /^(CONST|VCONST|DEVICE|UNIQUE|LUNIQUE)$/.test(text.op)) return number(clean(text.arg)) || cut(clean(text.arg) || text.op, 16);
+    if (first === last || /^(CONST|VCONST|DEVICE|UNIQUE|LUNIQUE)$/.test(text.op))
+      return number(clean(text.arg)) || cut(clean(text.arg) || text.op, 16);
     v = graph.src[first]!;
   }
   return "";
@@ -165,7 +178,9 @@ function valueOf(graph: GraphWire, v: number): string {
 function number(text: string): string {
   if (!/^-?\d+\.?\d*(?:e[+-]?\d+)?$/i.test(text)) return "";
   if (text.length <= 12) return text;
-  const short = Number(text).toPrecision(6).replace(/\.?0+(?=e|$)/, "");
+  const short = Number(text)
+    .toPrecision(6)
+    .replace(/\.?0+(?=e|$)/, "");
   return `≈${short}`;
 }
 
@@ -201,6 +216,7 @@ function clean(arg: string): string {
 function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   // kernel names share their start: both ends stay
-  if (/^[rE]_\d/.test(text)) return `${text.slice(0, Math.ceil(most * 0.6))}…${text.slice(text.length - Math.floor(most * 0.4) + 1)}`;
+  if (/^[rE]_\d/.test(text))
+    return `${text.slice(0, Math.ceil(most * 0.6))}…${text.slice(text.length - Math.floor(most * 0.4) + 1)}`;
   return `${text.slice(0, most - 1)}…`;
 }

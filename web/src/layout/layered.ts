@@ -21,7 +21,10 @@ function joined(drawing: Drawing): Placement {
   const middle = drawing.count <= MIDDLE;
   const dag = simplify(drawing.count, drawing.from, drawing.to);
   const graph = layers(dag, ranks(dag, small ? 24 : 6));
-  const ordered = order(graph, { sweeps: small ? 40 : middle ? 16 : 6, transpose: small || (middle && graph.total < 8000) });
+  const ordered = order(graph, {
+    sweeps: small ? 40 : middle ? 16 : 6,
+    transpose: small || (middle && graph.total < 8000),
+  });
   const spacing = spacingOf(graph, drawing.width, drawing.right);
   const all = place(graph, ordered, spacing, small ? 24 : middle ? 12 : 8);
   straighten(graph, ordered, all, spacing, small ? 6 : 2);
@@ -43,7 +46,8 @@ function joined(drawing: Drawing): Placement {
 function stretch(graph: Layers, x: Float64Array): number {
   let sum = 0;
   for (let v = 0; v < graph.total; v++) {
-    for (let i = graph.down.start[v]!; i < graph.down.start[v + 1]!; i++) sum += Math.abs(x[graph.down.node[i]!]! - x[v]!);
+    for (let i = graph.down.start[v]!; i < graph.down.start[v + 1]!; i++)
+      sum += Math.abs(x[graph.down.node[i]!]! - x[v]!);
   }
   const mean = sum / Math.max(1, graph.down.node.length);
   return Math.max(1, Math.min(4, Math.round(mean / 320)));

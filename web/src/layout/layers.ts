@@ -77,7 +77,18 @@ export function layers(dag: Dag, rank: Int32Array): Layers {
   }
   const a = Int32Array.from(upper);
   const b = Int32Array.from(lower);
-  return { count, total, rank: row, rows, owner, line, load, up: adjacency(total, b, a), down: adjacency(total, a, b), longest };
+  return {
+    count,
+    total,
+    rank: row,
+    rows,
+    owner,
+    line,
+    load,
+    up: adjacency(total, b, a),
+    down: adjacency(total, a, b),
+    longest,
+  };
 
   function reaches(limit: number): { far: Int32Array; total: number } {
     const far = new Int32Array(count).fill(1);

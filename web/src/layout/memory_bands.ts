@@ -54,7 +54,12 @@ export function planBands(bands: Lives, t0: number, t1: number, least = 0, keep 
 }
 
 /** The largest total of a window, and when; of what is drawn. */
-export function highest(start: ArrayLike<number>, high: ArrayLike<number>, t0: number, t1: number): { time: number; value: number } {
+export function highest(
+  start: ArrayLike<number>,
+  high: ArrayLike<number>,
+  t0: number,
+  t1: number,
+): { time: number; value: number } {
   let time = 0;
   let value = 0;
   for (let i = 0; i < start.length && start[i]! <= t1; i++) {
@@ -73,7 +78,12 @@ export function bufferColour(id: number): number {
   return COLOURS[((id % COLOURS.length) + COLOURS.length) % COLOURS.length]!;
 }
 
-const UNITS: readonly [string, number][] = [["GB", 1e9], ["MB", 1e6], ["kB", 1e3], ["B", 1]];
+const UNITS: readonly [string, number][] = [
+  ["GB", 1e9],
+  ["MB", 1e6],
+  ["kB", 1e3],
+  ["B", 1],
+];
 
 export interface ByteTicks {
   values: number[];
@@ -92,7 +102,12 @@ export function byteTicks(from: number, to: number, pixels: number, every: numbe
   return { values, label: (value) => (value === 0 ? "0" : `${(value / size).toFixed(digits)} ${unit}`) };
 }
 
-const TIMES: readonly [string, number][] = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
+const TIMES: readonly [string, number][] = [
+  ["s", 1e9],
+  ["ms", 1e6],
+  ["µs", 1e3],
+  ["ns", 1],
+];
 
 /** A moment as exact as the picture is, in the unit of its ruler: one pixel is `pixel` ns, the window is `length`. */
 export function clock(time: number, pixel: number, length: number): string {

@@ -21,7 +21,13 @@ export function order(graph: Layers, effort: Effort): Order {
   if (!effort.transpose) return best.order;
   // as many starts as the size leaves time for; by size, not by the clock, so that a graph always looks the same
   const starts = graph.total < 1600 ? 3 : graph.total < 3200 ? 1 : 0;
-  for (const [upwards, deep] of ([[false, true], [false, false], [true, false]] as const).slice(0, starts)) {
+  for (const [upwards, deep] of (
+    [
+      [false, true],
+      [false, false],
+      [true, false],
+    ] as const
+  ).slice(0, starts)) {
     if (best.crossings === 0) break;
     const found = improve(graph, walk(graph, upwards, deep), effort);
     if (found.crossings < best.crossings) best = found;
@@ -74,7 +80,7 @@ function walk(graph: Layers, upwards: boolean, deep: boolean): Order {
     if (seen[end] === 1) continue;
     seen[end] = 1;
     waiting.push(end);
-    for (let read = 0; read < waiting.length; ) {
+    for (let read = 0; read < waiting.length;) {
       const top = deep ? waiting.pop()! : waiting[read++]!;
       item[next[graph.rank[top]!]!++] = top;
       for (let i = near.start[top + 1]! - 1; i >= near.start[top]!; i--) {
@@ -102,7 +108,8 @@ function ends(graph: Layers, upwards: boolean): number[] {
 
 function number(ordered: Order): void {
   for (let row = 0; row + 1 < ordered.start.length; row++) {
-    for (let i = ordered.start[row]!; i < ordered.start[row + 1]!; i++) ordered.place[ordered.item[i]!] = i - ordered.start[row]!;
+    for (let i = ordered.start[row]!; i < ordered.start[row + 1]!; i++)
+      ordered.place[ordered.item[i]!] = i - ordered.start[row]!;
   }
 }
 

@@ -118,7 +118,8 @@ export function pinned(scene: Scene, before: Before): Placement {
 /** Curves of edges whose two boxes survive; null for the others. */
 function keptRoutes(scene: Scene, before: Before, was: Int32Array): (Float32Array | null)[] {
   const { start, points } = before.placement.routes;
-  const number = (a: number, b: number, port: number): number => (a * before.scene.count + b) * 64 + Math.min(63, port + 1);
+  const number = (a: number, b: number, port: number): number =>
+    (a * before.scene.count + b) * 64 + Math.min(63, port + 1);
   const known = new Map<number, number>();
   for (let e = 0; e < before.scene.from.length; e++) {
     known.set(number(before.scene.from[e]!, before.scene.to[e]!, before.scene.port[e]!), e);
@@ -142,7 +143,13 @@ function takeLine(lines: Rows, points: Float32Array): void {
   }
 }
 
-function drawRoutes(scene: Scene, x: Float64Array, y: Float64Array, kept: (Float32Array | null)[], rows: Rows): Placement["routes"] {
+function drawRoutes(
+  scene: Scene,
+  x: Float64Array,
+  y: Float64Array,
+  kept: (Float32Array | null)[],
+  rows: Rows,
+): Placement["routes"] {
   const writer = new CurveWriter(scene.from.length);
   const twins = twinsOf(scene);
   for (let e = 0; e < scene.from.length; e++) {

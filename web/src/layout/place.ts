@@ -76,14 +76,16 @@ export function place(graph: Layers, ordered: Order, space: Spacing, sweeps: num
   function tie(a: number, b: number): number {
     const lines = (a < graph.count ? 0 : 1) + (b < graph.count ? 0 : 1);
     if (lines > 0) return lines === 1 ? 2 : 8;
-    const only = graph.down.start[a + 1]! - graph.down.start[a]! === 1 && graph.up.start[b + 1]! - graph.up.start[b]! === 1;
+    const only =
+      graph.down.start[a + 1]! - graph.down.start[a]! === 1 && graph.up.start[b + 1]! - graph.up.start[b]! === 1;
     return only ? 4 : 1;
   }
 }
 
 function longestRow(ordered: Order): number {
   let most = 1;
-  for (let row = 0; row + 1 < ordered.start.length; row++) most = Math.max(most, ordered.start[row + 1]! - ordered.start[row]!);
+  for (let row = 0; row + 1 < ordered.start.length; row++)
+    most = Math.max(most, ordered.start[row + 1]! - ordered.start[row]!);
   return most;
 }
 

@@ -13,7 +13,14 @@ const BENDS = [0, 4, 8, 12];
 const BESIDE = 60;
 
 /** The curve of every edge, through the passing places of its source's line. */
-export function route(drawing: Drawing, graph: Layers, ordered: Order, x: Float64Array, y: Float64Array, pitch: number): Routes {
+export function route(
+  drawing: Drawing,
+  graph: Layers,
+  ordered: Order,
+  x: Float64Array,
+  y: Float64Array,
+  pitch: number,
+): Routes {
   const { from, to, width } = drawing;
   const writer = new CurveWriter(from.length);
   const twins = twinsOf(drawing);
@@ -55,7 +62,11 @@ export function route(drawing: Drawing, graph: Layers, ordered: Order, x: Float6
     const row = graph.rank[dot]!;
     const step = by < 0 ? -1 : 1;
     let at = alone(dot, by);
-    for (let i = ordered.start[row]! + ordered.place[dot]! + step; i >= ordered.start[row]! && i < ordered.start[row + 1]!; i += step) {
+    for (
+      let i = ordered.start[row]! + ordered.place[dot]! + step;
+      i >= ordered.start[row]! && i < ordered.start[row + 1]!;
+      i += step
+    ) {
       const other = ordered.item[i]!;
       if (other < graph.count || Math.abs(x[other]! - x[dot]!) > BESIDE) break;
       const turn = x[towards.node[towards.start[other]!]!]! - x[other]!;

@@ -203,7 +203,17 @@ class Builder {
   private addBlock(number: number): number {
     const [name = "", note = ""] = (this.folding.blocks?.names.get(number) ?? `Block ${number}`).split("\n");
     const text = { name, arg: "", type: note };
-    return this.add({ key: -1 - number, node: -1, state: PLAIN, label: text, op: "", tag: "", space: "", members: 0, block: number });
+    return this.add({
+      key: -1 - number,
+      node: -1,
+      state: PLAIN,
+      label: text,
+      op: "",
+      tag: "",
+      space: "",
+      members: 0,
+      block: number,
+    });
   }
 
   private add(box: BoxFields): number {
@@ -273,7 +283,8 @@ class Builder {
       for (const identity of new Set(ghost.users)) {
         const other = boxOf.get(identity);
         // an edge to another ghost is that ghost's source already
-        if (other !== undefined && other !== box && this.state[other] !== REMOVED) this.addEdge(box, other, -1, REMOVED);
+        if (other !== undefined && other !== box && this.state[other] !== REMOVED)
+          this.addEdge(box, other, -1, REMOVED);
       }
     }
   }

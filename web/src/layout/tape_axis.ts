@@ -22,7 +22,10 @@ export class TapeAxis {
   private readonly gap: number;
 
   /** Stretches in the order of time; a clock that cannot tell anything apart still gets some room. */
-  constructor(private readonly parts: readonly (readonly [number, number])[], resolution: number) {
+  constructor(
+    private readonly parts: readonly (readonly [number, number])[],
+    resolution: number,
+  ) {
     const total = parts.reduce((sum, [a, b]) => sum + b - a, 0);
     const room = Math.max(total, 10 * resolution);
     this.gap = room * GAP;
@@ -81,11 +84,12 @@ export class TapeAxis {
       for (let k = first; k * step <= to && found.length < 400; k++) {
         const u = this.toU(k * step);
         if (u > u1) break;
-        found.push({ u, text: (k * step / 1e9).toFixed(decimals) });
+        found.push({ u, text: ((k * step) / 1e9).toFixed(decimals) });
       }
       // too short for a round number: its beginning is better than nothing
       const u = this.toU(a);
-      if (found.length === before && this.parts.length > 1 && u >= u0 && u <= u1) found.push({ u, text: (a / 1e9).toFixed(Math.max(3, decimals)) });
+      if (found.length === before && this.parts.length > 1 && u >= u0 && u <= u1)
+        found.push({ u, text: (a / 1e9).toFixed(Math.max(3, decimals)) });
     });
     return found;
   }

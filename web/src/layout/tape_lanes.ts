@@ -70,8 +70,14 @@ const FIRST = new Set(["MatMul", "Sum", "Mean", "GatherShards", "AllGather"]);
 
 /** `#12 randn` above the client's marks: what computes first, then what is large, then the rest. */
 export function eventNames(
-  marks: TapeMarks, boxes: ReadonlyMap<number, LaneBox>, asks: number, families: readonly string[], x: (time: number) => number, width: number,
-  text: (index: number) => string, measure: (text: string) => number,
+  marks: TapeMarks,
+  boxes: ReadonlyMap<number, LaneBox>,
+  asks: number,
+  families: readonly string[],
+  x: (time: number) => number,
+  width: number,
+  text: (index: number) => string,
+  measure: (text: string) => number,
 ): Names {
   const wanted: { index: number; rank: number }[] = [];
   for (let i = 0; i < marks.seq.length; i++) {
@@ -106,7 +112,12 @@ export function eventNames(
 }
 
 /** Names of the signals in sight, in two rows where none touches another; a span that began earlier keeps its name in sight. */
-export function signalNames(signals: readonly TapeSignal[], x: (time: number) => number, width: number, measure: (text: string) => number): Names {
+export function signalNames(
+  signals: readonly TapeSignal[],
+  x: (time: number) => number,
+  width: number,
+  measure: (text: string) => number,
+): Names {
   const ends = [-Infinity, -Infinity];
   const result: Names = { placed: [], left: 0 };
   signals.forEach((signal, index) => {
@@ -137,7 +148,10 @@ export interface Column {
 }
 
 /** The columns of a window: rows of one lane and moment together, and the fullest of each lane. */
-export function columnsOf(columns: { start: Float64Array; lane: Int32Array; count: Int32Array }): { columns: Column[]; most: Map<number, number> } {
+export function columnsOf(columns: { start: Float64Array; lane: Int32Array; count: Int32Array }): {
+  columns: Column[];
+  most: Map<number, number>;
+} {
   const found: Column[] = [];
   const most = new Map<number, number>();
   for (let i = 0; i < columns.lane.length; i++) {
@@ -145,7 +159,8 @@ export function columnsOf(columns: { start: Float64Array; lane: Int32Array; coun
     if (last && last.lane === columns.lane[i] && last.start === columns.start[i]) {
       last.total += columns.count[i]!;
       last.to = i + 1;
-    } else found.push({ lane: columns.lane[i]!, start: columns.start[i]!, total: columns.count[i]!, from: i, to: i + 1 });
+    } else
+      found.push({ lane: columns.lane[i]!, start: columns.start[i]!, total: columns.count[i]!, from: i, to: i + 1 });
     const now = found.at(-1)!;
     most.set(now.lane, Math.max(most.get(now.lane) ?? 0, now.total));
   }

@@ -77,7 +77,10 @@ export function layoutRows(tracks: TracksWire, options: RowOptions): RowLayout {
     if (under >= 0) push(copies, under, at);
   });
   const hasDevices = tracks.kind.some((kind) => kind === "device" || kind === "worker");
-  const words = options.filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const words = options.filter
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
   const matches = (at: number): boolean => words.every((word) => titleOf(tracks, at).toLowerCase().includes(word));
   // a filter that is no track's name is about slices: then every track stays
   const some = words.length > 0 && tracks.name.some((_, at) => matches(at));
@@ -112,8 +115,22 @@ function stack(made: RowBox[], options: RowOptions, groupHeight: number, hidden:
     const shut = options.shut.has(id);
     const lanes = own.reduce((sum, row) => sum + tracksOf(row), 0);
     add({
-      kind: "group", id, title, where: "", note: count(lanes), group: title, track: -1, y: 0, h: groupHeight, lanes: [], series: null,
-      unit: "", pinned: false, shut, foldable: true, more: null,
+      kind: "group",
+      id,
+      title,
+      where: "",
+      note: count(lanes),
+      group: title,
+      track: -1,
+      y: 0,
+      h: groupHeight,
+      lanes: [],
+      series: null,
+      unit: "",
+      pinned: false,
+      shut,
+      foldable: true,
+      more: null,
     });
     if (!shut) own.forEach(add);
   }
@@ -130,14 +147,36 @@ function tracksOf(row: RowBox): number {
   return row.series === null ? new Set(row.lanes.map((lane) => lane.track)).size : 1;
 }
 
-function trackRow(tracks: TracksWire, at: number, copies: number[], options: RowOptions, size: typeof WIDE, hasDevices: boolean, many: boolean): RowBox {
+function trackRow(
+  tracks: TracksWire,
+  at: number,
+  copies: number[],
+  options: RowOptions,
+  size: typeof WIDE,
+  hasDevices: boolean,
+  many: boolean,
+): RowBox {
   const kind = tracks.kind[at]!;
   const track = tracks.id[at]!;
   const memory = kind === "memory" && track < 0;
   const id = memory ? `m:${tracks.name[at]!}` : `t:${track}`;
   const row: RowBox = {
-    kind: "track", id, title: titleOf(tracks, at), where: tracks.where[at]!, note: "", group: tracks.group[at]!, track, y: 0, h: 0, lanes: [], series: null,
-    unit: tracks.unit[at] ?? "", pinned: options.pinned.has(id), shut: options.shut.has(id), foldable: false, more: null,
+    kind: "track",
+    id,
+    title: titleOf(tracks, at),
+    where: tracks.where[at]!,
+    note: "",
+    group: tracks.group[at]!,
+    track,
+    y: 0,
+    h: 0,
+    lanes: [],
+    series: null,
+    unit: tracks.unit[at] ?? "",
+    pinned: options.pinned.has(id),
+    shut: options.shut.has(id),
+    foldable: false,
+    more: null,
   };
   if (memory || kind === "counter") {
     row.kind = "series";
@@ -157,14 +196,34 @@ function trackRow(tracks: TracksWire, at: number, copies: number[], options: Row
   let y = device ? 3 : 2;
   for (const depth of shown) {
     const paint = paintOf(kind, depth, hasDevices);
-    row.lanes.push({ track, depth, id: laneId({ track, depth }), y, h: device ? height : height - 1, paint, kernel: device });
+    row.lanes.push({
+      track,
+      depth,
+      id: laneId({ track, depth }),
+      y,
+      h: device ? height : height - 1,
+      paint,
+      kernel: device,
+    });
     y += height;
   }
-  if (depths.length > 1) row.note = shown.length > 1 && shown.length < depths.length ? `${shown.length} of ${depths.length}` : `${depths.length} deep`;
+  if (depths.length > 1)
+    row.note =
+      shown.length > 1 && shown.length < depths.length
+        ? `${shown.length} of ${depths.length}`
+        : `${depths.length} deep`;
   for (const copy of copies) {
     const under = tracks.id[copy]!;
     for (const depth of tracks.depths[copy]!.slice(0, row.shut ? 1 : 3)) {
-      row.lanes.push({ track: under, depth, id: laneId({ track: under, depth }), y: y + 1, h: size.copy - 2, paint: 9, kernel: false });
+      row.lanes.push({
+        track: under,
+        depth,
+        id: laneId({ track: under, depth }),
+        y: y + 1,
+        h: size.copy - 2,
+        paint: 9,
+        kernel: false,
+      });
       y += size.copy;
     }
   }
@@ -182,7 +241,8 @@ function paintOf(kind: string, depth: number, hasDevices: boolean): Paint {
   if (kind === "copy" || kind === "disk") return 9;
   if (kind === "tiny") return depth === 0 ? 5 : depth === 1 ? 1 : 9;
   if (kind === "gc") return 12;
-  if (kind === "device" || kind === "batch" || kind === "worker" || kind === "client" || kind === "dispatcher") return "name";
+  if (kind === "device" || kind === "batch" || kind === "worker" || kind === "client" || kind === "dispatcher")
+    return "name";
   return kind === "user" || hasDevices ? 0 : "name";
 }
 

@@ -37,7 +37,12 @@ export function panSpan(span: Span, by: number, whole: number): Span {
   return clampSpan({ t0: span.t0 + by, t1: span.t1 + by }, whole);
 }
 
-const UNITS: readonly [string, number][] = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
+const UNITS: readonly [string, number][] = [
+  ["s", 1e9],
+  ["ms", 1e6],
+  ["µs", 1e3],
+  ["ns", 1],
+];
 
 export interface Ticks {
   unit: string;

@@ -14,14 +14,17 @@ export function parsePlace(hash: string): Place {
   const cut = text.indexOf("?");
   const [capture = "", view = ""] = (cut < 0 ? text : text.slice(0, cut)).split("/").map(decode);
   const params: Record<string, string> = {};
-  if (cut >= 0) for (const [key, value] of new URLSearchParams(text.slice(cut + 1))) if (value !== "") params[key] = value;
+  if (cut >= 0)
+    for (const [key, value] of new URLSearchParams(text.slice(cut + 1))) if (value !== "") params[key] = value;
   return { capture, view, params };
 }
 
 /** The address of a place; parameters in a fixed order, so that equal places have equal addresses. */
 export function formatPlace(place: Place): string {
   const path = [place.capture, place.view].map(encodeURIComponent).join("/").replace(/\/$/, "");
-  const keys = Object.keys(place.params).filter((key) => place.params[key] !== "").sort();
+  const keys = Object.keys(place.params)
+    .filter((key) => place.params[key] !== "")
+    .sort();
   const query = keys.map((key) => `${encodeURIComponent(key)}=${encodeURIComponent(place.params[key]!)}`).join("&");
   return `#/${path}${query === "" ? "" : `?${query}`}`.replaceAll("%2C", ",");
 }

@@ -73,7 +73,13 @@ export interface CountersWire {
     kernel: string;
     run: number;
     device: string;
-    counters: { name: string; block: string; total: number; largest: number; units: { xcc: number; instance: number; engine: number; array: number; values: number[] }[] }[];
+    counters: {
+      name: string;
+      block: string;
+      total: number;
+      largest: number;
+      units: { xcc: number; instance: number; engine: number; array: number; values: number[] }[];
+    }[];
     metrics: { name: string; value: number; unit: string; doc: string }[];
   }[];
 }
@@ -123,9 +129,15 @@ export function readWindow(data: ArrayBuffer): LaneEvents[] {
   return header.counts.map((count) => {
     const to = from + count;
     const lane: LaneEvents = {
-      start: floats[0]!.subarray(from, to), end: floats[1]!.subarray(from, to), kind: ints[0]!.subarray(from, to),
-      op: ints[1]!.subarray(from, to), instruction: ints[2]!.subarray(from, to), link: ints[3]!.subarray(from, to),
-      event: ints[4]!.subarray(from, to), weight: ints[5]!.subarray(from, to), busy: ints[6]!.subarray(from, to),
+      start: floats[0]!.subarray(from, to),
+      end: floats[1]!.subarray(from, to),
+      kind: ints[0]!.subarray(from, to),
+      op: ints[1]!.subarray(from, to),
+      instruction: ints[2]!.subarray(from, to),
+      link: ints[3]!.subarray(from, to),
+      event: ints[4]!.subarray(from, to),
+      weight: ints[5]!.subarray(from, to),
+      busy: ints[6]!.subarray(from, to),
     };
     from = to;
     return lane;

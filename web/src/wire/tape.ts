@@ -152,7 +152,14 @@ export interface TapeWindow {
   arrowCell: number;
   marks: TapeMarks;
   columns: { start: Float64Array; lane: Int32Array; family: Int32Array; count: Int32Array; seq: Int32Array };
-  arrows: { start: Float64Array; end: Float64Array; bytes: Float64Array; source: Int32Array; target: Int32Array; count: Int32Array };
+  arrows: {
+    start: Float64Array;
+    end: Float64Array;
+    bytes: Float64Array;
+    source: Int32Array;
+    target: Int32Array;
+    count: Int32Array;
+  };
 }
 
 interface Head {
@@ -190,8 +197,17 @@ export function readTapeWindow(data: ArrayBuffer): TapeWindow {
   return {
     ...head,
     marks: {
-      time, dur, size: bytes, seq: i32(marks), lane: i32(marks), place: i32(marks), many: i32(marks), event: i32(marks),
-      family: i32(marks), op: i32(marks), flags: i32(marks),
+      time,
+      dur,
+      size: bytes,
+      seq: i32(marks),
+      lane: i32(marks),
+      place: i32(marks),
+      many: i32(marks),
+      event: i32(marks),
+      family: i32(marks),
+      op: i32(marks),
+      flags: i32(marks),
     },
     columns: { start, lane: i32(columns), family: i32(columns), count: i32(columns), seq: i32(columns) },
     arrows: { ...flows, source: i32(arrows), target: i32(arrows), count: i32(arrows) },

@@ -205,8 +205,13 @@ export function decodeWindow(buffer: ArrayBuffer): WindowReply {
     const a = at;
     const b = (at += n);
     return {
-      width: head.width[lane]!, start: start.subarray(a, b), end: end.subarray(a, b), busy: busy.subarray(a, b),
-      count: count.subarray(a, b), row: row.subarray(a, b), name: name.subarray(a, b),
+      width: head.width[lane]!,
+      start: start.subarray(a, b),
+      end: end.subarray(a, b),
+      busy: busy.subarray(a, b),
+      count: count.subarray(a, b),
+      row: row.subarray(a, b),
+      name: name.subarray(a, b),
     };
   });
   return { generation: head.generation, lanes };
@@ -214,7 +219,9 @@ export function decodeWindow(buffer: ArrayBuffer): WindowReply {
 
 /** Series out of the reply of …/timeline/series. */
 export function decodeSeries(buffer: ArrayBuffer): SeriesReply {
-  const { head, body } = headOf<{ generation: number; n: number[]; peak: number[]; peakTime: number[]; low: number[] }>(buffer);
+  const { head, body } = headOf<{ generation: number; n: number[]; peak: number[]; peakTime: number[]; low: number[] }>(
+    buffer,
+  );
   const total = head.n.reduce((sum, n) => sum + n, 0);
   const column = (place: number): Float64Array => new Float64Array(buffer, body + 8 * place * total, total);
   const [start, low, high, mean] = [column(0), column(1), column(2), column(3)];
@@ -223,8 +230,13 @@ export function decodeSeries(buffer: ArrayBuffer): SeriesReply {
     const a = at;
     const b = (at += n);
     return {
-      start: start.subarray(a, b), low: low.subarray(a, b), high: high.subarray(a, b), mean: mean.subarray(a, b),
-      peak: head.peak[one]!, peakTime: head.peakTime[one]!, least: head.low[one]!,
+      start: start.subarray(a, b),
+      low: low.subarray(a, b),
+      high: high.subarray(a, b),
+      mean: mean.subarray(a, b),
+      peak: head.peak[one]!,
+      peakTime: head.peakTime[one]!,
+      least: head.low[one]!,
     };
   });
   return { generation: head.generation, series };
@@ -233,5 +245,8 @@ export function decodeSeries(buffer: ArrayBuffer): SeriesReply {
 /** Busy shares of the whole trace, pixel by pixel: devices and host. */
 export function decodeOverview(buffer: ArrayBuffer): { devices: Float32Array; host: Float32Array } {
   const { head, body } = headOf<{ pixels: number }>(buffer);
-  return { devices: new Float32Array(buffer, body, head.pixels), host: new Float32Array(buffer, body + 4 * head.pixels, head.pixels) };
+  return {
+    devices: new Float32Array(buffer, body, head.pixels),
+    host: new Float32Array(buffer, body + 4 * head.pixels, head.pixels),
+  };
 }

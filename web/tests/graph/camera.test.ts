@@ -6,8 +6,17 @@ import { opening } from "../../src/views/graph/camera.ts";
 function picture(places: [number, number][]): Picture {
   const x = Float64Array.from(places, ([at]) => at);
   const y = Float64Array.from(places, ([, at]) => at);
-  const bounds = { left: Math.min(...x) - 60, right: Math.max(...x) + 60, top: Math.min(...y) - 16, bottom: Math.max(...y) + 16 };
-  return { scene: { count: places.length, state: new Uint8Array(places.length) }, placement: { x, y }, bounds } as unknown as Picture;
+  const bounds = {
+    left: Math.min(...x) - 60,
+    right: Math.max(...x) + 60,
+    top: Math.min(...y) - 16,
+    bottom: Math.max(...y) + 16,
+  };
+  return {
+    scene: { count: places.length, state: new Uint8Array(places.length) },
+    placement: { x, y },
+    bounds,
+  } as unknown as Picture;
 }
 
 describe("the view of a new graph that is too large to be read whole", () => {
@@ -18,7 +27,10 @@ describe("the view of a new graph that is too large to be read whole", () => {
   });
 
   test("moves aside where the result stands alone, and keeps it in sight and off the map", () => {
-    const crowd = Array.from({ length: 40 }, (_, i): [number, number] => [-300 - (i % 5) * 120, 3540 - Math.floor(i / 5) * 60]);
+    const crowd = Array.from({ length: 40 }, (_, i): [number, number] => [
+      -300 - (i % 5) * 120,
+      3540 - Math.floor(i / 5) * 60,
+    ]);
     const { x, zoom } = opening(picture([...column, ...crowd]), 59, 900, 700);
     expect(x).toBeLessThan(-100);
     const shown = 450 + (0 - x) * zoom;
@@ -44,7 +56,10 @@ function rooted(gap: number, state = 0): Picture {
 
 function seen(made: Picture): { zoom: number; boxes: number; root: boolean } {
   const { x, y, zoom } = opening(made, 0, 800, 600);
-  const inside = Array.from(made.placement.x, (own, box) => Math.abs(own - x) < 400 / zoom && Math.abs(made.placement.y[box]! - y) < 300 / zoom);
+  const inside = Array.from(
+    made.placement.x,
+    (own, box) => Math.abs(own - x) < 400 / zoom && Math.abs(made.placement.y[box]! - y) < 300 / zoom,
+  );
   return { zoom, boxes: inside.filter(Boolean).length, root: inside[0]! };
 }
 

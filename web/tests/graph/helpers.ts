@@ -10,7 +10,9 @@ export function folding(switches = {}): Folding {
 
 /** Fails when two boxes (or a box and a tag) overlap, naming them. */
 export function expectNoOverlap(scene: Scene, placement: Placement): void {
-  const boxes = Array.from(scene.key, (_, i) => i).sort((a, b) => placement.y[a]! - placement.y[b]! || placement.x[a]! - placement.x[b]!);
+  const boxes = Array.from(scene.key, (_, i) => i).sort(
+    (a, b) => placement.y[a]! - placement.y[b]! || placement.x[a]! - placement.x[b]!,
+  );
   const overlaps: string[] = [];
   for (let i = 0; i < boxes.length; i++) {
     for (let j = i + 1; j < boxes.length; j++) {
@@ -18,7 +20,8 @@ export function expectNoOverlap(scene: Scene, placement: Placement): void {
       if (placement.y[b]! - placement.y[a]! >= BOX) break;
       const [left, right] = placement.x[a]! < placement.x[b]! ? [a, b] : [b, a];
       const end = placement.x[left]! + scene.width[left]! / 2 + scene.right[left]!;
-      if (end > placement.x[right]! - scene.width[right]! / 2 + 0.01) overlaps.push(`${scene.labels[left]!.name} and ${scene.labels[right]!.name}`);
+      if (end > placement.x[right]! - scene.width[right]! / 2 + 0.01)
+        overlaps.push(`${scene.labels[left]!.name} and ${scene.labels[right]!.name}`);
     }
   }
   expect(overlaps).toEqual([]);

@@ -2,7 +2,13 @@ import { expect, test } from "vitest";
 import { familyOf } from "../../src/draw/families.ts";
 import { addressSpace, fullLabel, label } from "../../src/layout/labels.ts";
 
-const text = (op: string, arg = "", dtype = "dtypes.float", shape = "(4,)"): Parameters<typeof label>[0] => ({ op, arg, dtype, shape, tag: "" });
+const text = (op: string, arg = "", dtype = "dtypes.float", shape = "(4,)"): Parameters<typeof label>[0] => ({
+  op,
+  arg,
+  dtype,
+  shape,
+  tag: "",
+});
 
 test.each([
   [text("MUL"), [null, "4"], "× 4"],
@@ -38,5 +44,7 @@ test("a kernel's name keeps both ends", () => {
 });
 
 test("families", () => {
-  expect([familyOf("PARAM"), familyOf("ADD"), familyOf("RESHAPE"), familyOf("CALL"), familyOf("SOMETHING")]).toEqual([1, 2, 7, 11, 12]);
+  expect([familyOf("PARAM"), familyOf("ADD"), familyOf("RESHAPE"), familyOf("CALL"), familyOf("SOMETHING")]).toEqual([
+    1, 2, 7, 11, 12,
+  ]);
 });

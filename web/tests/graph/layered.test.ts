@@ -26,25 +26,30 @@ function randomDrawing(seed: number, count: number): Drawing {
 
 function asScene(drawing: Drawing): Parameters<typeof expectNoOverlap>[0] {
   const labels = Array.from({ length: drawing.count }, (_, i) => ({ name: String(i), arg: "", type: "" }));
-  return { ...drawing, key: Float64Array.from({ length: drawing.count }, (_, i) => i), labels } as Parameters<typeof expectNoOverlap>[0];
+  return { ...drawing, key: Float64Array.from({ length: drawing.count }, (_, i) => i), labels } as Parameters<
+    typeof expectNoOverlap
+  >[0];
 }
 
 describe("layered", () => {
-  test.each([1, 2, 3, 4, 5, 6, 7, 8])("random graph %i: no overlap, sources above users, curves end at their boxes", (seed) => {
-    const drawing = randomDrawing(seed, 3 + seed * 37);
-    const { x, y, routes } = layered(drawing);
-    expectNoOverlap(asScene(drawing), { x, y, routes });
-    for (let e = 0; e < drawing.from.length; e++) {
-      const [a, b] = [drawing.from[e]!, drawing.to[e]!];
-      expect(y[a]!).toBeLessThan(y[b]!);
-      const points = routes.points.subarray(routes.start[e]!, routes.start[e + 1]!);
-      if (points.length === 0) continue;
-      expect(Math.abs(points[0]! - x[a]!)).toBeLessThanOrEqual(drawing.width[a]! / 2 + 40);
-      expect(points[1]!).toBeCloseTo(y[a]! + 16, 3);
-      expect(points[points.length - 1]!).toBeCloseTo(y[b]! - 16, 3);
-      expect(points.every(Number.isFinite)).toBe(true);
-    }
-  });
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    "random graph %i: no overlap, sources above users, curves end at their boxes",
+    (seed) => {
+      const drawing = randomDrawing(seed, 3 + seed * 37);
+      const { x, y, routes } = layered(drawing);
+      expectNoOverlap(asScene(drawing), { x, y, routes });
+      for (let e = 0; e < drawing.from.length; e++) {
+        const [a, b] = [drawing.from[e]!, drawing.to[e]!];
+        expect(y[a]!).toBeLessThan(y[b]!);
+        const points = routes.points.subarray(routes.start[e]!, routes.start[e + 1]!);
+        if (points.length === 0) continue;
+        expect(Math.abs(points[0]! - x[a]!)).toBeLessThanOrEqual(drawing.width[a]! / 2 + 40);
+        expect(points[1]!).toBeCloseTo(y[a]! + 16, 3);
+        expect(points[points.length - 1]!).toBeCloseTo(y[b]! - 16, 3);
+        expect(points.every(Number.isFinite)).toBe(true);
+      }
+    },
+  );
 
   test("the same graph gets the same picture", () => {
     const drawing = randomDrawing(11, 120);
@@ -77,10 +82,22 @@ describe("layered", () => {
   });
 
   test("cycles, loops, lonely boxes and nothing at all are drawn", () => {
-    const loop = { count: 4, width: new Float64Array(4).fill(100), right: new Float64Array(4), from: Int32Array.of(0, 1, 2, 2), to: Int32Array.of(1, 2, 0, 2) };
+    const loop = {
+      count: 4,
+      width: new Float64Array(4).fill(100),
+      right: new Float64Array(4),
+      from: Int32Array.of(0, 1, 2, 2),
+      to: Int32Array.of(1, 2, 0, 2),
+    };
     const placement = layered(loop);
     expectNoOverlap(asScene(loop), placement);
-    const none = { count: 0, width: new Float64Array(0), right: new Float64Array(0), from: new Int32Array(0), to: new Int32Array(0) };
+    const none = {
+      count: 0,
+      width: new Float64Array(0),
+      right: new Float64Array(0),
+      from: new Int32Array(0),
+      to: new Int32Array(0),
+    };
     expect(layered(none).x.length).toBe(0);
   });
 
@@ -122,7 +139,12 @@ describe("crossings", () => {
     const lines: [number, number, number, number][] = [];
     for (let v = 0; v < graph.total; v++) {
       for (let i = graph.down.start[v]!; i < graph.down.start[v + 1]!; i++) {
-        lines.push([graph.rank[v]!, ordered.place[v]!, ordered.place[graph.down.node[i]!]!, graph.load[graph.down.edge[i]!]!]);
+        lines.push([
+          graph.rank[v]!,
+          ordered.place[v]!,
+          ordered.place[graph.down.node[i]!]!,
+          graph.load[graph.down.edge[i]!]!,
+        ]);
       }
     }
     for (let i = 0; i < lines.length; i++) {

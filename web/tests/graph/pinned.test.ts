@@ -26,7 +26,9 @@ class Stepper {
   }
 
   places(): Map<number, string> {
-    return new Map(Array.from(this.scene.key, (key, box) => [key, `${this.placement.x[box]},${this.placement.y[box]}`]));
+    return new Map(
+      Array.from(this.scene.key, (key, box) => [key, `${this.placement.x[box]},${this.placement.y[box]}`]),
+    );
   }
 
   private remember(): void {
@@ -35,7 +37,10 @@ class Stepper {
 }
 
 describe("pinned", () => {
-  test.each([["a kernel", kernel(2, 12)], ["a schedule", schedule(400)]])("%s: twenty matches move no survivor and overlap nothing", (_name, first) => {
+  test.each([
+    ["a kernel", kernel(2, 12)],
+    ["a schedule", schedule(400)],
+  ])("%s: twenty matches move no survivor and overlap nothing", (_name, first) => {
     const stepper = new Stepper(first);
     let graph = first;
     for (let i = 0; i < 20; i++) {
@@ -90,7 +95,9 @@ describe("pinned", () => {
       for (let i = 0; i < points.length; i += 6) {
         for (let box = 0; box < drawn.count; box++) {
           if (box === drawn.from[e] || box === drawn.to[e]) continue;
-          const inside = Math.abs(points[i]! - placement.x[box]!) < drawn.width[box]! / 2 && Math.abs(points[i + 1]! - placement.y[box]!) < 12;
+          const inside =
+            Math.abs(points[i]! - placement.x[box]!) < drawn.width[box]! / 2 &&
+            Math.abs(points[i + 1]! - placement.y[box]!) < 12;
           if (inside) cut++;
         }
       }

@@ -9,14 +9,22 @@ import { folding } from "./helpers.ts";
 function small(): ReturnType<Maker["graph"]> {
   const m = new Maker();
   const body = m.add("SQRT", [m.add("PARAM", [], "ParamArg(7, dtypes.float)")]);
-  const data = m.add("PARAM", [m.add("CONST", [], "256", "weakint")], "ParamArg(0, dtypes.float, device='NULL')", "float", "(256)");
+  const data = m.add(
+    "PARAM",
+    [m.add("CONST", [], "256", "weakint")],
+    "ParamArg(0, dtypes.float, device='NULL')",
+    "float",
+    "(256)",
+  );
   const range = m.add("RANGE", [m.add("CONST", [], "64", "weakint")], "(3, AxisType.REDUCE)", "weakint");
   const at = m.add("INDEX", [data, m.add("MUL", [range, m.add("CONST", [], "4", "weakint")], "", "weakint")]);
   return m.graph(m.add("SINK", [m.add("CALL", [body, at], "CallInfo(None, None)", "void")], "", "void"));
 }
 
 const names = (graph: ReturnType<typeof small>, switches = {}): string[] =>
-  scene(graph, folding(switches)).labels.map(({ name, arg }) => (arg === "" ? name : `${name} ${arg}`)).sort();
+  scene(graph, folding(switches))
+    .labels.map(({ name, arg }) => (arg === "" ? name : `${name} ${arg}`))
+    .sort();
 
 describe("scene", () => {
   test("constants stand in labels, the call's body and SINK are hidden, and the words say so", () => {
@@ -37,7 +45,9 @@ describe("scene", () => {
     const mul = graph.identity[graph.op.findIndex((code) => graph.ops[code] === "MUL")]!;
     const opened = folding();
     opened.opened.add(mul);
-    expect(scene(graph, opened).labels.filter(({ name }) => name === "CONST")).toEqual([{ name: "CONST", arg: "4", type: "weakint ()" }]);
+    expect(scene(graph, opened).labels.filter(({ name }) => name === "CONST")).toEqual([
+      { name: "CONST", arg: "4", type: "weakint ()" },
+    ]);
     const closed = folding();
     closed.closed.add(graph.identity[graph.op.findIndex((code) => graph.ops[code] === "INDEX")]!);
     const drawn = scene(graph, closed);
@@ -61,7 +71,8 @@ describe("scene", () => {
     const m = new Maker();
     const nasty = `<img src=x onerror=alert(1)>"'\u202e${"x".repeat(10_000)}`;
     const drawn = scene(m.graph(m.add("ADD", [m.add(nasty, [], nasty, nasty, nasty, nasty)])), folding());
-    for (const { name, arg, type } of drawn.labels) for (const text of [name, arg, type]) expect(text.length).toBeLessThan(60);
+    for (const { name, arg, type } of drawn.labels)
+      for (const text of [name, arg, type]) expect(text.length).toBeLessThan(60);
     expect(Math.max(...drawn.width)).toBeLessThan(700);
   });
 });

@@ -44,7 +44,8 @@ export class CodeBlock {
       }
       this.element.append(block);
     }
-    if (this.texts.length > MOST_LINES) this.element.append(h("p.none", `${this.texts.length - MOST_LINES} more lines; Copy takes them all.`));
+    if (this.texts.length > MOST_LINES)
+      this.element.append(h("p.none", `${this.texts.length - MOST_LINES} more lines; Copy takes them all.`));
     this.element.addEventListener("click", (event) => {
       if (window.getSelection()?.isCollapsed === false) return;
       const row = (event.target as Element).closest(".ln");
@@ -98,7 +99,11 @@ export class CodeBlock {
         if (at < 0) continue;
         this.found.push(index + 1);
         const row = this.lines[index]?.querySelector(".tx");
-        for (; row && at >= 0 && marks.length < MOST_MARKS; at = line.toLowerCase().indexOf(needle, at + needle.length)) {
+        for (
+          ;
+          row && at >= 0 && marks.length < MOST_MARKS;
+          at = line.toLowerCase().indexOf(needle, at + needle.length)
+        ) {
           marks.push(rangeOf(row, at, at + needle.length));
         }
       }

@@ -32,13 +32,20 @@ export const CODE: ViewDef = {
     ["Its match in Rewrites", "Enter"],
   ],
   // what belongs to no context, as the binary of a hardware trace, is no kernel's code
-  available: (info) => (info.tables["contexts"] ?? 0) > 0 && ["source", "oplist", "assembly", "error", "binary"].some((kind) => (info.kinds[`artifact:${kind}`] ?? 0) > 0),
+  available: (info) =>
+    (info.tables["contexts"] ?? 0) > 0 &&
+    ["source", "oplist", "assembly", "error", "binary"].some((kind) => (info.kinds[`artifact:${kind}`] ?? 0) > 0),
   create: (page) => new CodeView(page),
 };
 
 class CodeView implements View {
   private readonly tabs = h("span.seg", { role: "group", "aria-label": "What to show" });
-  private readonly find = h("input.find", { type: "text", placeholder: "Find", "aria-label": "Find in code", spellcheck: "false" }) as HTMLInputElement;
+  private readonly find = h("input.find", {
+    type: "text",
+    placeholder: "Find",
+    "aria-label": "Find in code",
+    spellcheck: "false",
+  }) as HTMLInputElement;
   private readonly found = h("span.faint.small");
   private readonly wrap = h("button.btn", { type: "button", "aria-pressed": "false" }, "Wrap");
   private readonly head = h("div.codehead");
@@ -64,7 +71,11 @@ class CodeView implements View {
       this.wrap.classList.toggle("on", on);
       this.wrap.setAttribute("aria-pressed", String(on));
     });
-    page.middle.append(h("div.bar", this.tabs, h("span.grow"), this.found, this.find, this.wrap, copy), this.head, this.body);
+    page.middle.append(
+      h("div.bar", this.tabs, h("span.grow"), this.found, this.find, this.wrap, copy),
+      this.head,
+      this.body,
+    );
     void this.load();
   }
 
@@ -109,12 +120,20 @@ class CodeView implements View {
 
   private async load(): Promise<void> {
     const { client } = this.page;
-    const loaded = await waitFor(this.page.left, { title: "Reading kernels" }, () =>
-      Promise.all([client.once<ContextsWire>("contexts"), client.once<CodeWire>("code")]), this.leaving.signal);
+    const loaded = await waitFor(
+      this.page.left,
+      { title: "Reading kernels" },
+      () => Promise.all([client.once<ContextsWire>("contexts"), client.once<CodeWire>("code")]),
+      this.leaving.signal,
+    );
     if (!loaded || this.leaving.signal.aborted) return;
     [this.contexts, this.code] = loaded;
-    this.kernels = new KernelList(this.page.left, ...loaded, (context) => this.page.nav.go({ ...this.page.nav.place, params: this.kept({ context: String(context) }) }),
-      (text) => this.page.nav.set({ q: text }, "replace"));
+    this.kernels = new KernelList(
+      this.page.left,
+      ...loaded,
+      (context) => this.page.nav.go({ ...this.page.nav.place, params: this.kept({ context: String(context) }) }),
+      (text) => this.page.nav.set({ q: text }, "replace"),
+    );
     await this.arrive();
   }
 
@@ -141,7 +160,12 @@ class CodeView implements View {
     this.loading.abort();
     this.loading = new AbortController();
     const { signal } = this.loading;
-    const context = await waitFor(this.body, { title: "Reading the kernel" }, () => this.page.client.once<ContextWire>(`contexts/${id}`), signal);
+    const context = await waitFor(
+      this.body,
+      { title: "Reading the kernel" },
+      () => this.page.client.once<ContextWire>(`contexts/${id}`),
+      signal,
+    );
     if (!context || signal.aborted) return;
     this.shown = key;
     this.context = context;
@@ -149,7 +173,14 @@ class CodeView implements View {
     const at = this.code!.context.indexOf(id);
     const tabs = tabsOf(context, this.code!.machine[at] === 1);
     const tab = tabs.find((one) => one.id === this.params["as"]) ?? tabs.find((one) => one.id === "error") ?? tabs[0];
-    fill(this.tabs, ...tabs.map((one) => tabButton(one, one === tab, one.id === "oplist" ? (this.code!.ops[at] ?? null) : null, () => this.page.nav.set({ as: one.id, line: null }))));
+    fill(
+      this.tabs,
+      ...tabs.map((one) =>
+        tabButton(one, one === tab, one.id === "oplist" ? (this.code!.ops[at] ?? null) : null, () =>
+          this.page.nav.set({ as: one.id, line: null }),
+        ),
+      ),
+    );
     if (!tab) {
       showLayer(this.body, emptyState("No code", `${plain(context.name)} left no code behind.`));
       this.drawRight(context);
@@ -159,7 +190,12 @@ class CodeView implements View {
   }
 
   private async drawCode(context: ContextWire, tab: Tab, signal: AbortSignal): Promise<void> {
-    const text = await waitFor(this.body, { title: `Reading ${tab.title}`, again: () => void this.drawCode(context, tab, signal) }, (stop) => this.textOf(context, tab, stop), signal);
+    const text = await waitFor(
+      this.body,
+      { title: `Reading ${tab.title}`, again: () => void this.drawCode(context, tab, signal) },
+      (stop) => this.textOf(context, tab, stop),
+      signal,
+    );
     if (text === null || signal.aborted) return;
     this.block?.dispose();
     clearLayer(this.body);
@@ -170,7 +206,8 @@ class CodeView implements View {
     this.drawHead(tab, traced ? "" : null);
     this.drawLine("centre");
     // what a traceback ends with is what happened
-    if (tab.artifact?.kind === "error" && this.params["line"] === undefined) this.body.querySelector(".ln:last-child")?.scrollIntoView({ block: "end" });
+    if (tab.artifact?.kind === "error" && this.params["line"] === undefined)
+      this.body.querySelector(".ln:last-child")?.scrollIntoView({ block: "end" });
     if (this.find.value !== "") this.search();
     this.page.middle.dataset["shown"] = `${context.id}/${tab.id}`;
     if (traced) await this.trace(context, tab, signal);
@@ -178,7 +215,10 @@ class CodeView implements View {
 
   /** Asks where the lines came from. The code can be read meanwhile; what it says has its place already. */
   private async trace(context: ContextWire, tab: Tab, signal: AbortSignal): Promise<void> {
-    const patience = window.setTimeout(() => signal.aborted || this.drawHead(tab, "tracing the lines to their rules…"), PATIENCE_MS);
+    const patience = window.setTimeout(
+      () => signal.aborted || this.drawHead(tab, "tracing the lines to their rules…"),
+      PATIENCE_MS,
+    );
     try {
       const origin = await abortable(this.page.client.once<LinesWire>(`contexts/${context.id}/lines`), signal);
       if (signal.aborted || origin.artifact !== tab.artifact!.row) return;
@@ -196,9 +236,26 @@ class CodeView implements View {
 
   /** Names the columns; `note` says what is missing in those of the origin, null that there are none. */
   private drawHead(tab: Tab, note: string | null, again?: () => void): void {
-    const title = h("span.ell", h("span.mono.name", ...nameNodes(this.context!.name)), " ", h("span.faint", tab.artifact === null ? "graph" : tab.artifact.language));
+    const title = h(
+      "span.ell",
+      h("span.mono.name", ...nameNodes(this.context!.name)),
+      " ",
+      h("span.faint", tab.artifact === null ? "graph" : tab.artifact.language),
+    );
     this.head.classList.toggle("marked", note !== null);
-    fill(this.head, h("span"), title, note !== null && h("span.pv", h("span", "Op"), h("span.ell", "Made by pass, rule"), note !== "" && tip(h("span.ell.faint", `· ${note}`), () => note), again && h("button.link", { type: "button", onclick: again }, "Try again")));
+    fill(
+      this.head,
+      h("span"),
+      title,
+      note !== null &&
+        h(
+          "span.pv",
+          h("span", "Op"),
+          h("span.ell", "Made by pass, rule"),
+          note !== "" && tip(h("span.ell.faint", `· ${note}`), () => note),
+          again && h("button.link", { type: "button", onclick: again }, "Try again"),
+        ),
+    );
   }
 
   private async textOf(context: ContextWire, tab: Tab, signal: AbortSignal): Promise<string> {
@@ -211,7 +268,9 @@ class CodeView implements View {
     const at = own.find((step) => /base ast/i.test(steps.names[steps.name[step]!] ?? "")) ?? own[0];
     if (at === undefined) return "No pass of this context kept a graph.";
     const graph = await this.page.client.get<GraphWire>(`steps/${steps.id[at]!}/graph?match=0`, signal);
-    return listing(graph).map((line) => line.text).join("\n");
+    return listing(graph)
+      .map((line) => line.text)
+      .join("\n");
   }
 
   private chooseLine(line: number): void {
@@ -239,15 +298,37 @@ class CodeView implements View {
     const rewrites = this.page.nav.address("rewrites", { context: String(context.id) });
     const number = numberParam(this.params, "line", 0);
     const line = this.origin?.lines[number - 1];
-    const compiled = h("dd", this.page.has("rewrites") ? h("a", { href: rewrites }, counted(this.contexts!.steps[at] ?? 0, "pass", "passes")) : counted(this.contexts!.steps[at] ?? 0, "pass", "passes"),
-      ", ", counted(this.contexts!.matches[at] ?? 0, "match", "matches"), took !== "" && ", ", took !== "" && h("span.num", took));
+    const compiled = h(
+      "dd",
+      this.page.has("rewrites")
+        ? h("a", { href: rewrites }, counted(this.contexts!.steps[at] ?? 0, "pass", "passes"))
+        : counted(this.contexts!.steps[at] ?? 0, "pass", "passes"),
+      ", ",
+      counted(this.contexts!.matches[at] ?? 0, "match", "matches"),
+      took !== "" && ", ",
+      took !== "" && h("span.num", took),
+    );
     const facts = runsSection(this.page, context, [h("dt", "Compiled"), compiled]);
     const top = this.page.right.querySelector(".scroll")?.scrollTop ?? 0;
-    fill(this.page.right, h("div.bar", { "aria-live": "polite" }, h("b.ell", lineTitle(context, line ? number : 0))), h("div.scroll",
-      ...(line
-        ? [...lineSections(this.page, { context, wire: this.origin!, line, text: this.block!.line(number), next: () => this.nextOfRule() }), facts]
-        : [facts, originSections(this.page, context)]),
-    ));
+    fill(
+      this.page.right,
+      h("div.bar", { "aria-live": "polite" }, h("b.ell", lineTitle(context, line ? number : 0))),
+      h(
+        "div.scroll",
+        ...(line
+          ? [
+              ...lineSections(this.page, {
+                context,
+                wire: this.origin!,
+                line,
+                text: this.block!.line(number),
+                next: () => this.nextOfRule(),
+              }),
+              facts,
+            ]
+          : [facts, originSections(this.page, context)]),
+      ),
+    );
     if (line) this.page.right.querySelector(".scroll")!.scrollTop = top;
   }
 
@@ -260,7 +341,9 @@ class CodeView implements View {
         h("span", h("b.name", clip(plain(this.context?.name ?? ""), 60))),
         h("span", h("b", count(this.block?.length ?? 0)), " lines"),
         h("span", h("b", count(this.code!.ops[at] ?? 0)), " ops"),
-        ...(this.origin ? [h("span.wide", `${count(known)} of ${count(this.origin.lines.length)} lines have a known origin`)] : []),
+        ...(this.origin
+          ? [h("span.wide", `${count(known)} of ${count(this.origin.lines.length)} lines have a known origin`)]
+          : []),
       ],
       line > 0 && line <= (this.block?.length ?? 0) ? [`line ${count(line)}`] : [],
     );
@@ -286,4 +369,3 @@ class CodeView implements View {
     event.stopPropagation();
   }
 }
-

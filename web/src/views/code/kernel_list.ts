@@ -28,17 +28,35 @@ export class KernelList {
   private chosen = -1;
   private filtered = "";
 
-  constructor(host: HTMLElement, contexts: ContextsWire, code: CodeWire, private readonly onChoose: (context: number) => void, onFilter: (text: string) => void) {
+  constructor(
+    host: HTMLElement,
+    contexts: ContextsWire,
+    code: CodeWire,
+    private readonly onChoose: (context: number) => void,
+    onFilter: (text: string) => void,
+  ) {
     const at = new Map(contexts.id.map((id, index) => [id, index]));
     const serial = serials(contexts.name);
     this.kernels = code.context
-      .map((context, index) => ({ context, name: contexts.name[at.get(context) ?? -1] ?? `context ${context}`, lines: code.lines[index]!, failed: code.error[index] === 1, serial: serial[at.get(context) ?? -1] ?? "" }))
+      .map((context, index) => ({
+        context,
+        name: contexts.name[at.get(context) ?? -1] ?? `context ${context}`,
+        lines: code.lines[index]!,
+        failed: code.error[index] === 1,
+        serial: serial[at.get(context) ?? -1] ?? "",
+      }))
       .sort((a, b) => a.context - b.context);
     this.rows = this.kernels;
     this.box = filterBox("Filter kernels", onFilter, () => this.list.focus());
-    host.append(this.box.element, h("div.bar.chips", h("span.dim", "Kernel"), h("span.grow"), h("span.faint.small", "lines")), this.none);
+    host.append(
+      this.box.element,
+      h("div.bar.chips", h("span.dim", "Kernel"), h("span.grow"), h("span.faint.small", "lines")),
+      this.none,
+    );
     this.list = new VirtualList(host, {
-      rowHeight: 24, role: "listbox", label: "Kernels",
+      rowHeight: 24,
+      role: "listbox",
+      label: "Kernels",
       render: (index) => this.render(this.rows[index]!),
       onSelect: (index) => this.onChoose(this.rows[index]!.context),
     });
@@ -73,7 +91,10 @@ export class KernelList {
     if (text === this.filtered) return;
     this.filtered = text;
     if (this.box.input.value !== text) this.box.input.value = text;
-    const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const words = text
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "");
     this.rows = this.kernels.filter((kernel) => words.every((word) => plain(kernel.name).toLowerCase().includes(word)));
     this.none.hidden = this.rows.length > 0;
     this.none.textContent = this.rows.length > 0 ? "" : `No kernel's name has “${clip(text, 60)}”.`;
@@ -83,7 +104,13 @@ export class KernelList {
 
   private render(kernel: Kernel): HTMLElement {
     return tip(
-      h("div.row", kernelName(kernel.name), kernel.serial !== "" && h("span.faint", kernel.serial), kernel.failed && h("span.bad", "!"), h("span.n", kernel.lines > 0 ? count(kernel.lines) : "")),
+      h(
+        "div.row",
+        kernelName(kernel.name),
+        kernel.serial !== "" && h("span.faint", kernel.serial),
+        kernel.failed && h("span.bad", "!"),
+        h("span.n", kernel.lines > 0 ? count(kernel.lines) : ""),
+      ),
       () => plain(kernel.name) + (kernel.failed ? "\nits compilation failed" : ""),
     );
   }

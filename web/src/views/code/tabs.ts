@@ -10,7 +10,14 @@ export interface Tab {
   artifact: ArtifactRow | null;
 }
 
-const TITLES: Record<string, string> = { source: "Source", oplist: "Ops", assembly: "Assembly", error: "Error", binary: "Assembly", table: "Table" };
+const TITLES: Record<string, string> = {
+  source: "Source",
+  oplist: "Ops",
+  assembly: "Assembly",
+  error: "Error",
+  binary: "Assembly",
+  table: "Table",
+};
 const ORDER = ["error", "source", "oplist", "assembly", "binary", "ast", "table"];
 const MOST = 12;
 
@@ -23,7 +30,11 @@ export function tabsOf(context: ContextWire, machine: boolean): Tab[] {
       const serial = (counts.get(artifact.kind) ?? 0) + 1;
       counts.set(artifact.kind, serial);
       const title = artifact.kind === "binary" && !machine ? "Binary" : (TITLES[artifact.kind] ?? artifact.kind);
-      return { id: serial === 1 ? artifact.kind : `${artifact.kind}-${serial}`, title: serial === 1 ? title : `${title} ${serial}`, artifact };
+      return {
+        id: serial === 1 ? artifact.kind : `${artifact.kind}-${serial}`,
+        title: serial === 1 ? title : `${title} ${serial}`,
+        artifact,
+      };
     });
   tabs.push({ id: "ast", title: "AST", artifact: null });
   const place = (tab: Tab): number => ORDER.indexOf(tab.artifact?.kind ?? "ast");
@@ -32,5 +43,10 @@ export function tabsOf(context: ContextWire, machine: boolean): Tab[] {
 
 /** The tab's button; `rows` is how many ops there are, when that is known. */
 export function tabButton(tab: Tab, current: boolean, rows: number | null, choose: () => void): HTMLElement {
-  return h(`button${current ? ".on" : ""}`, { type: "button", "aria-pressed": String(current), onclick: choose }, tab.title, rows !== null && h("span.faint", count(rows)));
+  return h(
+    `button${current ? ".on" : ""}`,
+    { type: "button", "aria-pressed": String(current), onclick: choose },
+    tab.title,
+    rows !== null && h("span.faint", count(rows)),
+  );
 }

@@ -15,11 +15,21 @@ export function kernelName(name: string): HTMLElement {
 /** The title of a track, of which the part that tells it from others of its name stays when the room is short. */
 export function trackName(tag: string, title: string, where: string, attributes: Attributes = {}): HTMLElement {
   if (where === "") return h(`${tag}.ell.name`, attributes, title);
-  return h(`${tag}.both.name`, attributes, h("span.ell", title.slice(0, -` · ${where}`.length)), h("span", ` · ${clip(where, APART)}`));
+  return h(
+    `${tag}.both.name`,
+    attributes,
+    h("span.ell", title.slice(0, -` · ${where}`.length)),
+    h("span", ` · ${clip(where, APART)}`),
+  );
 }
 
 export function bothEnds(tag: string, text: string, attributes: Record<string, string> = {}): HTMLElement {
   const name = clip(text, 160);
   if (!endsAsKernel(name) || name.length <= TAIL) return h(`${tag}.ell.name`, attributes, name);
-  return h(`${tag}.both.name`, { ...attributes, "aria-label": name }, h("span.ell", name.slice(0, -TAIL)), h("span", name.slice(-TAIL)));
+  return h(
+    `${tag}.both.name`,
+    { ...attributes, "aria-label": name },
+    h("span.ell", name.slice(0, -TAIL)),
+    h("span", name.slice(-TAIL)),
+  );
 }

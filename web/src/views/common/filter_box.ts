@@ -10,7 +10,12 @@ export interface FilterBox {
 /** Escape empties it, then leaves it; the arrow down goes on to the list. */
 export function filterBox(label: string, onText: (text: string) => void, onDown: () => void): FilterBox {
   const input = h("input", {
-    type: "text", placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: "false", "aria-keyshortcuts": "F",
+    type: "text",
+    placeholder: label,
+    "aria-label": label,
+    autocomplete: "off",
+    spellcheck: "false",
+    "aria-keyshortcuts": "F",
   }) as HTMLInputElement;
   input.addEventListener("input", () => onText(input.value));
   input.addEventListener("keydown", (event) => {

@@ -15,7 +15,13 @@ export function emptyState(title: string, sentence: string, commands: string[] =
     { role: "status" },
     h("h2", title),
     h("p", sentence),
-    ...commands.map((command) => h("div.cmd", h("span", command), copyButton(() => command))),
+    ...commands.map((command) =>
+      h(
+        "div.cmd",
+        h("span", command),
+        copyButton(() => command),
+      ),
+    ),
   );
 }
 
@@ -32,7 +38,11 @@ export function errorState(error: unknown, again?: () => void): HTMLElement {
       h("h2", title),
       rest.length > 0 && h("p", rest.join(" ")),
       details !== "" && h("pre", details),
-      h("div.buttons", again && h("button.btn.on", { onclick: again }, "Try again"), copyButton(() => `${message}\n${details}`, "Copy details")),
+      h(
+        "div.buttons",
+        again && h("button.btn.on", { onclick: again }, "Try again"),
+        copyButton(() => `${message}\n${details}`, "Copy details"),
+      ),
     ),
   );
 }
@@ -40,13 +50,19 @@ export function errorState(error: unknown, again?: () => void): HTMLElement {
 /** A part of a pane that could not be read: the sentence, and the way to ask once more. */
 export function failure(error: unknown, again: () => void): HTMLElement {
   const message = sentenceOf(error);
-  return h("div.sec.failed", { role: "alert" }, h("p", message), h("div.buttons", h("button.btn", { type: "button", onclick: again }, "Try again")));
+  return h(
+    "div.sec.failed",
+    { role: "alert" },
+    h("p", message),
+    h("div.buttons", h("button.btn", { type: "button", onclick: again }, "Try again")),
+  );
 }
 
 /** "What happened. What to do." in two parts. */
 function sentences(text: string): string[] {
   const cut = /[.;] (?=[A-Za-z`])/.exec(text);
-  if (!cut || cut.index > 140) return [text.slice(0, 160) + (text.length > 160 ? "…" : ""), ...(text.length > 160 ? [text] : [])];
+  if (!cut || cut.index > 140)
+    return [text.slice(0, 160) + (text.length > 160 ? "…" : ""), ...(text.length > 160 ? [text] : [])];
   const rest = text.slice(cut.index + 2);
   return [text.slice(0, cut.index), rest.charAt(0).toUpperCase() + rest.slice(1)];
 }
@@ -84,12 +100,19 @@ class Waiting {
   private readonly timers: number[] = [];
   private readonly begun = performance.now();
 
-  constructor(host: HTMLElement, private readonly wait: Wait, abort: AbortController) {
+  constructor(
+    host: HTMLElement,
+    private readonly wait: Wait,
+    abort: AbortController,
+  ) {
     this.meter = h("div.prog", { role: "progressbar", "aria-label": wait.title, "aria-valuemin": 0 }, this.bar);
     this.far.textContent = wait.note ?? "";
     const first = window.setTimeout(() => {
       const stop = h("button.btn", { type: "button", onclick: () => abort.abort() }, "Stop");
-      fill(this.layer, h("div.mid", h("h2", wait.title), this.meter, h("p.pair", this.far, this.seconds), h("div.buttons", stop)));
+      fill(
+        this.layer,
+        h("div.mid", h("h2", wait.title), this.meter, h("p.pair", this.far, this.seconds), h("div.buttons", stop)),
+      );
       host.append(this.layer);
       this.tick();
       this.timers.push(window.setInterval(() => this.tick(), 100));
@@ -137,7 +160,12 @@ class Waiting {
  * is shown in the host's place with "Try again", as is a stop; the wait goes on when it is pressed. Gives null when the
  * caller has something else to do then (`again`, `stopped`), and when the outer signal ended it.
  */
-export async function waitFor<T>(host: HTMLElement, wait: Wait, work: (signal: AbortSignal) => Promise<T>, outer?: AbortSignal): Promise<T | null> {
+export async function waitFor<T>(
+  host: HTMLElement,
+  wait: Wait,
+  work: (signal: AbortSignal) => Promise<T>,
+  outer?: AbortSignal,
+): Promise<T | null> {
   while (outer?.aborted !== true) {
     const abort = new AbortController();
     const stop = (): void => abort.abort();
@@ -175,10 +203,13 @@ function stoppedState(title: string, again: () => void): HTMLElement {
 function pressed(host: HTMLElement, state: (again: () => void) => HTMLElement, outer?: AbortSignal): Promise<boolean> {
   return new Promise((done) => {
     outer?.addEventListener("abort", () => done(false), { once: true });
-    showLayer(host, state(() => {
-      clearLayer(host);
-      done(true);
-    }));
+    showLayer(
+      host,
+      state(() => {
+        clearLayer(host);
+        done(true);
+      }),
+    );
   });
 }
 

@@ -32,9 +32,13 @@ export function startTooltips(): void {
     else timer = window.setTimeout(() => show(element), DELAY_MS);
   });
   for (const name of ["pointerdown", "keydown", "wheel"] as const) {
-    document.addEventListener(name, (event) => {
-      if (!box?.contains(event.target as Node)) hideTooltip();
-    }, { passive: true, capture: true });
+    document.addEventListener(
+      name,
+      (event) => {
+        if (!box?.contains(event.target as Node)) hideTooltip();
+      },
+      { passive: true, capture: true },
+    );
   }
 }
 

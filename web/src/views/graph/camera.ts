@@ -30,12 +30,19 @@ export function opening(picture: Picture, root: number, width: number, height: n
   if (fit.zoom >= READABLE - 0.001) return fit;
   const changed: number[] = [];
   for (let box = 0; box < scene.count; box++) if (scene.state[box] !== 0) changed.push(box);
-  const at = changed.length > 0 ? middle(changed) : root >= 0 ? { x: placement.x[root]!, y: placement.y[root]! } : { x: fit.x, y: fit.y };
+  const at =
+    changed.length > 0
+      ? middle(changed)
+      : root >= 0
+        ? { x: placement.x[root]!, y: placement.y[root]! }
+        : { x: fit.x, y: fit.y };
   if (changed.length > 0) return { x: at.x, y: clamped(READABLE), zoom: READABLE };
   // a root with long lines to what it is made of stands alone: then from farther away
   const zooms = [READABLE, (READABLE + LEAST_READABLE) / 2, LEAST_READABLE].filter((zoom) => zoom >= fit.zoom);
   const views = zooms.map((zoom) => fuller(at.x, clamped(zoom), zoom));
-  return (views.find((view) => view.seen >= ENOUGH) ?? views.reduce((best, view) => (view.seen > best.seen ? view : best))).camera;
+  return (
+    views.find((view) => view.seen >= ENOUGH) ?? views.reduce((best, view) => (view.seen > best.seen ? view : best))
+  ).camera;
 
   /** Where the view is centred, no farther out than the graph reaches. */
   function clamped(zoom: number): number {
@@ -91,7 +98,14 @@ export function changes(picture: Picture, width: number, height: number): Camera
 }
 
 /** The camera after zooming by a factor with the point (px, py) of the view staying under the pointer. */
-export function zoomedAt(camera: Camera, factor: number, px: number, py: number, width: number, height: number): Camera {
+export function zoomedAt(
+  camera: Camera,
+  factor: number,
+  px: number,
+  py: number,
+  width: number,
+  height: number,
+): Camera {
   const zoom = Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, camera.zoom * factor));
   const dx = px - width / 2;
   const dy = py - height / 2;

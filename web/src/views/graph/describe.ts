@@ -34,7 +34,11 @@ export function spoken(scene: Scene, box: number): string {
     if (scene.to[e] === box) sources.push(scene.from[e]!);
     if (scene.from[e] === box) users.push(scene.to[e]!);
   }
-  const list = (boxes: number[]): string => boxes.slice(0, 6).map((other) => short(scene, other)).join(", ") || "none";
+  const list = (boxes: number[]): string =>
+    boxes
+      .slice(0, 6)
+      .map((other) => short(scene, other))
+      .join(", ") || "none";
   const state = STATE[scene.state[box]!]!;
   return `${[name, arg, type, state].filter((part) => part !== "").join(", ")}. Sources: ${list(sources)}. Users: ${list(users)}.`;
 }
@@ -55,5 +59,10 @@ function blockText(graph: GraphWire, scene: Scene, box: number): string {
   });
   const common = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 8);
   const { name, type } = scene.labels[box]!;
-  return [name, type, ...common.map(([op, count]) => `${count.toLocaleString("en-US")} ${op}`), "double click opens it"].join("\n");
+  return [
+    name,
+    type,
+    ...common.map(([op, count]) => `${count.toLocaleString("en-US")} ${op}`),
+    "double click opens it",
+  ].join("\n");
 }

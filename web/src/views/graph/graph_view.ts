@@ -38,7 +38,11 @@ const NEAR = 220;
 
 /** A graph in a host element: draws it, folds it, lets the user move in it. */
 export class GraphView {
-  private readonly canvas = h("canvas.graph-canvas", { tabindex: 0, role: "application", "aria-roledescription": "graph" }) as HTMLCanvasElement;
+  private readonly canvas = h("canvas.graph-canvas", {
+    tabindex: 0,
+    role: "application",
+    "aria-roledescription": "graph",
+  }) as HTMLCanvasElement;
   private readonly map = h("canvas.graph-map", { hidden: true, "aria-hidden": "true" }) as HTMLCanvasElement;
   private readonly renderer: CanvasRenderer;
   private readonly minimap: Minimap;
@@ -73,7 +77,10 @@ export class GraphView {
     host.classList.add("graph-host");
     host.append(this.canvas, this.map);
     this.overlay = new Overlay(host);
-    this.notice = new Notice(host, { expandChange: () => void this.expandChange(), expandAll: () => void this.expandAll() });
+    this.notice = new Notice(host, {
+      expandChange: () => void this.expandChange(),
+      expandAll: () => void this.expandAll(),
+    });
     this.outside = new Outside(host, () => this.showChange());
     this.renderer = new CanvasRenderer(this.canvas);
     this.minimap = new Minimap(this.map);
@@ -108,7 +115,10 @@ export class GraphView {
     const scene = sceneOf(graph, this.folding);
     if (stepping) {
       this.ticket++;
-      this.place(scene, pinned(scene, { scene: this.picture!.scene, placement: this.picture!.placement, memory: this.memory }));
+      this.place(
+        scene,
+        pinned(scene, { scene: this.picture!.scene, placement: this.picture!.placement, memory: this.memory }),
+      );
       return;
     }
     if (!(await this.layout(scene))) return;
@@ -271,12 +281,18 @@ export class GraphView {
     const flip = (set: Set<number>): void => void (set.has(key) ? set.delete(key) : set.add(key));
     if (scene.block[box]! >= 0) tools.push({ title: "Expand", act: () => this.open(box) });
     if (v < 0) return tools;
-    if (CALL_OPS.has(scene.ops[box]!)) tools.push({ title: "Open kernel", act: () => this.options.onOpenCall(this.graph!.id[v]!) });
-    if (this.folding.closed.has(key)) tools.push({ title: "Show sources", act: () => (flip(this.folding.closed), again()) });
-    else if (scene.to.includes(box)) tools.push({ title: "Fold sources", act: () => (flip(this.folding.closed), again()) });
+    if (CALL_OPS.has(scene.ops[box]!))
+      tools.push({ title: "Open kernel", act: () => this.options.onOpenCall(this.graph!.id[v]!) });
+    if (this.folding.closed.has(key))
+      tools.push({ title: "Show sources", act: () => (flip(this.folding.closed), again()) });
+    else if (scene.to.includes(box))
+      tools.push({ title: "Fold sources", act: () => (flip(this.folding.closed), again()) });
     const opened = this.folding.opened.has(key);
     if (opened || this.foldedSources(v)) {
-      tools.push({ title: opened ? "Fold constants" : "Show constants", act: () => (flip(this.folding.opened), again()) });
+      tools.push({
+        title: opened ? "Fold constants" : "Show constants",
+        act: () => (flip(this.folding.opened), again()),
+      });
     }
     return tools;
   }
@@ -292,7 +308,8 @@ export class GraphView {
     const { scene } = this.picture!;
     const key = scene.key[box]!;
     if (scene.block[box]! >= 0) this.folding.blocks = openBlock(this.graph!, this.folding, scene.block[box]!);
-    else if (CALL_OPS.has(scene.ops[box]!) && scene.node[box]! >= 0) return this.options.onOpenCall(this.graph!.id[scene.node[box]!]!);
+    else if (CALL_OPS.has(scene.ops[box]!) && scene.node[box]! >= 0)
+      return this.options.onOpenCall(this.graph!.id[scene.node[box]!]!);
     else if (!this.folding.closed.delete(key)) return;
     void this.layoutAgain(key);
   }
@@ -330,7 +347,10 @@ export class GraphView {
     if (zooms[event.key] !== undefined) {
       this.camera = zoomedAt(this.view, zooms[event.key]!, this.width / 2, this.height / 2, this.width, this.height);
     } else if (event.key === "Enter" && this.marks.selected >= 0) this.open(this.marks.selected);
-    else if (event.key === "x" && this.marks.selected >= 0) this.toolsOf(this.marks.selected).find((tool) => tool.title.endsWith("sources"))?.act();
+    else if (event.key === "x" && this.marks.selected >= 0)
+      this.toolsOf(this.marks.selected)
+        .find((tool) => tool.title.endsWith("sources"))
+        ?.act();
     else if (event.shiftKey && event.key.startsWith("Arrow")) {
       const from = this.marks.selected >= 0 ? this.marks.selected : this.boxOfKey(this.middleKey());
       const box = this.marks.selected < 0 ? from : step(this.picture, from, event.key.slice(5) as Direction);
@@ -344,8 +364,16 @@ export class GraphView {
   /** Copies the selected box when no text is selected. */
   private copy(event: ClipboardEvent): void {
     const chosen = document.getSelection()?.toString() ?? "";
-    const inField = document.activeElement instanceof HTMLInputElement || document.activeElement instanceof HTMLTextAreaElement;
-    if (chosen !== "" || inField || this.marks.selected < 0 || this.picture === null || this.canvas.offsetParent === null) return;
+    const inField =
+      document.activeElement instanceof HTMLInputElement || document.activeElement instanceof HTMLTextAreaElement;
+    if (
+      chosen !== "" ||
+      inField ||
+      this.marks.selected < 0 ||
+      this.picture === null ||
+      this.canvas.offsetParent === null
+    )
+      return;
     event.clipboardData?.setData("text/plain", fullText(this.graph!, this.picture.scene, this.marks.selected));
     event.preventDefault();
   }
@@ -399,7 +427,8 @@ export class GraphView {
     const zoom = Math.max(this.view.zoom, 0.6);
     const w = this.width / 2 / zoom - scene.width[box]! / 2 - 40;
     const top = this.height / 2 / zoom - 70;
-    const near = (value: number, at: number, reach: number): number => Math.max(at - Math.max(0, reach), Math.min(at + Math.max(0, reach), value));
+    const near = (value: number, at: number, reach: number): number =>
+      Math.max(at - Math.max(0, reach), Math.min(at + Math.max(0, reach), value));
     this.camera = { x: near(this.view.x, placement.x[box]!, w), y: near(this.view.y, placement.y[box]!, top), zoom };
   }
 
@@ -467,7 +496,11 @@ export class GraphView {
     const rough = this.renderer.draw(this.view, this.marks);
     this.drawRest();
     clearTimeout(this.refineTimer);
-    if (rough) this.refineTimer = window.setTimeout(() => (this.renderer.refine(this.view, this.marks), this.drawRest()), REFINE_MS);
+    if (rough)
+      this.refineTimer = window.setTimeout(
+        () => (this.renderer.refine(this.view, this.marks), this.drawRest()),
+        REFINE_MS,
+      );
   }
 
   private changeOutside(): boolean {

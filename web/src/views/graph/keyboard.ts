@@ -12,9 +12,11 @@ export function step(picture: Picture, box: number, direction: Direction): numbe
   } else {
     const sign = direction === "Right" ? 1 : -1;
     for (let other = 0; other < scene.count; other++) {
-      if (placement.y[other] === placement.y[box] && (placement.x[other]! - placement.x[box]!) * sign > 0) along.push(other);
+      if (placement.y[other] === placement.y[box] && (placement.x[other]! - placement.x[box]!) * sign > 0)
+        along.push(other);
     }
   }
-  const off = (other: number): number => Math.hypot(placement.x[other]! - placement.x[box]!, placement.y[other]! - placement.y[box]!);
+  const off = (other: number): number =>
+    Math.hypot(placement.x[other]! - placement.x[box]!, placement.y[other]! - placement.y[box]!);
   return along.length === 0 ? box : along.reduce((best, other) => (off(other) < off(best) ? other : best));
 }

@@ -39,7 +39,11 @@ export class Outside {
   private readonly button: HTMLElement;
 
   constructor(host: HTMLElement, act: () => void) {
-    this.button = h("button.btn.graph-outside", { type: "button", hidden: true, onclick: act }, "The change is outside the view · Show it");
+    this.button = h(
+      "button.btn.graph-outside",
+      { type: "button", hidden: true, onclick: act },
+      "The change is outside the view · Show it",
+    );
     host.append(this.button);
   }
 

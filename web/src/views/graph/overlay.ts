@@ -26,7 +26,10 @@ export class Overlay {
   }
 
   /** What happens on the text of the selected box. */
-  listen(act: { open(): void; hover(inside: boolean): void; wheel(event: WheelEvent): void }, signal: AbortSignal): void {
+  listen(
+    act: { open(): void; hover(inside: boolean): void; wheel(event: WheelEvent): void },
+    signal: AbortSignal,
+  ): void {
     this.text.addEventListener("dblclick", () => act.open(), { signal });
     this.text.addEventListener("pointerenter", () => act.hover(true), { signal });
     this.text.addEventListener("pointerleave", () => act.hover(false), { signal });
@@ -45,7 +48,12 @@ export class Overlay {
       tool.act();
     };
     const buttons = tools.map((tool) => h("button.btn", { type: "button", onclick: () => act(tool) }, tool.title));
-    fill(this.tip, h("b", first), rest.length > 0 ? `\n${rest.join("\n")}` : "", tools.length > 0 && h("div.graph-tools", ...buttons));
+    fill(
+      this.tip,
+      h("b", first),
+      rest.length > 0 ? `\n${rest.join("\n")}` : "",
+      tools.length > 0 && h("div.graph-tools", ...buttons),
+    );
     this.tip.hidden = false;
     const { clientWidth, clientHeight } = this.host;
     const { offsetWidth, offsetHeight } = this.tip;

@@ -44,20 +44,35 @@ export class CounterTable {
 
   private draw(): void {
     if (this.data.runs.length === 0) {
-      fill(this.host, emptyState("No counters", "This capture has no performance counters. Record with VIZ=2 on an AMD GPU."));
+      fill(
+        this.host,
+        emptyState("No counters", "This capture has no performance counters. Record with VIZ=2 on an AMD GPU."),
+      );
       return;
     }
     const columns = this.columns();
     const runs = [...this.data.runs];
     if (this.sort !== "") {
-      runs.sort((a, b) => ((this.value(a, this.sort) ?? -1) - (this.value(b, this.sort) ?? -1)) * (this.falling ? -1 : 1));
+      runs.sort(
+        (a, b) => ((this.value(a, this.sort) ?? -1) - (this.value(b, this.sort) ?? -1)) * (this.falling ? -1 : 1),
+      );
     }
     const header = h(
       "tr",
       h("th", "Kernel"),
       h("th.num", "Run"),
-      ...columns.map((name) => h("th.num", { "aria-sort": this.sort === name ? (this.falling ? "descending" : "ascending") : "none" },
-        h("button", { type: "button", onclick: () => this.order(name) }, ...broken(name), this.sort === name ? (this.falling ? " ↓" : " ↑") : ""))),
+      ...columns.map((name) =>
+        h(
+          "th.num",
+          { "aria-sort": this.sort === name ? (this.falling ? "descending" : "ascending") : "none" },
+          h(
+            "button",
+            { type: "button", onclick: () => this.order(name) },
+            ...broken(name),
+            this.sort === name ? (this.falling ? " ↓" : " ↑") : "",
+          ),
+        ),
+      ),
     );
     const body = runs.map((run) =>
       h(
@@ -66,7 +81,14 @@ export class CounterTable {
         h("td.num", String(run.run)),
         ...columns.map((name) => {
           const chosen = this.chosen?.[0] === run.row && this.chosen[1] === name;
-          return h(`td.num${chosen ? ".chosen" : ""}`, h("button", { type: "button", "aria-pressed": String(chosen), onclick: () => this.choose(run.row, name) }, this.text(run, name)));
+          return h(
+            `td.num${chosen ? ".chosen" : ""}`,
+            h(
+              "button",
+              { type: "button", "aria-pressed": String(chosen), onclick: () => this.choose(run.row, name) },
+              this.text(run, name),
+            ),
+          );
         }),
       ),
     );
@@ -97,9 +119,29 @@ export class CounterTable {
     const heads = ["XCC", "INST", "SE", "SA", ...Array.from({ length: width }, (_, i) => `WGP:${i}`)];
     return h(
       "div.sec",
-      h("div.h", h("b", name), h("span.faint", `${run.kernel}, run ${run.run} · ${counter.block} · sum ${count(counter.total)}, largest ${count(counter.largest)}`)),
-      h("table", h("thead", h("tr", ...heads.map((text) => h("th.num", text)))),
-        h("tbody", ...counter.units.map((unit) => h("tr", ...[unit.xcc, unit.instance, unit.engine, unit.array, ...unit.values].map((value) => h("td.num", count(value))))))),
+      h(
+        "div.h",
+        h("b", name),
+        h(
+          "span.faint",
+          `${run.kernel}, run ${run.run} · ${counter.block} · sum ${count(counter.total)}, largest ${count(counter.largest)}`,
+        ),
+      ),
+      h(
+        "table",
+        h("thead", h("tr", ...heads.map((text) => h("th.num", text)))),
+        h(
+          "tbody",
+          ...counter.units.map((unit) =>
+            h(
+              "tr",
+              ...[unit.xcc, unit.instance, unit.engine, unit.array, ...unit.values].map((value) =>
+                h("td.num", count(value)),
+              ),
+            ),
+          ),
+        ),
+      ),
     );
   }
 }

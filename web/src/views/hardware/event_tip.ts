@@ -20,7 +20,10 @@ export function cycleAt(picture: HardwarePicture, x: number, width: number): num
 export function hitAt(picture: HardwarePicture, x: number, y: number, width: number): Hit | null {
   const top = topHeight(picture);
   if (y < top || x < HEAD) return null;
-  const row = picture.rows.find((other) => other.lane >= 0 && y >= top + other.y - picture.scroll && y < top + other.y + other.height - picture.scroll);
+  const row = picture.rows.find(
+    (other) =>
+      other.lane >= 0 && y >= top + other.y - picture.scroll && y < top + other.y + other.height - picture.scroll,
+  );
   const events = row && picture.lanes.get(row.lane);
   if (!row || !events || row.group === "all") return null;
   const at = cycleAt(picture, x, width);
@@ -42,7 +45,10 @@ export class EventTip {
   }
 
   /** Shows after 80 ms what `find` gives by then. */
-  after(event: PointerEvent, find: () => { hit: Hit; picture: HardwarePicture; instructions: InstructionsWire | null } | null): void {
+  after(
+    event: PointerEvent,
+    find: () => { hit: Hit; picture: HardwarePicture; instructions: InstructionsWire | null } | null,
+  ): void {
     window.clearTimeout(this.timer);
     const { clientX, clientY } = event;
     this.timer = window.setTimeout(() => {
@@ -56,7 +62,10 @@ export class EventTip {
       fill(
         this.element,
         h("b", picture.trace.ops[events.op[index]!] ?? ""),
-        h("span.dim", ` · ${picture.trace.lanes[hit.lane]!.label} · cycle ${cycle}${many > 1 ? ` · first of ${count(many)} in this pixel` : ""}`),
+        h(
+          "span.dim",
+          ` · ${picture.trace.lanes[hit.lane]!.label} · cycle ${cycle}${many > 1 ? ` · first of ${count(many)} in this pixel` : ""}`,
+        ),
         instruction >= 0 && instructions ? h("div.mono", instructions.text[instruction] ?? "") : null,
       );
       this.element.hidden = false;

@@ -8,7 +8,8 @@ import type { StatusPart } from "../registry.ts";
 
 /** A run's counters and derived figures, one cell each. */
 export function counterStrip(run: CountersWire["runs"][number]): HTMLElement[] {
-  const cell = (name: string, value: string): HTMLElement => h("div", h("span.ell", { title: name }, name), h("b", value));
+  const cell = (name: string, value: string): HTMLElement =>
+    h("div", h("span.ell", { title: name }, name), h("b", value));
   return [
     ...run.counters.map((counter) => cell(counter.name, count(counter.total))),
     ...run.metrics.map((metric) => cell(metric.name, `${metric.value.toFixed(1)}${metric.unit}`)),
@@ -20,11 +21,16 @@ export function statusParts(kernel: string, picture: HardwarePicture): { left: S
   const { first, last } = wholeSpan(picture);
   const engines = picture.occupancy?.engines ?? [];
   const waves = engines.reduce((sum, engine) => sum + engine.waves, 0);
-  const bare = ranges(engines.filter((engine) => !engine.detail).map((engine) => Number(engine.unit.replace("SE:", ""))));
+  const bare = ranges(
+    engines.filter((engine) => !engine.detail).map((engine) => Number(engine.unit.replace("SE:", ""))),
+  );
   const stalled = trace.stalls.reduce((sum, [from, to]) => sum + to - from, 0);
   const lost = Object.entries(trace.losses)
     .filter(([reason]) => reason !== "the trace went on")
-    .map(([reason, number]) => `${count(number)} × ${reason}${reason === "the trace stalled" ? `, ${count(stalled)} cycles` : ""}`);
+    .map(
+      ([reason, number]) =>
+        `${count(number)} × ${reason}${reason === "the trace stalled" ? `, ${count(stalled)} cycles` : ""}`,
+    );
   return {
     left: [
       h("b", kernel),
@@ -53,7 +59,9 @@ export function busiest(occupancy: OccupancyWire, row: number): number | undefin
 /** What is said of an engine without waves, and where there are some. */
 export function noWaves(picture: HardwarePicture): string {
   const busy = picture.occupancy?.engines.filter((engine) => engine.waves > 0) ?? [];
-  const elsewhere = busy.map((engine) => `${engine.unit.replace(":", " ")} has ${counted(engine.waves, "wave")}`).join(", ");
+  const elsewhere = busy
+    .map((engine) => `${engine.unit.replace(":", " ")} has ${counted(engine.waves, "wave")}`)
+    .join(", ");
   const why = picture.trace.notes.join(" ") || "No wave ran on this engine while it was traced.";
   return elsewhere === "" ? why : `${why} ${elsewhere}.`;
 }

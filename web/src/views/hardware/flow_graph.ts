@@ -26,7 +26,10 @@ export class FlowGraph {
   private draw(): void {
     const { flow, code } = this;
     if (flow.blocks.length === 0) {
-      fill(this.host, emptyState("No control flow", flow.notes.join(" ") || "The capture holds no binary of this kernel."));
+      fill(
+        this.host,
+        emptyState("No control flow", flow.notes.join(" ") || "The capture holds no binary of this kernel."),
+      );
       return;
     }
     const most = flow.blocks.reduce((best, block) => Math.max(best, block.cycles), 1);
@@ -38,14 +41,30 @@ export class FlowGraph {
       return h(
         `section.blk.hot-${step}`,
         { "data-block": number, "aria-label": `Block ${number}` },
-        h("div.h", h("b", `Block ${number}`), h("span.faint", `0x${code.pc[block.first]!.toString(16)}`), h("span.grow"),
-          h("span.num.dim", block.hits > 0 ? `×${count(block.hits)} · ${count(block.cycles)} cycles` : this.mapped ? "not reached in the trace" : "")),
+        h(
+          "div.h",
+          h("b", `Block ${number}`),
+          h("span.faint", `0x${code.pc[block.first]!.toString(16)}`),
+          h("span.grow"),
+          h(
+            "span.num.dim",
+            block.hits > 0
+              ? `×${count(block.hits)} · ${count(block.cycles)} cycles`
+              : this.mapped
+                ? "not reached in the trace"
+                : "",
+          ),
+        ),
         ...lines,
       );
     });
     const resources = this.trace.resources;
     const facts = resources
-      ? [`${resources.vgprs} VGPRs`, `${count(resources.lds_bytes)} B LDS`, `${count(resources.scratch_bytes)} B scratch`]
+      ? [
+          `${resources.vgprs} VGPRs`,
+          `${count(resources.lds_bytes)} B LDS`,
+          `${count(resources.scratch_bytes)} B scratch`,
+        ]
       : [];
     const ways = document.createElementNS(SVG, "svg");
     ways.setAttribute("class", "ways");
@@ -53,7 +72,15 @@ export class FlowGraph {
     const list = h("div.blks", ...blocks);
     fill(
       this.host,
-      h("div.bar.hw-legend", h("span.dim", facts.join(" · ")), this.lit === "" ? null : h("b", `${this.lit} lit`), h("span.grow"), h("span.key.taken", "taken"), h("span.key.skipped", "not taken"), h("span.key", "always")),
+      h(
+        "div.bar.hw-legend",
+        h("span.dim", facts.join(" · ")),
+        this.lit === "" ? null : h("b", `${this.lit} lit`),
+        h("span.grow"),
+        h("span.key.taken", "taken"),
+        h("span.key.skipped", "not taken"),
+        h("span.key", "always"),
+      ),
       h("div.scroll.hw-flow", h("div.hw-flow-in", list)),
     );
     const inner = this.host.querySelector(".hw-flow-in")!;
@@ -86,7 +113,11 @@ export class FlowGraph {
   /** Each way in a lane of its own left of the blocks: the shortest ways nearest to them. */
   private ways(svg: SVGSVGElement, list: HTMLElement): void {
     const boxes = [...list.children] as HTMLElement[];
-    const edges = this.flow.edges.map((edge) => ({ ...edge, low: Math.min(edge.source, edge.target), high: Math.max(edge.source, edge.target) }));
+    const edges = this.flow.edges.map((edge) => ({
+      ...edge,
+      low: Math.min(edge.source, edge.target),
+      high: Math.max(edge.source, edge.target),
+    }));
     edges.sort((a, b) => a.high - a.low - (b.high - b.low));
     const lanes: { low: number; high: number }[][] = [];
     const placed = edges.map((edge) => {
@@ -107,7 +138,10 @@ export class FlowGraph {
       const x = room - (lane + 1) * LANE;
       const path = document.createElementNS(SVG, "path");
       path.setAttribute("class", STYLES[edge.kind] ?? "way");
-      path.setAttribute("d", `M${room + 8} ${y0}H${x + 4}Q${x} ${y0} ${x} ${y0 + (y1 > y0 ? 4 : -4)}V${y1 + (y1 > y0 ? -4 : 4)}Q${x} ${y1} ${x + 4} ${y1}H${room + 6}m-5 -4l5 4l-5 4`);
+      path.setAttribute(
+        "d",
+        `M${room + 8} ${y0}H${x + 4}Q${x} ${y0} ${x} ${y0 + (y1 > y0 ? 4 : -4)}V${y1 + (y1 > y0 ? -4 : 4)}Q${x} ${y1} ${x + 4} ${y1}H${room + 6}m-5 -4l5 4l-5 4`,
+      );
       svg.append(path);
     }
   }

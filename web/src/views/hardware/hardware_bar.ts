@@ -5,7 +5,11 @@ import { ranges } from "../../layout/hardware_rows.ts";
 import type { HardwareEntry } from "../../wire/hardware.ts";
 
 export type Mode = "waves" | "counters" | "flow";
-const MODES: [Mode, string][] = [["waves", "Waves"], ["counters", "Counters"], ["flow", "Control flow"]];
+const MODES: [Mode, string][] = [
+  ["waves", "Waves"],
+  ["counters", "Counters"],
+  ["flow", "Control flow"],
+];
 /** Classes of the legend: the rest is rare and told by the tooltip. */
 const NAMED = 6;
 /** Engines that are buttons of their own. */
@@ -27,7 +31,15 @@ export class HardwareBar {
     this.kernels.addEventListener("change", () => this.open(Number(this.kernels.value)));
     this.others.addEventListener("change", () => this.open(Number(this.others.value)));
     this.fit = h("button.btn", { type: "button", onclick: fit }, "Fit", h("kbd.wide", "Space"));
-    this.element = h("div.bar", h("span.pick", this.kernels), this.engines, this.modes, h("span.grow"), this.legend, this.fit);
+    this.element = h(
+      "div.bar",
+      h("span.pick", this.kernels),
+      this.engines,
+      this.modes,
+      h("span.grow"),
+      this.legend,
+      this.fit,
+    );
   }
 
   draw(traces: readonly HardwareEntry[], entry: HardwareEntry | undefined, mode: Mode): void {
@@ -37,12 +49,30 @@ export class HardwareBar {
       // of a run's engines the first with instructions stands for it
       if (!runs.get(key)?.detail && (other.detail || !runs.has(key))) runs.set(key, other);
     }
-    const sameRun = (other: HardwareEntry): boolean => entry !== undefined && other.kernel === entry.kernel && other.run === entry.run;
-    fill(this.kernels, ...[...runs.values()].map((other) => h("option", { value: other.row, selected: sameRun(other) }, `${other.kernel} · run ${other.run}`)));
+    const sameRun = (other: HardwareEntry): boolean =>
+      entry !== undefined && other.kernel === entry.kernel && other.run === entry.run;
+    fill(
+      this.kernels,
+      ...[...runs.values()].map((other) =>
+        h("option", { value: other.row, selected: sameRun(other) }, `${other.kernel} · run ${other.run}`),
+      ),
+    );
     this.kernels.parentElement!.hidden = runs.size === 0;
     this.drawEngines(traces.filter(sameRun), entry);
-    fill(this.modes, ...MODES.map(([own, title]) =>
-      h(`button${own === mode ? ".on" : ""}`, { type: "button", "aria-pressed": String(own === mode), onclick: () => this.go({ mode: own === "waves" ? null : own }) }, title)));
+    fill(
+      this.modes,
+      ...MODES.map(([own, title]) =>
+        h(
+          `button${own === mode ? ".on" : ""}`,
+          {
+            type: "button",
+            "aria-pressed": String(own === mode),
+            onclick: () => this.go({ mode: own === "waves" ? null : own }),
+          },
+          title,
+        ),
+      ),
+    );
     this.legend.hidden = this.fit.hidden = mode !== "waves";
     // out of use, but the switch beside it must not move away under the pointer
     this.engines.classList.toggle("unseen", mode === "counters");
@@ -51,16 +81,34 @@ export class HardwareBar {
   /** A few engines are buttons; of many, those without instructions share a list. */
   private drawEngines(engines: readonly HardwareEntry[], entry: HardwareEntry | undefined): void {
     const bare = engines.length > MOST ? engines.filter((other) => !other.detail) : [];
-    const buttons = engines.filter((other) => !bare.includes(other)).slice(0, MOST).map((other) => {
-      const on = other.row === entry?.row;
-      const title = other.detail ? null : "Wave starts and ends only";
-      return h(`button${on ? ".on" : ""}${other.detail ? "" : ".faint"}`, { type: "button", "aria-pressed": String(on), title, onclick: () => this.open(other.row) }, other.unit.replace(":", " "));
-    });
+    const buttons = engines
+      .filter((other) => !bare.includes(other))
+      .slice(0, MOST)
+      .map((other) => {
+        const on = other.row === entry?.row;
+        const title = other.detail ? null : "Wave starts and ends only";
+        return h(
+          `button${on ? ".on" : ""}${other.detail ? "" : ".faint"}`,
+          { type: "button", "aria-pressed": String(on), title, onclick: () => this.open(other.row) },
+          other.unit.replace(":", " "),
+        );
+      });
     const chosen = bare.find((other) => other.row === entry?.row);
     const numbers = ranges(bare.map((other) => Number(other.unit.replace("SE:", ""))));
-    fill(this.others, chosen ? null : h("option", { value: "", selected: true }, `SE ${numbers}`),
-      ...bare.map((other) => h("option", { value: other.row, selected: other === chosen }, other.unit.replace(":", " "))));
-    fill(this.engines, ...buttons, bare.length > 0 ? h(`span.pick${chosen ? ".on" : ".faint"}`, { title: "Wave starts and ends only" }, this.others) : null);
+    fill(
+      this.others,
+      chosen ? null : h("option", { value: "", selected: true }, `SE ${numbers}`),
+      ...bare.map((other) =>
+        h("option", { value: other.row, selected: other === chosen }, other.unit.replace(":", " ")),
+      ),
+    );
+    fill(
+      this.engines,
+      ...buttons,
+      bare.length > 0
+        ? h(`span.pick${chosen ? ".on" : ".faint"}`, { title: "Wave starts and ends only" }, this.others)
+        : null,
+    );
   }
 
   drawLegend(classes: readonly string[]): void {

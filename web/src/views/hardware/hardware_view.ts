@@ -5,7 +5,17 @@ import { readTheme } from "../../draw/theme.ts";
 import { HEAD, hardwareRows, OCCUPANCY_HEAD } from "../../layout/hardware_rows.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import { onTheme } from "../../state/settings.ts";
-import { readWindow, type CountersWire, type EventWire, type FlowWire, type HardwareEntry, type InstructionsWire, type LaneEvents, type OccupancyWire, type TraceWire } from "../../wire/hardware.ts";
+import {
+  readWindow,
+  type CountersWire,
+  type EventWire,
+  type FlowWire,
+  type HardwareEntry,
+  type InstructionsWire,
+  type LaneEvents,
+  type OccupancyWire,
+  type TraceWire,
+} from "../../wire/hardware.ts";
 import { clearLayer, emptyState, errorState, failure, showLayer, waitFor } from "../common/states.ts";
 import { isAbort } from "../../data/client.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
@@ -20,15 +30,27 @@ export const HARDWARE: ViewDef = {
   id: "hardware",
   title: "Hardware",
   panes: { left: null, right: "Instructions" },
-  keys: [["Zoom", "W S"], ["Pan", "A D"], ["Next, previous event of the lane", "→ ←"], ["Fit", "Space"]],
+  keys: [
+    ["Zoom", "W S"],
+    ["Pan", "A D"],
+    ["Next, previous event of the lane", "→ ←"],
+    ["Fit", "Space"],
+  ],
   available: (info) => (info.tables["hardware"] ?? 0) > 0,
   create: (page) => new HardwareView(page),
 };
 
 class HardwareView implements View {
   private readonly trouble = h("div"); // below the instructions: the focused event could not be read
-  private readonly bar = new HardwareBar((change) => this.go(change), () => this.fit());
-  private readonly canvas = h("canvas.hw-canvas", { tabindex: 0, role: "application", "aria-label": "Waves and units over clock cycles" }) as HTMLCanvasElement;
+  private readonly bar = new HardwareBar(
+    (change) => this.go(change),
+    () => this.fit(),
+  );
+  private readonly canvas = h("canvas.hw-canvas", {
+    tabindex: 0,
+    role: "application",
+    "aria-label": "Waves and units over clock cycles",
+  }) as HTMLCanvasElement;
   private readonly body = h("div.stage");
   private readonly counters = h("div.hw-pmc");
   private readonly said = h("div.offscreen", { "aria-live": "polite" });
@@ -86,14 +108,33 @@ class HardwareView implements View {
     const middle = this.pointed === null ? (picture.t0 + picture.t1) / 2 : this.cycleAt(this.pointed);
     const step = (picture.t1 - picture.t0) / 5;
     switch (event.key) {
-      case " ": this.fit(); break;
-      case "w": case "W": this.zoom(middle, 0.7); break;
-      case "s": case "S": this.zoom(middle, 1 / 0.7); break;
-      case "a": case "A": this.setWindow(picture.t0 - step, picture.t1 - step); break;
-      case "d": case "D": this.setWindow(picture.t0 + step, picture.t1 + step); break;
-      case "ArrowRight": this.walk(1); break;
-      case "ArrowLeft": this.walk(-1); break;
-      default: return false;
+      case " ":
+        this.fit();
+        break;
+      case "w":
+      case "W":
+        this.zoom(middle, 0.7);
+        break;
+      case "s":
+      case "S":
+        this.zoom(middle, 1 / 0.7);
+        break;
+      case "a":
+      case "A":
+        this.setWindow(picture.t0 - step, picture.t1 - step);
+        break;
+      case "d":
+      case "D":
+        this.setWindow(picture.t0 + step, picture.t1 + step);
+        break;
+      case "ArrowRight":
+        this.walk(1);
+        break;
+      case "ArrowLeft":
+        this.walk(-1);
+        break;
+      default:
+        return false;
     }
     return true;
   }
@@ -120,7 +161,12 @@ class HardwareView implements View {
   }
 
   private async load(): Promise<void> {
-    const wire = await waitFor(this.body, { title: "Reading hardware traces" }, () => this.page.client.once<{ entries: HardwareEntry[] }>("hardware"), this.leaving.signal);
+    const wire = await waitFor(
+      this.body,
+      { title: "Reading hardware traces" },
+      () => this.page.client.once<{ entries: HardwareEntry[] }>("hardware"),
+      this.leaving.signal,
+    );
     if (!wire) return;
     this.entries = wire.entries;
     await this.arrive();
@@ -147,15 +193,28 @@ class HardwareView implements View {
   }
 
   private drawBar(entry: HardwareEntry | undefined): void {
-    this.bar.draw(this.entries.filter((other) => other.kind === "sqtt"), entry, this.mode);
+    this.bar.draw(
+      this.entries.filter((other) => other.kind === "sqtt"),
+      entry,
+      this.mode,
+    );
   }
 
   private async openTrace(entry: HardwareEntry): Promise<void> {
     const { client } = this.page;
     const base = `hardware/${entry.row}`;
-    const answer = await waitFor(this.body, { title: `Decoding ${entry.source}` }, () =>
-      Promise.all([client.once<TraceWire>(base), client.once<OccupancyWire>(`${base}/occupancy`), client.once<InstructionsWire>(`${base}/instructions`), client.once<CountersWire>("hardware/counters")]),
-      this.leaving.signal);
+    const answer = await waitFor(
+      this.body,
+      { title: `Decoding ${entry.source}` },
+      () =>
+        Promise.all([
+          client.once<TraceWire>(base),
+          client.once<OccupancyWire>(`${base}/occupancy`),
+          client.once<InstructionsWire>(`${base}/instructions`),
+          client.once<CountersWire>("hardware/counters"),
+        ]),
+      this.leaving.signal,
+    );
     if (!answer) return;
     const [trace, occupancy, instructions, counters] = answer;
     const better = this.params["row"] === undefined ? busiest(occupancy, entry.row) : undefined;
@@ -175,12 +234,25 @@ class HardwareView implements View {
     const perCycle = cycles > 0 && ticks > 0 ? (ticks * 10) / cycles : 0;
     if (!trace.lanes.some((lane) => lane.group === "waves")) this.folded.delete("all");
     this.picture = {
-      trace, occupancy, row: entry.row, rows: [], scroll: 0, t0: trace.first, t1: Math.max(trace.last, trace.first + 1), lanes: new Map(),
-      focus: null, linked: null, selected: -1, cycle: perCycle, folded: this.folded.has("occupancy"),
+      trace,
+      occupancy,
+      row: entry.row,
+      rows: [],
+      scroll: 0,
+      t0: trace.first,
+      t1: Math.max(trace.last, trace.first + 1),
+      lanes: new Map(),
+      focus: null,
+      linked: null,
+      selected: -1,
+      cycle: perCycle,
+      folded: this.folded.has("occupancy"),
     };
     this.layRows();
     this.bar.drawLegend(trace.classes);
-    const run = counters.runs.find((other) => other.kernel === entry.kernel && other.run === entry.run) ?? counters.runs.find((other) => other.kernel === entry.kernel);
+    const run =
+      counters.runs.find((other) => other.kernel === entry.kernel && other.run === entry.run) ??
+      counters.runs.find((other) => other.kernel === entry.kernel);
     fill(this.counters, ...(run ? counterStrip(run) : []));
     this.counted = run !== undefined;
     this.status(entry);
@@ -195,12 +267,23 @@ class HardwareView implements View {
     const { picture } = this;
     if (!picture) return;
     const { trace, cycle } = picture;
-    picture.rows = hardwareRows(trace.lanes, this.folded, cycle > 0 ? `${(1 / cycle).toFixed(2)} GHz` : "", trace.traced, this.body.clientHeight - topHeight(picture)).rows;
+    picture.rows = hardwareRows(
+      trace.lanes,
+      this.folded,
+      cycle > 0 ? `${(1 / cycle).toFixed(2)} GHz` : "",
+      trace.traced,
+      this.body.clientHeight - topHeight(picture),
+    ).rows;
   }
 
   private showCounters(): void {
     void (async () => {
-      const wire = await waitFor(this.body, { title: "Reading counters" }, () => this.page.client.once<CountersWire>("hardware/counters"), this.leaving.signal);
+      const wire = await waitFor(
+        this.body,
+        { title: "Reading counters" },
+        () => this.page.client.once<CountersWire>("hardware/counters"),
+        this.leaving.signal,
+      );
       if (!wire || this.mode !== "counters") return;
       fill(this.body);
       const host = h("div.hw-page");
@@ -213,7 +296,12 @@ class HardwareView implements View {
   private showFlow(): void {
     const row = this.row;
     void (async () => {
-      const wire = await waitFor(this.body, { title: "Reading the control flow" }, () => this.page.client.once<FlowWire>(`hardware/${row}/flow`), this.leaving.signal);
+      const wire = await waitFor(
+        this.body,
+        { title: "Reading the control flow" },
+        () => this.page.client.once<FlowWire>(`hardware/${row}/flow`),
+        this.leaving.signal,
+      );
       if (!wire || this.mode !== "flow" || !this.instructions || !this.picture || row !== this.row) return;
       fill(this.body);
       const host = h("div.hw-page");
@@ -299,11 +387,15 @@ class HardwareView implements View {
       picture.lanes = new Map(found.map((events, i) => [lanes[i]!, events]));
       this.redraw();
     } catch (error) {
-      if (!isAbort(error)) showLayer(this.body, errorState(error, () => {
-        clearLayer(this.body);
-        this.asked = "";
-        void this.fetchWindow();
-      }));
+      if (!isAbort(error))
+        showLayer(
+          this.body,
+          errorState(error, () => {
+            clearLayer(this.body);
+            this.asked = "";
+            void this.fetchWindow();
+          }),
+        );
     }
   }
 
@@ -379,7 +471,10 @@ class HardwareView implements View {
     }
     const top = topHeight(picture);
     if (x < HEAD && y > top) {
-      const row = picture.rows.find((other) => other.lane < 0 && y >= top + other.y - picture.scroll && y < top + other.y + other.height - picture.scroll);
+      const row = picture.rows.find(
+        (other) =>
+          other.lane < 0 && y >= top + other.y - picture.scroll && y < top + other.y + other.height - picture.scroll,
+      );
       if (row && row.group !== "clock") this.fold(row.group);
       return;
     }
@@ -446,7 +541,12 @@ class HardwareView implements View {
     }
     const { client } = this.page;
     const base = `hardware/${this.row}/events`;
-    const found = await client.once<EventWire>(`${base}/${event}`).catch((error: unknown) => fill(this.trouble, failure(error, () => void this.focusEvent(event))));
+    const found = await client.once<EventWire>(`${base}/${event}`).catch((error: unknown) =>
+      fill(
+        this.trouble,
+        failure(error, () => void this.focusEvent(event)),
+      ),
+    );
     if (!found || this.picture !== picture || numberParam(this.params, "ev", -1) !== event) return;
     this.focus = found;
     picture.focus = found;
@@ -454,7 +554,7 @@ class HardwareView implements View {
     picture.linked = found.link >= 0 ? await client.once<EventWire>(`${base}/${found.link}`) : null;
     if (this.focus !== found) return;
     this.list.select(found.instruction);
-    const text = found.instruction >= 0 ? this.instructions?.text[found.instruction] ?? "" : "";
+    const text = found.instruction >= 0 ? (this.instructions?.text[found.instruction] ?? "") : "";
     this.said.textContent = `${found.op}, ${picture.trace.lanes[found.lane]!.label}, cycle ${found.start - wholeSpan(picture).first}. ${text}`;
     this.reveal(found.start);
     this.redraw();
@@ -474,14 +574,17 @@ class HardwareView implements View {
     const events = picture.lanes.get(lane);
     if (!events || events.start.length === 0) return;
     const at = focus ? events.event.indexOf(focus.event) : -1;
-    const next = events.event[Math.max(0, Math.min(events.event.length - 1, at < 0 ? this.firstIn(events) : at + step))];
+    const next =
+      events.event[Math.max(0, Math.min(events.event.length - 1, at < 0 ? this.firstIn(events) : at + step))];
     if (next !== undefined && next >= 0) this.go({ ev: next }, "replace");
   }
 
   /** The first event of a lane in the window, one of an instruction when it is given: what is here begins before it. -1 for none. */
   private firstIn(events: LaneEvents, instruction?: number): number {
     const { t0, t1 } = this.picture!;
-    return events.start.findIndex((start, at) => start >= t0 && start < t1 && (instruction === undefined || events.instruction[at] === instruction));
+    return events.start.findIndex(
+      (start, at) => start >= t0 && start < t1 && (instruction === undefined || events.instruction[at] === instruction),
+    );
   }
 
   /** An instruction of the list: the first of its events in the window, else the first of all. */

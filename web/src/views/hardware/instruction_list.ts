@@ -28,7 +28,10 @@ export class InstructionList {
   private readonly follows = h("span.faint.small.wide", "follow the focus");
   private readonly register = h("span.faint.small.ell");
 
-  constructor(private readonly host: HTMLElement, private readonly onSelect: (instruction: number) => void) {
+  constructor(
+    private readonly host: HTMLElement,
+    private readonly onSelect: (instruction: number) => void,
+  ) {
     const group = h("span.seg", { role: "group", "aria-label": "What the heat shows" });
     for (const heat of Object.keys(TITLES) as Heat[]) {
       const button = h("button", { type: "button", onclick: () => this.show(heat) }, TITLES[heat]);
@@ -37,7 +40,14 @@ export class InstructionList {
     }
     host.append(
       h("div.bar", h("b", "Instructions"), this.follows, this.register, h("span.grow"), group),
-      h("div.in.hw-head", h("span", "pc"), h("span", "Instruction"), h("span.num", "Hits"), h("span.num", "Lat."), this.column),
+      h(
+        "div.in.hw-head",
+        h("span", "pc"),
+        h("span", "Instruction"),
+        h("span.num", "Hits"),
+        h("span.num", "Lat."),
+        this.column,
+      ),
       this.body,
     );
     this.show("stall");
@@ -49,7 +59,10 @@ export class InstructionList {
     this.list?.dispose();
     this.list = null;
     if (data.pc.length === 0) {
-      fill(this.body, emptyState("No instructions", data.notes.join(" ") || "This trace cannot be mapped to instructions."));
+      fill(
+        this.body,
+        emptyState("No instructions", data.notes.join(" ") || "This trace cannot be mapped to instructions."),
+      );
       return;
     }
     // a number is never cut: the columns are as wide as their longest one
@@ -57,7 +70,9 @@ export class InstructionList {
     this.host.style.setProperty("--sum", widest(data.hits, data.latency.total, data.stall.total, data.idle.total));
     fill(this.body);
     this.list = new VirtualList(this.body, {
-      rowHeight: 19, role: "listbox", label: "Instructions",
+      rowHeight: 19,
+      role: "listbox",
+      label: "Instructions",
       render: (index) => this.row(index),
       onSelect: (index) => this.onSelect(index),
     });
@@ -101,7 +116,8 @@ export class InstructionList {
     const bar = h(`i.heat-${step}`);
     bar.style.width = `${width}%`;
     const latency = data.latency;
-    const mean = latency.count[index]! > 0 ? (latency.total[index]! / latency.count[index]!).toFixed(1).replace(/\.0$/, "") : "";
+    const mean =
+      latency.count[index]! > 0 ? (latency.total[index]! / latency.count[index]!).toFixed(1).replace(/\.0$/, "") : "";
     const uses = this.lit !== "" && data.registers[index]!.includes(this.lit);
     const row = h(
       `div.in${this.mapped && data.hits[index] === 0 ? ".skip" : ""}${uses ? ".lit" : ""}`,
@@ -134,7 +150,10 @@ export class InstructionList {
     return h(
       "div",
       h("div.mono", data.text[index]!),
-      h("div.dim", `pc 0x${data.pc[index]!.toString(16)}${this.mapped ? ` · ${counted(data.hits[index]!, "hit")}` : ""}`),
+      h(
+        "div.dim",
+        `pc 0x${data.pc[index]!.toString(16)}${this.mapped ? ` · ${counted(data.hits[index]!, "hit")}` : ""}`,
+      ),
       ...(["latency", "stall", "idle"] as const).map((name) => h("div.dim", figure(name))),
       data.registers[index]!.length > 0 && h("div.faint", data.registers[index]!.join(" ")),
     );

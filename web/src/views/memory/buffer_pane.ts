@@ -12,24 +12,58 @@ export function drawBuffer(host: HTMLElement, page: Page, buffer: BufferWire, wh
   const end = buffer.free ?? whole;
   const life = Math.max(0, end - buffer.alloc);
   const items = elements(buffer.bytes, buffer.dtype);
-  const kind = buffer.dtype === "" ? "" : items === null ? ` · ${clip(shortType(buffer.dtype), 60)}` : ` · ${count(items)} × ${shortType(buffer.dtype)}`;
+  const kind =
+    buffer.dtype === ""
+      ? ""
+      : items === null
+        ? ` · ${clip(shortType(buffer.dtype), 60)}`
+        : ` · ${count(items)} × ${shortType(buffer.dtype)}`;
   const part = buffer.peak > 0 ? (100 * buffer.bytes) / buffer.peak : 0;
   const share = part < 0.05 ? "under 0.1" : part.toFixed(1);
   fill(
     host,
-    h("div.sec", h("dl.kv.mem-facts",
-      buffer.name !== "" && h("dt", "Name"), buffer.name !== "" && h("dd.mono.wrap.name", clip(buffer.name, 400)),
-      h("dt", "Size"), h("dd", { "data-bytes": buffer.bytes }, bytes(buffer.bytes), h("span.faint.name", kind)),
-      h("dt", "Device"), h("dd.name", buffer.device || "unnamed"),
-      h("dt", "Allocated"), h("dd", { "data-ns": buffer.alloc }, moment(buffer.alloc, whole)),
-      h("dt", "Freed"), buffer.free === null ? h("dd", "never") : h("dd", { "data-ns": buffer.free }, moment(buffer.free, whole)),
-      h("dt", "Lifetime"), h("dd", duration(life), h("span.faint", whole > 0 ? ` · ${percentOf(life, whole)} of the capture` : "")),
-      h("dt", "At the peak"), h("dd", buffer.atPeak ? `alive, ${share}% of ${bytes(buffer.peak)}` : "not alive"),
-    )),
-    section("Producer", null, buffer.producer ? [useRow(page, buffer.producer, whole)] : [h("div.none", buffer.uses > 0 ? "No slice of this capture wrote it." : "No use of it was recorded.")], "producer"),
-    (buffer.producer !== null || buffer.uses > 0) && section("Consumers", buffer.uses,
-      buffer.consumers.length > 0 ? buffer.consumers.map((use) => useRow(page, use, whole)) : [h("div.none", "Nobody used it again.")], "consumers",
-      buffer.uses > buffer.consumers.length ? `${counted(buffer.uses - buffer.consumers.length, "later use")} not listed.` : buffer.unknown > 0 ? `${counted(buffer.unknown, "use")} by slices that are not in this capture.` : ""),
+    h(
+      "div.sec",
+      h(
+        "dl.kv.mem-facts",
+        buffer.name !== "" && h("dt", "Name"),
+        buffer.name !== "" && h("dd.mono.wrap.name", clip(buffer.name, 400)),
+        h("dt", "Size"),
+        h("dd", { "data-bytes": buffer.bytes }, bytes(buffer.bytes), h("span.faint.name", kind)),
+        h("dt", "Device"),
+        h("dd.name", buffer.device || "unnamed"),
+        h("dt", "Allocated"),
+        h("dd", { "data-ns": buffer.alloc }, moment(buffer.alloc, whole)),
+        h("dt", "Freed"),
+        buffer.free === null ? h("dd", "never") : h("dd", { "data-ns": buffer.free }, moment(buffer.free, whole)),
+        h("dt", "Lifetime"),
+        h("dd", duration(life), h("span.faint", whole > 0 ? ` · ${percentOf(life, whole)} of the capture` : "")),
+        h("dt", "At the peak"),
+        h("dd", buffer.atPeak ? `alive, ${share}% of ${bytes(buffer.peak)}` : "not alive"),
+      ),
+    ),
+    section(
+      "Producer",
+      null,
+      buffer.producer
+        ? [useRow(page, buffer.producer, whole)]
+        : [h("div.none", buffer.uses > 0 ? "No slice of this capture wrote it." : "No use of it was recorded.")],
+      "producer",
+    ),
+    (buffer.producer !== null || buffer.uses > 0) &&
+      section(
+        "Consumers",
+        buffer.uses,
+        buffer.consumers.length > 0
+          ? buffer.consumers.map((use) => useRow(page, use, whole))
+          : [h("div.none", "Nobody used it again.")],
+        "consumers",
+        buffer.uses > buffer.consumers.length
+          ? `${counted(buffer.uses - buffer.consumers.length, "later use")} not listed.`
+          : buffer.unknown > 0
+            ? `${counted(buffer.unknown, "use")} by slices that are not in this capture.`
+            : "",
+      ),
     buffer.untouched && idle(buffer),
   );
 }
@@ -40,10 +74,12 @@ function percentOf(part: number, whole: number): string {
 }
 
 function section(title: string, number: number | null, rows: HTMLElement[], name: string, note = ""): HTMLElement {
-  return h(`div.mem-uses.${name}`,
+  return h(
+    `div.mem-uses.${name}`,
     h("div.h", h("span.grow", title), number !== null && h("span.chip", count(number))),
     ...rows,
-    note !== "" && h("div.none.faint", note));
+    note !== "" && h("div.none.faint", note),
+  );
 }
 
 /** When, who (a link to its slice on the timeline) and how: `read@3` is the kernel's fourth argument. */
@@ -53,14 +89,28 @@ function useRow(page: Page, use: TouchWire, whole: number): HTMLElement {
     ? bothEnds("a.mono", name, { href: page.nav.address("timeline", { slice: String(use.row) }) })
     : bothEnds("span.mono", name);
   return tip(
-    h("div.mem-use", { "data-row": use.row }, h("span.num.faint", short(use.start, whole)), who, h("span.dim", `${use.mode || "use"}@${use.position}`)),
-    () => `${use.name}\n${use.mode || "use"}, argument ${use.position}\n${moment(use.start, whole)}, ${duration(use.dur)}`,
+    h(
+      "div.mem-use",
+      { "data-row": use.row },
+      h("span.num.faint", short(use.start, whole)),
+      who,
+      h("span.dim", `${use.mode || "use"}@${use.position}`),
+    ),
+    () =>
+      `${use.name}\n${use.mode || "use"}, argument ${use.position}\n${moment(use.start, whole)}, ${duration(use.dur)}`,
   );
 }
 
 /** Few digits, so that the column lines up. */
 function short(time: number, whole: number): string {
-  const [unit, size] = whole >= 2e9 ? ["s", 1e9] as const : whole >= 2e6 ? ["ms", 1e6] as const : whole >= 2e3 ? ["µs", 1e3] as const : ["ns", 1] as const;
+  const [unit, size] =
+    whole >= 2e9
+      ? (["s", 1e9] as const)
+      : whole >= 2e6
+        ? (["ms", 1e6] as const)
+        : whole >= 2e3
+          ? (["µs", 1e3] as const)
+          : (["ns", 1] as const);
   return `${(time / size).toFixed(unit === "s" ? 3 : unit === "ns" ? 0 : 1)} ${unit}`;
 }
 
@@ -68,8 +118,13 @@ function idle(buffer: BufferWire): HTMLElement {
   const gap = buffer.untouched!;
   const name = (use: TouchWire): HTMLElement => h("span.mono.name", clip(use.name || "no name", 120));
   const from = gap.after ? ["from ", name(gap.after)] : ["from its allocation"];
-  const to = gap.before ? [" to ", name(gap.before), "."] : [buffer.free === null ? " until the end of the capture; it was never freed." : " until it was freed."];
-  return h("div.sec.mem-idle", { "data-ns": gap.end - gap.begin },
+  const to = gap.before
+    ? [" to ", name(gap.before), "."]
+    : [buffer.free === null ? " until the end of the capture; it was never freed." : " until it was freed."];
+  return h(
+    "div.sec.mem-idle",
+    { "data-ns": gap.end - gap.begin },
     h("div.h", "Idle in memory"),
-    h("div.dim.wrap", `Not touched for ${duration(gap.end - gap.begin)}, `, ...from, ...to));
+    h("div.dim.wrap", `Not touched for ${duration(gap.end - gap.begin)}, `, ...from, ...to),
+  );
 }

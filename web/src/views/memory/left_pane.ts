@@ -38,15 +38,28 @@ export class LeftPane {
   constructor(host: HTMLElement, actions: LeftActions) {
     host.append(h("div.bar", h("b", "Devices"), h("span.grow"), h("span.faint.small", "peak")), this.devicesHost);
     this.devices = new VirtualList(this.devicesHost, {
-      rowHeight: DEVICE_ROW, role: "listbox", label: "Devices",
+      rowHeight: DEVICE_ROW,
+      role: "listbox",
+      label: "Devices",
       render: (index) => this.deviceRow(this.rows[index]!),
       onSelect: (index) => actions.device(this.rows[index]!.name),
     });
     const aliveHost = h("div.mem-alive");
-    this.field = filterBox("Filter by number, name or type", (text) => actions.filter(text), () => this.list.element.focus());
-    host.append(h("div.bar.mem-at", this.title, this.chip, h("span.grow"), h("span.faint.small", "size")), this.field.element, aliveHost, this.note);
+    this.field = filterBox(
+      "Filter by number, name or type",
+      (text) => actions.filter(text),
+      () => this.list.element.focus(),
+    );
+    host.append(
+      h("div.bar.mem-at", this.title, this.chip, h("span.grow"), h("span.faint.small", "size")),
+      this.field.element,
+      aliveHost,
+      this.note,
+    );
     this.list = new VirtualList(aliveHost, {
-      rowHeight: 24, role: "listbox", label: "Alive buffers, largest first",
+      rowHeight: 24,
+      role: "listbox",
+      label: "Alive buffers, largest first",
       render: (index) => this.aliveRow(this.shown[index]!),
       onSelect: (index) => actions.buffer(this.alive!.id[this.shown[index]!]!),
     });
@@ -55,7 +68,9 @@ export class LeftPane {
   setDevices(rows: DeviceWire[], several: boolean): void {
     this.several = several;
     // GPU:2 before GPU:10, what has no name last
-    this.rows = [...rows].sort((a, b) => Number(a.name === "") - Number(b.name === "") || a.name.localeCompare(b.name, "en", { numeric: true }));
+    this.rows = [...rows].sort(
+      (a, b) => Number(a.name === "") - Number(b.name === "") || a.name.localeCompare(b.name, "en", { numeric: true }),
+    );
     this.devicesHost.style.height = `${Math.min(rows.length * DEVICE_ROW, 10 * DEVICE_ROW)}px`;
     this.devices.setCount(rows.length);
   }
@@ -105,15 +120,26 @@ export class LeftPane {
   private sift(): void {
     const { alive } = this;
     if (!alive) return;
-    const words = this.wanted.toLowerCase().split(/\s+/).filter((word) => word !== "");
-    const text = (at: number): string => `${bufferHandle(alive.id[at]!, this.several)} ${alive.producers[alive.producer[at]!] ?? ""} ${shortType(alive.dtypes[alive.dtype[at]!] ?? "")}`.toLowerCase();
-    this.shown = Array.from(alive.id.keys()).filter((at) => words.length === 0 || words.every((word) => text(at).includes(word)));
+    const words = this.wanted
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "");
+    const text = (at: number): string =>
+      `${bufferHandle(alive.id[at]!, this.several)} ${alive.producers[alive.producer[at]!] ?? ""} ${shortType(alive.dtypes[alive.dtype[at]!] ?? "")}`.toLowerCase();
+    this.shown = Array.from(alive.id.keys()).filter(
+      (at) => words.length === 0 || words.every((word) => text(at).includes(word)),
+    );
     fill(this.chip, words.length === 0 ? count(alive.count) : `${count(this.shown.length)} of ${count(alive.count)}`);
     this.list.setCount(this.shown.length);
     const more = alive.count - alive.id.length;
     const none = words.length > 0 && this.shown.length === 0;
     this.note.hidden = more <= 0 && !none;
-    this.note.textContent = [none ? `Nothing alive here matches “${this.wanted}”` : "", more > 0 ? `${counted(more, "smaller buffer")} not listed` : ""].filter((part) => part !== "").join(" · ");
+    this.note.textContent = [
+      none ? `Nothing alive here matches “${this.wanted}”` : "",
+      more > 0 ? `${counted(more, "smaller buffer")} not listed` : "",
+    ]
+      .filter((part) => part !== "")
+      .join(" · ");
     this.selectBuffer(this.chosen);
   }
 
@@ -130,8 +156,18 @@ export class LeftPane {
 
   private deviceRow(device: DeviceWire): HTMLElement {
     const name = device.name || "unnamed";
-    const row = h("div.mem-device", { "data-device": device.name }, h("span.ell.name", clip(name, 80)), spark(device), h("span.num", bytes(device.peak)));
-    return tip(row, () => `${name}\n${counted(device.buffers, "buffer")}, ${count(device.living)} never freed\n${count(device.peak)} bytes at the peak`);
+    const row = h(
+      "div.mem-device",
+      { "data-device": device.name },
+      h("span.ell.name", clip(name, 80)),
+      spark(device),
+      h("span.num", bytes(device.peak)),
+    );
+    return tip(
+      row,
+      () =>
+        `${name}\n${counted(device.buffers, "buffer")}, ${count(device.living)} never freed\n${count(device.peak)} bytes at the peak`,
+    );
   }
 
   private aliveRow(index: number): HTMLElement {
@@ -140,9 +176,19 @@ export class LeftPane {
     const dtype = shortType(alive.dtypes[alive.dtype[index]!] ?? "");
     const producer = alive.producers[alive.producer[index]!] ?? "";
     const colour = this.drawn.has(id) ? bufferColour(id) : FOLDED;
-    const row = h("div.mem-row", { "data-buffer": id },
-      h(`i.sw.mem-cat-${colour}`), h("span.mono", bufferHandle(id, this.several)), bothEnds("span.dim", producer || dtype), h("span.num", bytes(alive.bytes[index]!)));
-    return tip(row, () => [bufferHandle(id, this.several), producer, dtype, `${count(alive.bytes[index]!)} bytes`].filter((text) => text !== "").join("\n"));
+    const row = h(
+      "div.mem-row",
+      { "data-buffer": id },
+      h(`i.sw.mem-cat-${colour}`),
+      h("span.mono", bufferHandle(id, this.several)),
+      bothEnds("span.dim", producer || dtype),
+      h("span.num", bytes(alive.bytes[index]!)),
+    );
+    return tip(row, () =>
+      [bufferHandle(id, this.several), producer, dtype, `${count(alive.bytes[index]!)} bytes`]
+        .filter((text) => text !== "")
+        .join("\n"),
+    );
   }
 }
 
@@ -156,7 +202,15 @@ function spark(device: DeviceWire): SVGElement {
   const reach = Math.max(...device.spark) - least;
   const step = SPARK.width / Math.max(1, device.spark.length - 1);
   const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  path.setAttribute("d", device.spark.map((value, i) => `${i === 0 ? "M" : "L"}${(i * step).toFixed(1)} ${(SPARK.height - 2 - (reach > 0 ? (value - least) / reach : 0.5) * (SPARK.height - 4)).toFixed(1)}`).join(""));
+  path.setAttribute(
+    "d",
+    device.spark
+      .map(
+        (value, i) =>
+          `${i === 0 ? "M" : "L"}${(i * step).toFixed(1)} ${(SPARK.height - 2 - (reach > 0 ? (value - least) / reach : 0.5) * (SPARK.height - 4)).toFixed(1)}`,
+      )
+      .join(""),
+  );
   path.setAttribute("class", "mem-spark");
   svg.append(path);
   return svg;

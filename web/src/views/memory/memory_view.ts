@@ -18,7 +18,12 @@ export const MEMORY: ViewDef = {
   id: "memory",
   title: "Memory",
   panes: { left: "Devices and alive buffers", right: "Buffer" },
-  keys: [["Zoom, pan", "W S A D"], ["Go to peak", "P"], ["Next, previous allocation", "→ ←"], ["Band above, below", "↑ ↓"]],
+  keys: [
+    ["Zoom, pan", "W S A D"],
+    ["Go to peak", "P"],
+    ["Next, previous allocation", "→ ←"],
+    ["Band above, below", "↑ ↓"],
+  ],
   first: ["memory"],
   available: (info) => (info.tables["buffers"] ?? 0) > 0,
   create: (page) => new MemoryView(page),
@@ -39,7 +44,17 @@ class MemoryView implements View {
   private readonly windowText = h("span.dim.ell.grow");
   private readonly modes = h("span.seg", { role: "group", "aria-label": "What to show" });
   private readonly bufferId = h("span.mono");
-  private readonly closeButton = h("button.btn", { type: "button", "aria-label": "Close", title: "Close (Esc)", hidden: true, onclick: () => this.page.nav.set({ buffer: null }, "replace") }, "✕");
+  private readonly closeButton = h(
+    "button.btn",
+    {
+      type: "button",
+      "aria-label": "Close",
+      title: "Close (Esc)",
+      hidden: true,
+      onclick: () => this.page.nav.set({ buffer: null }, "replace"),
+    },
+    "✕",
+  );
   private readonly detail = h("div.scroll");
   private readonly said = h("div.offscreen", { "aria-live": "polite" });
   private readonly leaving = new AbortController();
@@ -58,9 +73,16 @@ class MemoryView implements View {
       buffer: (id) => page.nav.set({ buffer: id }),
       filter: (text) => page.nav.set({ q: text === "" ? null : text }, "replace"),
     });
-    page.middle.append(h("div.bar", this.deviceName, this.windowText, this.modes,
-      h("button.btn", { type: "button", onclick: () => this.goToPeak() }, "Go to peak", h("kbd.wide", "P")),
-      h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit", h("kbd.wide", "Space"))));
+    page.middle.append(
+      h(
+        "div.bar",
+        this.deviceName,
+        this.windowText,
+        this.modes,
+        h("button.btn", { type: "button", onclick: () => this.goToPeak() }, "Go to peak", h("kbd.wide", "P")),
+        h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit", h("kbd.wide", "Space")),
+      ),
+    );
     this.stage = new MemoryStage(page.middle, {
       onMoved: (span) => this.moved(span),
       onNeed: (span, width) => this.device && this.source.need(span, width),
@@ -71,10 +93,19 @@ class MemoryView implements View {
       onDrawn: () => this.drawn(),
     });
     page.middle.append(this.said);
-    this.source = new WindowSource(page.client, 1, () => this.arrived(), (error) => showLayer(this.stage.element, errorState(error, () => {
-      clearLayer(this.stage.element);
-      this.stage.redraw();
-    })));
+    this.source = new WindowSource(
+      page.client,
+      1,
+      () => this.arrived(),
+      (error) =>
+        showLayer(
+          this.stage.element,
+          errorState(error, () => {
+            clearLayer(this.stage.element);
+            this.stage.redraw();
+          }),
+        ),
+    );
     this.stopPointer = attachPointer(this.stage, (under) => this.pick(under));
     page.right.append(h("div.bar", h("b", "Buffer"), this.bufferId, h("span.grow"), this.closeButton), this.detail);
     void this.load();
@@ -89,17 +120,34 @@ class MemoryView implements View {
     if (!this.device) return false;
     const big = event.shiftKey ? 3 : 1;
     switch (event.key.length === 1 ? event.key.toLowerCase() : event.key) {
-      case "w": this.stage.zoom(0.8 ** big); return true;
-      case "s": this.stage.zoom(1.25 ** big); return true;
-      case "a": this.stage.pan(-0.12 * big); return true;
-      case "d": this.stage.pan(0.12 * big); return true;
-      case " ": this.fit(); return true;
-      case "p": this.goToPeak(); return true;
-      case "ArrowRight": return this.walk(1);
-      case "ArrowLeft": return this.walk(-1);
-      case "ArrowUp": return this.climb(1);
-      case "ArrowDown": return this.climb(-1);
-      default: return false;
+      case "w":
+        this.stage.zoom(0.8 ** big);
+        return true;
+      case "s":
+        this.stage.zoom(1.25 ** big);
+        return true;
+      case "a":
+        this.stage.pan(-0.12 * big);
+        return true;
+      case "d":
+        this.stage.pan(0.12 * big);
+        return true;
+      case " ":
+        this.fit();
+        return true;
+      case "p":
+        this.goToPeak();
+        return true;
+      case "ArrowRight":
+        return this.walk(1);
+      case "ArrowLeft":
+        return this.walk(-1);
+      case "ArrowUp":
+        return this.climb(1);
+      case "ArrowDown":
+        return this.climb(-1);
+      default:
+        return false;
     }
   }
 
@@ -115,15 +163,18 @@ class MemoryView implements View {
   }
 
   grown(): void {
-    void this.page.client.get<MemoryWire>("memory", this.leaving.signal).then((wire) => {
-      this.wire = wire;
-      this.left.setDevices(wire.devices, wire.several);
-      clearLayer(this.stage.element);
-      // the buffers may be numbered anew, and their ends have moved: everything is asked for again
-      this.asked = { alive: "", buffer: "", span: "", status: "" };
-      this.opening = false;
-      if (wire.devices.length > 0) this.arrive();
-    }).catch(() => undefined);
+    void this.page.client
+      .get<MemoryWire>("memory", this.leaving.signal)
+      .then((wire) => {
+        this.wire = wire;
+        this.left.setDevices(wire.devices, wire.several);
+        clearLayer(this.stage.element);
+        // the buffers may be numbered anew, and their ends have moved: everything is asked for again
+        this.asked = { alive: "", buffer: "", span: "", status: "" };
+        this.opening = false;
+        if (wire.devices.length > 0) this.arrive();
+      })
+      .catch(() => undefined);
   }
 
   dispose(): void {
@@ -141,11 +192,17 @@ class MemoryView implements View {
   }
 
   private async load(): Promise<void> {
-    const wire = await waitFor(this.stage.element, { title: "Reading buffers" }, (signal) => this.page.client.get<MemoryWire>("memory", signal), this.leaving.signal);
+    const wire = await waitFor(
+      this.stage.element,
+      { title: "Reading buffers" },
+      (signal) => this.page.client.get<MemoryWire>("memory", signal),
+      this.leaving.signal,
+    );
     if (!wire || this.leaving.signal.aborted) return;
     this.wire = wire;
     this.left.setDevices(wire.devices, wire.several);
-    if (wire.devices.length === 0) showLayer(this.stage.element, emptyState("No buffers yet", "The capture has no allocation so far."));
+    if (wire.devices.length === 0)
+      showLayer(this.stage.element, emptyState("No buffers yet", "The capture has no allocation so far."));
     else this.arrive();
   }
 
@@ -157,8 +214,12 @@ class MemoryView implements View {
     if (wanted === undefined && !this.device && buffer >= 0 && this.asked.buffer !== String(buffer)) {
       return void this.arriveBuffer(buffer).then(() => !this.device && !this.leaving.signal.aborted && this.arrive());
     }
-    const name = wanted ?? (buffer < 0 ? undefined : this.buffer?.id === buffer ? this.buffer.device : this.device?.name);
-    const device = devices.find((one) => one.name === name) ?? devices.find((one) => one.name === "" && name === UNNAMED) ?? devices.reduce((best, one) => (one.peak > best.peak ? one : best), devices[0]!);
+    const name =
+      wanted ?? (buffer < 0 ? undefined : this.buffer?.id === buffer ? this.buffer.device : this.device?.name);
+    const device =
+      devices.find((one) => one.name === name) ??
+      devices.find((one) => one.name === "" && name === UNNAMED) ??
+      devices.reduce((best, one) => (one.peak > best.peak ? one : best), devices[0]!);
     if (this.device !== device) {
       if (this.device?.name !== device.name) this.stage.setData(null);
       this.device = device;
@@ -176,10 +237,22 @@ class MemoryView implements View {
     }
     const total = this.params["show"] === "total";
     this.stage.picture.buffers = !total;
-    fill(this.modes, ...([["Total", "total"], ["Buffers", null]] as const).map(([title, value]) => {
-      const on = total === (value === "total");
-      return h(`button${on ? ".on" : ""}`, { type: "button", "aria-pressed": String(on), onclick: () => this.page.nav.set({ show: value }) }, title);
-    }));
+    fill(
+      this.modes,
+      ...(
+        [
+          ["Total", "total"],
+          ["Buffers", null],
+        ] as const
+      ).map(([title, value]) => {
+        const on = total === (value === "total");
+        return h(
+          `button${on ? ".on" : ""}`,
+          { type: "button", "aria-pressed": String(on), onclick: () => this.page.nav.set({ show: value }) },
+          title,
+        );
+      }),
+    );
     this.left.setFilter(this.params["q"] ?? "");
     void this.arriveAlive(device);
     void this.arriveBuffer(buffer);
@@ -211,7 +284,8 @@ class MemoryView implements View {
     if (!this.device) return;
     const { peakTime } = this.device;
     const { t0, t1 } = this.stage.span;
-    if (peakTime < t0 || peakTime > t1) this.stage.moveTo({ t0: peakTime - (t1 - t0) / 2, t1: peakTime + (t1 - t0) / 2 });
+    if (peakTime < t0 || peakTime > t1)
+      this.stage.moveTo({ t0: peakTime - (t1 - t0) / 2, t1: peakTime + (t1 - t0) / 2 });
     this.page.nav.set({ time: peakTime });
   }
 
@@ -244,7 +318,13 @@ class MemoryView implements View {
     const middle = (Math.max(t0, bands.alloc[own]!) + Math.min(t1, bands.free[own]!)) / 2;
     let best = -1;
     for (let i = 0; i < bands.id.length; i++) {
-      if (i === own || bands.alloc[i]! > middle || bands.free[i]! <= middle || (plan.low[i]! - plan.low[own]!) * by <= 0) continue;
+      if (
+        i === own ||
+        bands.alloc[i]! > middle ||
+        bands.free[i]! <= middle ||
+        (plan.low[i]! - plan.low[own]!) * by <= 0
+      )
+        continue;
       if (best < 0 || (plan.low[i]! - plan.low[best]!) * by < 0) best = i;
     }
     if (best >= 0) this.page.nav.set({ buffer: bands.id[best]! }, "replace");
@@ -264,7 +344,10 @@ class MemoryView implements View {
     this.stage.redraw();
     this.left.setTitle(Number.isNaN(given) ? "Alive at the peak" : `Alive at ${moment(time, this.whole)}`);
     try {
-      const alive = await this.page.client.get<AliveWire>(`memory/alive?device=${encodeURIComponent(device.name)}&time=${time}`, this.requests.alive.signal);
+      const alive = await this.page.client.get<AliveWire>(
+        `memory/alive?device=${encodeURIComponent(device.name)}&time=${time}`,
+        this.requests.alive.signal,
+      );
       if (picture.cursor) picture.cursor = { time, total: alive.total };
       this.left.setAlive(alive);
       this.left.selectBuffer(this.buffer?.id ?? -1);
@@ -290,7 +373,13 @@ class MemoryView implements View {
     this.opening = false;
     if (id < 0) {
       this.setBuffer(null);
-      fill(this.detail, h("div.none.faint", "Click a band, or a row of what was alive, for its size, lifetime, producer and consumers."));
+      fill(
+        this.detail,
+        h(
+          "div.none.faint",
+          "Click a band, or a row of what was alive, for its size, lifetime, producer and consumers.",
+        ),
+      );
       return;
     }
     try {
@@ -304,10 +393,13 @@ class MemoryView implements View {
     } catch (error) {
       if (isAbort(error)) return;
       this.setBuffer(null);
-      fill(this.detail, failure(error, () => {
-        this.asked.buffer = "";
-        void this.arriveBuffer(id);
-      }));
+      fill(
+        this.detail,
+        failure(error, () => {
+          this.asked.buffer = "";
+          void this.arriveBuffer(id);
+        }),
+      );
     }
   }
 
@@ -343,7 +435,8 @@ class MemoryView implements View {
     const { t0, t1 } = this.stage.span;
     const pixel = (t1 - t0) / this.stage.room;
     this.windowText.textContent = `${clock(Math.max(0, t0), pixel, t1 - t0)} to ${clock(Math.min(this.whole, t1), pixel, t1 - t0)}`;
-    if (this.source.data && !this.source.waiting && this.stage.settled) this.page.middle.dataset["shown"] = `memory/${this.device.name}`;
+    if (this.source.data && !this.source.waiting && this.stage.settled)
+      this.page.middle.dataset["shown"] = `memory/${this.device.name}`;
   }
 
   private drawStatus(): void {
@@ -356,15 +449,41 @@ class MemoryView implements View {
     const key = [device.name, device.buffers, data.left, small.length, largest, merge].join("/");
     if (key === this.asked.status) return;
     this.asked.status = key;
-    const link = (text: string, act: () => void): HTMLElement => h("button.link", { type: "button", onclick: act }, text);
+    const link = (text: string, act: () => void): HTMLElement =>
+      h("button.link", { type: "button", onclick: act }, text);
     this.page.status(
       [
-        h("span", h("b", count(device.buffers)), ` ${device.buffers === 1 ? "buffer" : "buffers"} on ${device.name || "an unnamed device"}`), h("span", h("b", count(device.living)), " never freed"),
-        small.length > 0 ? h("span.mem-small", `${counted(small.length, "buffer")} of up to ${bytes(largest)} drawn as one band · `, link("show", () => this.page.nav.set({ small: 1 }, "replace"))) : "",
-        merge ? "" : h("span.mem-small", "small buffers have bands of their own · ", link("draw as one", () => this.page.nav.set({ small: null }, "replace"))),
+        h(
+          "span",
+          h("b", count(device.buffers)),
+          ` ${device.buffers === 1 ? "buffer" : "buffers"} on ${device.name || "an unnamed device"}`,
+        ),
+        h("span", h("b", count(device.living)), " never freed"),
+        small.length > 0
+          ? h(
+              "span.mem-small",
+              `${counted(small.length, "buffer")} of up to ${bytes(largest)} drawn as one band · `,
+              link("show", () => this.page.nav.set({ small: 1 }, "replace")),
+            )
+          : "",
+        merge
+          ? ""
+          : h(
+              "span.mem-small",
+              "small buffers have bands of their own · ",
+              link("draw as one", () => this.page.nav.set({ small: null }, "replace")),
+            ),
       ].filter((part) => part !== ""),
       [
-        ...(data.left > 0 ? [h("span.mem-left", `${counted(data.left, "smaller buffer")} not drawn, ${bytes(data.leftBytes)} · `, link("zoom in", () => this.stage.zoom(0.5)))] : []),
+        ...(data.left > 0
+          ? [
+              h(
+                "span.mem-left",
+                `${counted(data.left, "smaller buffer")} not drawn, ${bytes(data.leftBytes)} · `,
+                link("zoom in", () => this.stage.zoom(0.5)),
+              ),
+            ]
+          : []),
         h("span.wide", "sizes in decimal units"),
       ],
     );

@@ -24,14 +24,19 @@ export function attachPointer(stage: MemoryStage, onClick: (under: Under) => voi
     const place = canvas.getBoundingClientRect();
     return { x: event.clientX - place.left, y: event.clientY - place.top };
   };
-  canvas.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    hide();
-    const lines = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
-    const [dx, dy] = [event.deltaX * lines, event.deltaY * lines];
-    if (event.shiftKey || Math.abs(dx) > Math.abs(dy)) stage.pan((event.shiftKey && dx === 0 ? dy : dx) / stage.room);
-    else stage.zoom(NOTCH ** (event.ctrlKey ? dy * 4 : dy), Math.max(0, Math.min(1, (at(event).x - LEFT) / stage.room)));
-  }, { passive: false });
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      hide();
+      const lines = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
+      const [dx, dy] = [event.deltaX * lines, event.deltaY * lines];
+      if (event.shiftKey || Math.abs(dx) > Math.abs(dy)) stage.pan((event.shiftKey && dx === 0 ? dy : dx) / stage.room);
+      else
+        stage.zoom(NOTCH ** (event.ctrlKey ? dy * 4 : dy), Math.max(0, Math.min(1, (at(event).x - LEFT) / stage.room)));
+    },
+    { passive: false },
+  );
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     hide();
@@ -74,8 +79,14 @@ export function attachPointer(stage: MemoryStage, onClick: (under: Under) => voi
       box.hidden = !content;
       if (!content) return;
       box.replaceChildren(content);
-      const left = event.clientX + 12 + box.offsetWidth < window.innerWidth ? event.clientX + 12 : event.clientX - box.offsetWidth - 8;
-      const top = event.clientY + 16 + box.offsetHeight < window.innerHeight ? event.clientY + 16 : event.clientY - box.offsetHeight - 8;
+      const left =
+        event.clientX + 12 + box.offsetWidth < window.innerWidth
+          ? event.clientX + 12
+          : event.clientX - box.offsetWidth - 8;
+      const top =
+        event.clientY + 16 + box.offsetHeight < window.innerHeight
+          ? event.clientY + 16
+          : event.clientY - box.offsetHeight - 8;
       box.style.left = `${Math.max(4, left)}px`;
       box.style.top = `${Math.max(4, top)}px`;
     }, HOVER_MS);
@@ -107,15 +118,25 @@ function describe(stage: MemoryStage, under: Under): HTMLElement | null {
     return h("div", h("b", value), h("span.faint", ` at ${say(under.time)}`));
   }
   const folded = foldedOf(picture);
-  if (under.strip) return h("div", `${counted(folded.count, "buffer")}, ${bytes(folded.bytes)}, from before this window until after it`);
+  if (under.strip)
+    return h(
+      "div",
+      `${counted(folded.count, "buffer")}, ${bytes(folded.bytes)}, from before this window until after it`,
+    );
   if (under.band < 0) return null;
   const i = under.band;
   const dtype = shortType(data.dtypes[bands.dtype[i]!] ?? "");
   const name = data.names[bands.name[i]!] ?? "";
   const free = bands.free[i]!;
-  const life = Number.isFinite(free) ? `${say(bands.alloc[i]!)} to ${say(free)}, ${duration(free - bands.alloc[i]!)}` : `from ${say(bands.alloc[i]!)}, never freed`;
-  return h("div",
-    h("b.mono", bufferHandle(bands.id[i]!, picture.several)), ` ${bytes(bands.bytes[i]!)}`, dtype !== "" && h("span.faint", ` · ${dtype}`),
+  const life = Number.isFinite(free)
+    ? `${say(bands.alloc[i]!)} to ${say(free)}, ${duration(free - bands.alloc[i]!)}`
+    : `from ${say(bands.alloc[i]!)}, never freed`;
+  return h(
+    "div",
+    h("b.mono", bufferHandle(bands.id[i]!, picture.several)),
+    ` ${bytes(bands.bytes[i]!)}`,
+    dtype !== "" && h("span.faint", ` · ${dtype}`),
     name !== "" && h("div.mono.name", name),
-    h("div.faint", life));
+    h("div.faint", life),
+  );
 }

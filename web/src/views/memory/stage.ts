@@ -1,6 +1,17 @@
 /** The drawing of a device's memory: draws at most once a frame, finds what is under the pointer. Knows no address. */
 import { h } from "../../base/dom.ts";
-import { bandBox, drawMemory, foldedOf, frameOf, LEFT, memoryTheme, RIGHT, xOf, type MemoryPicture, type MemoryTheme } from "../../draw/memory_draw.ts";
+import {
+  bandBox,
+  drawMemory,
+  foldedOf,
+  frameOf,
+  LEFT,
+  memoryTheme,
+  RIGHT,
+  xOf,
+  type MemoryPicture,
+  type MemoryTheme,
+} from "../../draw/memory_draw.ts";
 import { readTheme } from "../../draw/theme.ts";
 import { bufferColour, highest, planBands } from "../../layout/memory_bands.ts";
 import { clampSpan, panSpan, zoomSpan, type Span } from "../../layout/timeline_scale.ts";
@@ -33,10 +44,25 @@ const NO_BANDS: BandColumns = {
 
 export class MemoryStage {
   readonly element = h("div.stage");
-  readonly canvas = h("canvas.mem-canvas", { tabindex: 0, role: "application", "aria-label": "Memory over time" }) as HTMLCanvasElement;
+  readonly canvas = h("canvas.mem-canvas", {
+    tabindex: 0,
+    role: "application",
+    "aria-label": "Memory over time",
+  }) as HTMLCanvasElement;
   readonly picture: MemoryPicture = {
-    span: { t0: 0, t1: 1 }, data: null, bands: NO_BANDS, plan: planBands(NO_BANDS, 0, 1), byColour: [],
-    peak: 0, peakTime: 0, highest: { time: 0, value: 0 }, buffers: true, several: false, selected: -1, selectedFolded: false, cursor: null,
+    span: { t0: 0, t1: 1 },
+    data: null,
+    bands: NO_BANDS,
+    plan: planBands(NO_BANDS, 0, 1),
+    byColour: [],
+    peak: 0,
+    peakTime: 0,
+    highest: { time: 0, value: 0 },
+    buffers: true,
+    several: false,
+    selected: -1,
+    selectedFolded: false,
+    cursor: null,
   };
   whole = 1;
   /** Where the pointer is, as a share of the time axis; null when it is elsewhere. */
@@ -55,7 +81,10 @@ export class MemoryStage {
   private readonly watcher: ResizeObserver;
   private readonly stopTheme: () => void;
 
-  constructor(host: HTMLElement, private readonly events: StageEvents) {
+  constructor(
+    host: HTMLElement,
+    private readonly events: StageEvents,
+  ) {
     this.element.append(this.canvas);
     host.append(this.element);
     Object.assign(this.canvas, { memoryStage: this });
@@ -183,7 +212,8 @@ export class MemoryStage {
     const { picture, chosen } = this;
     let bands = picture.data?.bands ?? NO_BANDS;
     const { data } = picture;
-    if (data && chosen && bands.id.indexOf(chosen.id) < 0 && !this.isFolded(chosen, data)) bands = withBuffer(bands, chosen);
+    if (data && chosen && bands.id.indexOf(chosen.id) < 0 && !this.isFolded(chosen, data))
+      bands = withBuffer(bands, chosen);
     picture.bands = bands;
     const { t0, t1 } = picture.span;
     picture.plan = planBands(bands, t0, t1);
@@ -201,7 +231,8 @@ export class MemoryStage {
       groups[bufferColour(bands.id[i]!)]!.push(i);
       drawn.add(bands.id[i]!);
     }
-    picture.selectedFolded = chosen !== null && chosen.alloc <= picture.span.t0 && (chosen.free ?? Infinity) >= picture.span.t1;
+    picture.selectedFolded =
+      chosen !== null && chosen.alloc <= picture.span.t0 && (chosen.free ?? Infinity) >= picture.span.t1;
     picture.byColour = groups.map((places) => Uint32Array.from(places));
     this.events.onLaid(drawn);
     this.redraw();
@@ -231,7 +262,10 @@ export class MemoryStage {
     const { width, height, ratio } = this.size;
     if (width === 0) return;
     const begun = performance.now();
-    this.theme ??= memoryTheme(readTheme(this.canvas), getComputedStyle(this.canvas).getPropertyValue("--grid").trim() || "#888");
+    this.theme ??= memoryTheme(
+      readTheme(this.canvas),
+      getComputedStyle(this.canvas).getPropertyValue("--grid").trim() || "#888",
+    );
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
     drawMemory(this.context, width, height, this.picture, this.theme);
     this.lastFrame = performance.now() - begun;
@@ -254,7 +288,12 @@ function withBuffer(bands: BandColumns, buffer: BufferWire): BandColumns {
     return longer;
   };
   return {
-    alloc: add(bands.alloc, buffer.alloc), free: add(bands.free, buffer.free ?? Infinity), offset: add(bands.offset, buffer.offset),
-    bytes: add(bands.bytes, buffer.bytes), id: add(bands.id, buffer.id), dtype: blank(bands.dtype), name: blank(bands.name),
+    alloc: add(bands.alloc, buffer.alloc),
+    free: add(bands.free, buffer.free ?? Infinity),
+    offset: add(bands.offset, buffer.offset),
+    bytes: add(bands.bytes, buffer.bytes),
+    id: add(bands.id, buffer.id),
+    dtype: blank(bands.dtype),
+    name: blank(bands.name),
   };
 }

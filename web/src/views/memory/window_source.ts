@@ -57,8 +57,10 @@ export class WindowSource {
     const { loaded } = this;
     if (!loaded || !this.complete) return false;
     const length = span.t1 - span.t0;
-    if ((width / length) > loaded.density * COARSE) return false;
-    return loaded.t0 <= Math.max(0, span.t0 - NEAR * length) && loaded.t1 >= Math.min(this.whole, span.t1 + NEAR * length);
+    if (width / length > loaded.density * COARSE) return false;
+    return (
+      loaded.t0 <= Math.max(0, span.t0 - NEAR * length) && loaded.t1 >= Math.min(this.whole, span.t1 + NEAR * length)
+    );
   }
 
   private async ask(): Promise<void> {
@@ -72,7 +74,10 @@ export class WindowSource {
     const busy = new AbortController();
     this.busy = busy;
     try {
-      const reply = await this.client.bytes(`memory/window?device=${encodeURIComponent(this.device)}&t0=${t0}&t1=${t1}&px=${px}&v0=${Math.floor(span.t0)}&v1=${Math.ceil(span.t1)}${most}`, busy.signal);
+      const reply = await this.client.bytes(
+        `memory/window?device=${encodeURIComponent(this.device)}&t0=${t0}&t1=${t1}&px=${px}&v0=${Math.floor(span.t0)}&v1=${Math.ceil(span.t1)}${most}`,
+        busy.signal,
+      );
       if (this.busy !== busy) return;
       this.data = decodeMemory(reply);
       this.loaded = { t0, t1, density };

@@ -6,7 +6,12 @@ import type { ContextTree } from "../../data/tree.ts";
 import type { ContextWire } from "../../wire/capture.ts";
 import { locationLink } from "../common/location.ts";
 
-export function contextPage(tree: ContextTree, at: number, link: (params: Record<string, string>, view?: string) => string, has: (view: string) => boolean): HTMLElement {
+export function contextPage(
+  tree: ContextTree,
+  at: number,
+  link: (params: Record<string, string>, view?: string) => string,
+  has: (view: string) => boolean,
+): HTMLElement {
   const { contexts, steps } = tree;
   const [first, past] = tree.span(contexts.id[at]!);
   const busy = Array.from({ length: past - first }, (_, index) => first + index)
@@ -18,11 +23,23 @@ export function contextPage(tree: ContextTree, at: number, link: (params: Record
   return h(
     "div.page",
     h("h2.name", ...nameNodes(contexts.name[at]!)),
-    h("p.dim", [contexts.kind[at]!, counted(contexts.steps[at]!, "step"), counted(contexts.matches[at]!, "match", "matches"), took].filter((part) => part !== "").join(" · ")),
+    h(
+      "p.dim",
+      [
+        contexts.kind[at]!,
+        counted(contexts.steps[at]!, "step"),
+        counted(contexts.matches[at]!, "match", "matches"),
+        took,
+      ]
+        .filter((part) => part !== "")
+        .join(" · "),
+    ),
     h(
       "div.buttons",
       contexts.code[at] === 1 && has("code") && h("a.btn", { href: link({ context: id }, "code") }, "Code"),
-      contexts.kind[at] === "schedule" && has("schedule") && h("a.btn", { href: link({ context: id }, "schedule") }, "Kernels of this schedule"),
+      contexts.kind[at] === "schedule" &&
+        has("schedule") &&
+        h("a.btn", { href: link({ context: id }, "schedule") }, "Kernels of this schedule"),
       past > first && h("a.btn", { href: link({ step: String(steps.id[first]!) }) }, "First pass ", h("kbd", "↓")),
     ),
     busy.length === 0
@@ -30,9 +47,21 @@ export function contextPage(tree: ContextTree, at: number, link: (params: Record
       : h(
           "table",
           h("thead", h("tr", h("th", "Passes that changed the graph"), h("th.num", "Matches"), h("th.num", "Time"))),
-          h("tbody", ...busy.map((step) =>
-            h("tr", h("td", h("a.name", { href: link({ step: String(steps.id[step]!) }) }, clip(tree.stepName(step), 120)), parentName(tree, step)), h("td.num", count(steps.matches[step]!)), h("td.num", duration(steps.dur[step]!))),
-          )),
+          h(
+            "tbody",
+            ...busy.map((step) =>
+              h(
+                "tr",
+                h(
+                  "td",
+                  h("a.name", { href: link({ step: String(steps.id[step]!) }) }, clip(tree.stepName(step), 120)),
+                  parentName(tree, step),
+                ),
+                h("td.num", count(steps.matches[step]!)),
+                h("td.num", duration(steps.dur[step]!)),
+              ),
+            ),
+          ),
         ),
   );
 }
@@ -52,8 +81,22 @@ export function stackSection(context: ContextWire): HTMLElement {
     h("div.h", h("span.grow", "Opened at")),
     context.stack.length === 0
       ? h("p.dim", "Its stack was not recorded.")
-      : h("div.stack", ...context.stack.slice(0, 60).map((frame) =>
-          h(isOwnFile(frame.file) ? "div.own" : "div", h("div.dim.ell", locationLink(frame.file, frame.line), " in ", h("span.mono", clip(frame.function, 80))), frame.source !== "" && h("div.src", clip(frame.source.trim(), 300))),
-        )),
+      : h(
+          "div.stack",
+          ...context.stack
+            .slice(0, 60)
+            .map((frame) =>
+              h(
+                isOwnFile(frame.file) ? "div.own" : "div",
+                h(
+                  "div.dim.ell",
+                  locationLink(frame.file, frame.line),
+                  " in ",
+                  h("span.mono", clip(frame.function, 80)),
+                ),
+                frame.source !== "" && h("div.src", clip(frame.source.trim(), 300)),
+              ),
+            ),
+        ),
   );
 }

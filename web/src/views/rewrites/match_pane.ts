@@ -46,8 +46,19 @@ export class MatchPane {
     private readonly onChoose: (match: number) => void,
     onMove: (by: 1 | -1) => void,
   ) {
-    this.arrows = ([["←", "Previous", -1], ["→", "Next", 1]] as const).map(([key, word, by]) =>
-      h("button.btn", { type: "button", title: `${word} match (${key})`, "aria-label": `${word} match`, onclick: () => onMove(by) }, key) as HTMLButtonElement);
+    this.arrows = (
+      [
+        ["←", "Previous", -1],
+        ["→", "Next", 1],
+      ] as const
+    ).map(
+      ([key, word, by]) =>
+        h(
+          "button.btn",
+          { type: "button", title: `${word} match (${key})`, "aria-label": `${word} match`, onclick: () => onMove(by) },
+          key,
+        ) as HTMLButtonElement,
+    );
     host.append(
       h("div.bar", this.title, this.chip, h("span.grow"), ...this.arrows),
       this.box,
@@ -55,7 +66,9 @@ export class MatchPane {
       h("div.scroll", this.errorSection, this.nodeSection, this.details),
     );
     this.list = new VirtualList(this.box, {
-      rowHeight: ROW, role: "listbox", label: "Matches",
+      rowHeight: ROW,
+      role: "listbox",
+      label: "Matches",
       render: (index) => this.render(index + 1),
       onSelect: (index) => this.onChoose(index + 1),
     });
@@ -94,7 +107,11 @@ export class MatchPane {
     const last = error.trimEnd().split("\n").at(-1) ?? "";
     fill(
       this.errorSection,
-      h("div.h", h("span.grow", "This pass ended in an error"), copyButton(() => error, "Copy details")),
+      h(
+        "div.h",
+        h("span.grow", "This pass ended in an error"),
+        copyButton(() => error, "Copy details"),
+      ),
       h("p.bad", clip(last, 300)),
       error.trimEnd() !== last && h("pre.trace", error),
     );
@@ -122,11 +139,14 @@ export class MatchPane {
   private arrived(error: unknown): void {
     const { unread } = this;
     if (error !== null && unread.hidden) {
-      fill(unread, failure(error, () => {
-        unread.hidden = true;
-        this.matches?.again();
-        this.list.refresh();
-      }));
+      fill(
+        unread,
+        failure(error, () => {
+          unread.hidden = true;
+          this.matches?.again();
+          this.list.refresh();
+        }),
+      );
     }
     unread.hidden = error === null;
     if (error === null) this.list.refresh();
@@ -150,7 +170,12 @@ export class MatchPane {
         h("span.num.dim", micros(row.dur)),
         h("span.loc.mono.ell", location(row.file, row.line)),
       ),
-      () => [`match ${count(number)}: ${row.op} → ${row.became || "the rule raised"}`, row.source.trim(), `${row.file}:${row.line}`].join("\n"),
+      () =>
+        [
+          `match ${count(number)}: ${row.op} → ${row.became || "the rule raised"}`,
+          row.source.trim(),
+          `${row.file}:${row.line}`,
+        ].join("\n"),
     );
   }
 
@@ -158,16 +183,22 @@ export class MatchPane {
     fill(
       this.details,
       h(
-        "div.sec", h("div.h", h("span.grow", "Pass")),
+        "div.sec",
+        h("div.h", h("span.grow", "Pass")),
         h("div.title.name", clip(step.name)),
         h(
           "dl.kv",
-          h("dt", "Called"), h("dd.ell", locationLink(step.file, step.line)),
-          h("dt", "Took"), h("dd", duration(step.dur) || "unknown"),
-          h("dt", "Order"), h("dd", orderOf(step.flags)),
-          h("dt", "Matches"), h("dd", count(step.matches)),
+          h("dt", "Called"),
+          h("dd.ell", locationLink(step.file, step.line)),
+          h("dt", "Took"),
+          h("dd", duration(step.dur) || "unknown"),
+          h("dt", "Order"),
+          h("dd", orderOf(step.flags)),
+          h("dt", "Matches"),
+          h("dd", count(step.matches)),
         ),
-        step.matches > 0 && h("p.dim.below", "This is the graph that went in. ", h("kbd", "→"), " shows it after the first match."),
+        step.matches > 0 &&
+          h("p.dim.below", "This is the graph that went in. ", h("kbd", "→"), " shows it after the first match."),
         step.matches === 0 && h("p.dim.below", "No rule fired: the graph came out as it went in."),
       ),
     );
@@ -178,7 +209,11 @@ export class MatchPane {
       const wire = await this.client.get<MatchWire>(`steps/${step.id}/matches/${match}`, this.asked.signal);
       fill(this.details, ...this.sections(step, wire));
     } catch (error) {
-      if (!isAbort(error)) fill(this.details, failure(error, () => this.show(step, match)));
+      if (!isAbort(error))
+        fill(
+          this.details,
+          failure(error, () => this.show(step, match)),
+        );
     }
   }
 
@@ -190,25 +225,45 @@ export class MatchPane {
       h(
         "div.sec",
         h("div.h", h("span.grow", "Rule"), locationLink(wire.file ?? "", wire.line)),
-        wire.lines.length > 0 ? ruleBox(wire) : wire.source !== null && h("div.rule", h("pre", h("span.l", ...codeNodes(clip(wire.source.trim(), 500), "python")))),
+        wire.lines.length > 0
+          ? ruleBox(wire)
+          : wire.source !== null &&
+              h("div.rule", h("pre", h("span.l", ...codeNodes(clip(wire.source.trim(), 500), "python")))),
         h(
           "dl.kv",
           ...(wire.handler === null ? [] : [h("dt", "Handler"), h("dd.ell.mono", clip(wire.handler, 200))]),
-          h("dt", "Took"), h("dd", micros(wire.dur) || "unknown", share !== "" && wire.dur >= 0 && h("span.faint", ` · ${share} of the step's ${step.dur < 1e7 ? micros(step.dur) : duration(step.dur)}`)),
-          h("dt", "Pass"), h("dd", orderOf(step.flags)),
+          h("dt", "Took"),
+          h(
+            "dd",
+            micros(wire.dur) || "unknown",
+            share !== "" &&
+              wire.dur >= 0 &&
+              h("span.faint", ` · ${share} of the step's ${step.dur < 1e7 ? micros(step.dur) : duration(step.dur)}`),
+          ),
+          h("dt", "Pass"),
+          h("dd", orderOf(step.flags)),
         ),
       ),
-      wire.diff.length === 0 ? null : h(
-        "div.sec",
-        h("div.h", h("span.grow", "Diff of the matched subgraph"), h("span.chip.rem", `−${count(removed)}`), h("span.chip.add", `+${count(added)}`)),
-        diffBox(wire.diff),
-      ),
+      wire.diff.length === 0
+        ? null
+        : h(
+            "div.sec",
+            h(
+              "div.h",
+              h("span.grow", "Diff of the matched subgraph"),
+              h("span.chip.rem", `−${count(removed)}`),
+              h("span.chip.add", `+${count(added)}`),
+            ),
+            diffBox(wire.diff),
+          ),
     ];
   }
 }
 
 function orderOf(flags: number): string {
-  return [flags & 1 ? "bottom-up" : "top-down", flags & 2 && "one walk", flags & 4 && "enters calls"].filter(Boolean).join(", ");
+  return [flags & 1 ? "bottom-up" : "top-down", flags & 2 && "one walk", flags & 4 && "enters calls"]
+    .filter(Boolean)
+    .join(", ");
 }
 
 /** A line that is broken goes on below where its text begins, not below its number. */
@@ -219,7 +274,10 @@ function hanging(line: HTMLElement, text: string): HTMLElement {
 
 function ruleBox(wire: MatchWire): HTMLElement {
   const rows = wire.lines.map((line) =>
-    hanging(h(`span.l${line.hit ? ".hit" : ""}`, h("span.ln", line.number), ...codeNodes(line.text, "python")), line.text),
+    hanging(
+      h(`span.l${line.hit ? ".hit" : ""}`, h("span.ln", line.number), ...codeNodes(line.text, "python")),
+      line.text,
+    ),
   );
   return h("div.rule", { tabindex: 0, "aria-label": "Rule source" }, h("pre", ...rows));
 }
@@ -227,9 +285,9 @@ function ruleBox(wire: MatchWire): HTMLElement {
 const MOST_DIFF = 2000;
 
 function diffBox(diff: [string, string][]): HTMLElement {
-  const rows = diff.slice(0, MOST_DIFF).map(([kind, text]) =>
-    h(kind === "+" ? "div.a" : kind === "-" ? "div.d" : "div", clip(text, 2000)),
-  );
+  const rows = diff
+    .slice(0, MOST_DIFF)
+    .map(([kind, text]) => h(kind === "+" ? "div.a" : kind === "-" ? "div.d" : "div", clip(text, 2000)));
   if (diff.length > MOST_DIFF) rows.push(h("div.faint", `${count(diff.length - MOST_DIFF)} more lines`));
   return h("div.diff", { tabindex: 0, "aria-label": "Diff" }, ...rows);
 }

@@ -34,42 +34,79 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
   const origin = [h("dt", { hidden: true }, "From"), h("dd.mono.wrap", { hidden: true })] as const;
   const compiled = [h("dt", { hidden: true }, "Compiled in"), h("dd.called", { hidden: true })] as const;
   if (at < 0 && !ghost) {
-    fill(host, h("div.h", h("span.grow", "Node"), close), h("p.dim", "The selected node is not in this graph."), h("dl.kv", h("dt", "History"), history));
+    fill(
+      host,
+      h("div.h", h("span.grow", "Node"), close),
+      h("p.dim", "The selected node is not in this graph."),
+      h("dl.kv", h("dt", "History"), history),
+    );
   } else {
     const fields = at >= 0 ? fieldsOf(graph, at) : ghostFields(ghost!);
     const text = fields.map(([name, value]) => `${name}: ${value}`).join("\n");
     fill(
       host,
-      h("div.h", h("span.grow", "Node"), copyButton(() => text), close),
+      h(
+        "div.h",
+        h("span.grow", "Node"),
+        copyButton(() => text),
+        close,
+      ),
       h("div.title.mono.name", ghost ? h("s", fields[0]![1]) : fields[0]![1]),
       h(
         "dl.kv",
         ...fields.slice(1).flatMap(([name, value]) => [h("dt", name), h("dd.mono.wrap", clip(value, 2000))]),
-        ...compiled, h("dt", "History"), history, ...origin,
+        ...compiled,
+        h("dt", "History"),
+        history,
+        ...origin,
       ),
-      ...(at >= 0 ? [neighbours("Sources", sourcesOf(graph, at), graph, actions), neighbours("Used by", usersOf(graph, at), graph, actions)] : []),
+      ...(at >= 0
+        ? [
+            neighbours("Sources", sourcesOf(graph, at), graph, actions),
+            neighbours("Used by", usersOf(graph, at), graph, actions),
+          ]
+        : []),
     );
   }
   if (at >= 0 && CALL_OPS.has(graph.ops[graph.op[at]!] ?? "")) {
-    actions.called(graph.id[at]!).then((called) => {
-      fill(compiled[1], called === null ? h("span.faint", "no context of this capture") : h("a.mono.name", { href: called.href }, clip(called.name, 80)), called !== null && h("span.faint", " · ", h("kbd", "O")));
-      for (const element of compiled) element.hidden = false;
-    }, () => undefined);
+    actions.called(graph.id[at]!).then(
+      (called) => {
+        fill(
+          compiled[1],
+          called === null
+            ? h("span.faint", "no context of this capture")
+            : h("a.mono.name", { href: called.href }, clip(called.name, 80)),
+          called !== null && h("span.faint", " · ", h("kbd", "O")),
+        );
+        for (const element of compiled) element.hidden = false;
+      },
+      () => undefined,
+    );
   }
   const id = at >= 0 ? graph.id[at]! : ghost?.id;
   if (id !== undefined) {
-    actions.recorded(id).then(({ metadata }) => {
-      if (!metadata || metadata === "(lost)") return;
-      fill(origin[1], ...fromNodes(metadata));
-      for (const element of origin) element.hidden = false;
-    }, () => undefined);
+    actions.recorded(id).then(
+      ({ metadata }) => {
+        if (!metadata || metadata === "(lost)") return;
+        fill(origin[1], ...fromNodes(metadata));
+        for (const element of origin) element.hidden = false;
+      },
+      () => undefined,
+    );
   }
-  const ask = (): Promise<void> => actions.history(identity).then(
-    (wire) => {
-      if (history.isConnected) fill(history, ...historyLinks(wire, actions));
-    },
-    (error: unknown) => fill(history, h("span.faint", sentenceOf(error)), " ", h("button.link", { type: "button", onclick: () => void ask() }, "Try again")),
-  );
+  const ask = (): Promise<void> =>
+    actions.history(identity).then(
+      (wire) => {
+        if (history.isConnected) fill(history, ...historyLinks(wire, actions));
+      },
+      (error: unknown) =>
+        fill(
+          history,
+          h("span.faint", sentenceOf(error)),
+          " ",
+          h("button.link", { type: "button", onclick: () => void ask() }, "Try again"),
+        ),
+    );
   void ask();
 }
 
@@ -81,7 +118,8 @@ function fromNodes(metadata: string): Node[] {
 }
 
 function historyLinks(wire: HistoryWire, actions: NodeActions): Node[] {
-  const link = (match: number, text: string): Node => h("button.link", { type: "button", onclick: () => actions.goTo(match) }, text);
+  const link = (match: number, text: string): Node =>
+    h("button.link", { type: "button", onclick: () => actions.goTo(match) }, text);
   const parts: Node[] = [];
   if (wire.created === 0) parts.push(link(0, "in the graph that went in"));
   else if (wire.created > 0) parts.push(h("span", "made by "), link(wire.created, `match ${count(wire.created)}`));
@@ -91,19 +129,29 @@ function historyLinks(wire: HistoryWire, actions: NodeActions): Node[] {
 }
 
 function fieldsOf(graph: GraphWire, at: number): [string, string][] {
-  const fields: [string, string][] = [["Op", graph.ops[graph.op[at]!] ?? "?"], ["Type", typeName(graph.dtypes[graph.dtype[at]!] ?? "")]];
+  const fields: [string, string][] = [
+    ["Op", graph.ops[graph.op[at]!] ?? "?"],
+    ["Type", typeName(graph.dtypes[graph.dtype[at]!] ?? "")],
+  ];
   const optional: [string, string | undefined][] = [
     ["Shape", graph.shapes[graph.shape[at]!]],
     ["Argument", graph.args[graph.arg[at]!]],
     ["Tag", graph.tags[graph.tag[at]!]],
   ];
-  for (const [name, value] of optional) if (value !== undefined && value !== "" && value !== "None") fields.push([name, value]);
+  for (const [name, value] of optional)
+    if (value !== undefined && value !== "" && value !== "None") fields.push([name, value]);
   fields.push(["Node", count(graph.id[at]!)]);
   return fields;
 }
 
 function ghostFields(node: GraphWire["removed"][number]): [string, string][] {
-  return [["Op", node.op], ["Type", typeName(node.dtype)], ["Shape", node.shape ?? ""], ["Argument", node.arg ?? ""], ["Node", count(node.id)]].filter(([, value]) => value !== "") as [string, string][];
+  return [
+    ["Op", node.op],
+    ["Type", typeName(node.dtype)],
+    ["Shape", node.shape ?? ""],
+    ["Argument", node.arg ?? ""],
+    ["Node", count(node.id)],
+  ].filter(([, value]) => value !== "") as [string, string][];
 }
 
 function sourcesOf(graph: GraphWire, at: number): number[] {
@@ -125,12 +173,20 @@ function usersOf(graph: GraphWire, at: number): number[] {
 
 function neighbours(title: string, nodes: number[], graph: GraphWire, actions: NodeActions): HTMLElement | null {
   if (nodes.length === 0) return null;
-  const rows = nodes.slice(0, MOST).map((node, index) =>
-    h("button.near", { type: "button", onclick: () => actions.select(graph.identity[node]!) },
-      title === "Sources" ? h("span.faint.num", index) : null, h("span.ell.mono.name", clip(label(graph, node), 200))),
-  );
+  const rows = nodes
+    .slice(0, MOST)
+    .map((node, index) =>
+      h(
+        "button.near",
+        { type: "button", onclick: () => actions.select(graph.identity[node]!) },
+        title === "Sources" ? h("span.faint.num", index) : null,
+        h("span.ell.mono.name", clip(label(graph, node), 200)),
+      ),
+    );
   return h(
-    "div.nearby", h("div.h", h("span.grow", title), h("span.chip", count(nodes.length))), ...rows,
+    "div.nearby",
+    h("div.h", h("span.grow", title), h("span.chip", count(nodes.length))),
+    ...rows,
     nodes.length > MOST && h("div.faint", `and ${count(nodes.length - MOST)} more`),
   );
 }

@@ -82,7 +82,12 @@ class RewritesView implements View {
       onContext: () => this.goContext(),
       onStep: () => page.nav.set({ match: null }),
     });
-    this.matches = new MatchPane(page.right, page.client, (match) => page.nav.set({ match, id: null }), (by) => this.step(by));
+    this.matches = new MatchPane(
+      page.right,
+      page.client,
+      (match) => page.nav.set({ match, id: null }),
+      (by) => this.step(by),
+    );
     void this.load();
   }
 
@@ -158,14 +163,25 @@ class RewritesView implements View {
   }
 
   private async load(): Promise<void> {
-    const loaded = await waitFor(this.page.left, { title: "Reading contexts" }, async () =>
-      Promise.all([this.page.client.once<ContextsWire>("contexts"), this.page.client.once<StepsWire>("steps")]), this.leaving.signal);
+    const loaded = await waitFor(
+      this.page.left,
+      { title: "Reading contexts" },
+      async () =>
+        Promise.all([this.page.client.once<ContextsWire>("contexts"), this.page.client.once<StepsWire>("steps")]),
+      this.leaving.signal,
+    );
     if (!loaded || this.leaving.signal.aborted) return;
     const before = this.tree;
     this.tree = new ContextTree(...loaded);
     for (const id of before?.openContexts ?? []) this.tree.openContexts.add(id);
     if (this.treePane) this.treePane.update(this.tree);
-    else this.treePane = new TreePane(this.page.left, this.tree, (kind, id) => this.choose(kind, id), () => this.page.nav.set(this.treePane!.params, "replace"));
+    else
+      this.treePane = new TreePane(
+        this.page.left,
+        this.tree,
+        (kind, id) => this.choose(kind, id),
+        () => this.page.nav.set(this.treePane!.params, "replace"),
+      );
     this.drawStatus();
     await this.arrive();
   }
@@ -191,7 +207,8 @@ class RewritesView implements View {
     this.applyModes();
     this.treePane!.apply(this.params);
     // until the first answer an address that names open contexts is taken at its word
-    if (stepAt !== undefined) this.treePane!.show("step", tree.steps.id[stepAt]!, this.arrived || this.params["open"] === undefined);
+    if (stepAt !== undefined)
+      this.treePane!.show("step", tree.steps.id[stepAt]!, this.arrived || this.params["open"] === undefined);
     else if (contextAt !== undefined) this.treePane!.show("context", tree.contexts.id[contextAt]!, true);
     this.arrived = true;
     const place = this.page.nav.place;
@@ -207,7 +224,8 @@ class RewritesView implements View {
     const { steps, contexts } = this.tree!;
     const at = steps.matches.findIndex((matches) => matches > 0);
     const change = at >= 0 ? { step: steps.id[at]! } : contexts.id.length > 0 ? { context: contexts.id[0]! } : null;
-    if (change) this.page.nav.set({ step: null, context: null, match: null, node: null, at: null, ...change }, "replace");
+    if (change)
+      this.page.nav.set({ step: null, context: null, match: null, node: null, at: null, ...change }, "replace");
   }
 
   private applyModes(): void {
@@ -219,8 +237,13 @@ class RewritesView implements View {
   private factsOf(at: number): StepFacts {
     const { steps } = this.tree!;
     return {
-      id: steps.id[at]!, name: this.tree!.stepName(at), matches: steps.matches[at]!, dur: steps.dur[at]!, flags: steps.flags[at]!,
-      file: steps.files[steps.file[at]!] ?? "", line: steps.line[at]!,
+      id: steps.id[at]!,
+      name: this.tree!.stepName(at),
+      matches: steps.matches[at]!,
+      dur: steps.dur[at]!,
+      flags: steps.flags[at]!,
+      file: steps.files[steps.file[at]!] ?? "",
+      line: steps.line[at]!,
     };
   }
 
@@ -327,10 +350,16 @@ class RewritesView implements View {
       called: async (id) => {
         const context = await this.called(id);
         const at = this.tree!.contextAt.get(context);
-        return at === undefined ? null : { name: plain(this.tree!.contexts.name[at]!), href: this.page.nav.address("rewrites", { context: String(context) }) };
+        return at === undefined
+          ? null
+          : {
+              name: plain(this.tree!.contexts.name[at]!),
+              href: this.page.nav.address("rewrites", { context: String(context) }),
+            };
       },
       recorded: (id) => this.page.client.once<NodeWire>(`nodes/${id}`),
-      history: (node) => this.page.client.once<HistoryWire>(`steps/${graph.step}/history?identity=${node}&match=${graph.match}`),
+      history: (node) =>
+        this.page.client.once<HistoryWire>(`steps/${graph.step}/history?identity=${node}&match=${graph.match}`),
     });
   }
 
@@ -345,10 +374,17 @@ class RewritesView implements View {
     this.matches.clear();
     this.stage.title(tree.contexts.name[at]!, tree.serials[at]!, null, 0, null);
     const link = (params: Record<string, string>, view = "rewrites"): string => this.page.nav.address(view, params);
-    showLayer(this.stage.body, contextPage(tree, at, link, (view) => this.page.has(view)));
-    this.page.client.once<ContextWire>(`contexts/${id}`).then((wire) => {
-      if (numberParam(this.params, "context", -1) === id && this.params["step"] === undefined) this.matches.clear(stackSection(wire));
-    }, () => undefined);
+    showLayer(
+      this.stage.body,
+      contextPage(tree, at, link, (view) => this.page.has(view)),
+    );
+    this.page.client.once<ContextWire>(`contexts/${id}`).then(
+      (wire) => {
+        if (numberParam(this.params, "context", -1) === id && this.params["step"] === undefined)
+          this.matches.clear(stackSection(wire));
+      },
+      () => undefined,
+    );
     this.page.middle.dataset["shown"] = `context/${id}`;
     this.drawStatus();
   }
@@ -373,7 +409,10 @@ class RewritesView implements View {
     if (this.params["as"] === "text") return this.stage.say("The text has every node; this folds the graph."); // G goes there
     const names = new Set(this.params["show"]?.split(",") ?? SHOWN_AT_FIRST);
     if (!names.delete(name)) names.add(name);
-    const text = [...names].filter((value) => value !== "" && value !== "none").sort().join(",");
+    const text = [...names]
+      .filter((value) => value !== "" && value !== "none")
+      .sort()
+      .join(",");
     this.page.nav.set({ show: text === SHOWN_AT_FIRST.join(",") ? null : text === "" ? "none" : text }, "replace");
   }
 
@@ -422,16 +461,35 @@ class RewritesView implements View {
     const right: StatusPart[] = [];
     if (this.graph && !this.covered) {
       const [shown, total, hidden] = this.params["as"] === "text" ? [0, 0, ""] : this.counts; // the text has them all
-      const text = total > 0 ? `${count(shown)} of ${count(total)} nodes shown` : `${count(this.graph.id.length)} nodes`;
+      const text =
+        total > 0 ? `${count(shown)} of ${count(total)} nodes shown` : `${count(this.graph.id.length)} nodes`;
       const showAll = (): void => this.page.nav.set({ show: "calls,constants,indexing,sink" }, "replace");
-      right.push(h("span", text, hidden !== "" && " · ", hidden !== "" && h("button.link", { type: "button", title: "Show them", onclick: showAll }, `${hidden} hidden`)));
+      right.push(
+        h(
+          "span",
+          text,
+          hidden !== "" && " · ",
+          hidden !== "" &&
+            h("button.link", { type: "button", title: "Show them", onclick: showAll }, `${hidden} hidden`),
+        ),
+      );
       right.push(h("span.wide", `match ${count(this.graph.match)} of ${count(this.graph.matches)}`));
     }
-    this.page.status([figure("contexts", false, "context"), figure("steps", false, "step"), figure("matches", true, "match"), figure("nodes", true, "node")], right);
+    this.page.status(
+      [
+        figure("contexts", false, "context"),
+        figure("steps", false, "step"),
+        figure("matches", true, "match"),
+        figure("nodes", true, "node"),
+      ],
+      right,
+    );
   }
 }
 
 function cameraOf(params: Params): Camera | null {
   const [x, y, zoom] = (params["at"] ?? "").split(",").map(Number);
-  return x !== undefined && y !== undefined && zoom !== undefined && [x, y, zoom].every(Number.isFinite) && zoom > 0 ? { x, y, zoom } : null;
+  return x !== undefined && y !== undefined && zoom !== undefined && [x, y, zoom].every(Number.isFinite) && zoom > 0
+    ? { x, y, zoom }
+    : null;
 }

@@ -9,10 +9,18 @@ import { GraphView } from "../graph/graph_view.ts";
 import { findInText, textView } from "./text_view.ts";
 
 export type Toggle = "indexing" | "calls" | "sink" | "constants";
-export interface Camera { x: number; y: number; zoom: number }
+export interface Camera {
+  x: number;
+  y: number;
+  zoom: number;
+}
 
 const NAMES: readonly Toggle[] = ["indexing", "calls", "sink", "constants"];
-const TOGGLES: [Toggle, string, string][] = [["indexing", "Indexing", "R"], ["calls", "Call sources", "C"], ["sink", "Sink", "S"]];
+const TOGGLES: [Toggle, string, string][] = [
+  ["indexing", "Indexing", "R"],
+  ["calls", "Call sources", "C"],
+  ["sink", "Sink", "S"],
+];
 /** What the graph shows when nobody has said otherwise. */
 export const SHOWN_AT_FIRST: readonly Toggle[] = ["indexing"];
 
@@ -30,14 +38,24 @@ export interface StageActions {
 export class Stage {
   readonly body = h("div.stage");
   private readonly crumbs = h("span.ell.crumbs");
-  private readonly legend = h("button.legend.wide", { type: "button", title: "Show the change (Z)", "aria-live": "polite", onclick: () => this.showChange() });
+  private readonly legend = h("button.legend.wide", {
+    type: "button",
+    title: "Show the change (Z)",
+    "aria-live": "polite",
+    onclick: () => this.showChange(),
+  });
   private readonly graphHost = h("div.graph");
   private readonly textHost = h("div.texts", { hidden: true });
   private readonly modes: Record<"graph" | "text", HTMLElement>;
   private readonly buttons = new Map<Toggle, HTMLElement>();
   private readonly tools: Record<"again" | "change" | "fit", HTMLElement>;
   private readonly zoom = h("span.num.dim.zoom");
-  private readonly find = h("input.find", { type: "text", placeholder: "Find in graph", "aria-label": "Find in graph", spellcheck: "false" }) as HTMLInputElement;
+  private readonly find = h("input.find", {
+    type: "text",
+    placeholder: "Find in graph",
+    "aria-label": "Find in graph",
+    spellcheck: "false",
+  }) as HTMLInputElement;
   private readonly found = h("span.found.faint.small", { role: "status" });
   private view: GraphView | null = null;
   private graph: GraphWire | null = null;
@@ -58,7 +76,10 @@ export class Stage {
       text: h("button", { type: "button", onclick: () => actions.onText(true) }, "Text"),
     };
     for (const [name, title, key] of TOGGLES) {
-      this.buttons.set(name, h("button.btn", { type: "button", onclick: () => actions.onToggle(name) }, title, " ", h("kbd", key)));
+      this.buttons.set(
+        name,
+        h("button.btn", { type: "button", onclick: () => actions.onToggle(name) }, title, " ", h("kbd", key)),
+      );
     }
     this.body.append(this.graphHost, this.textHost);
     this.find.addEventListener("input", () => this.search());
@@ -74,15 +95,31 @@ export class Stage {
     });
     this.tools = {
       again: h("button.btn.wide", { type: "button", onclick: () => void this.view?.layoutAgain() }, "Lay out again"),
-      change: h("button.btn.wide", { type: "button", title: "Show what this match changed", onclick: () => this.showChange() }, "Change ", h("kbd", "Z")),
+      change: h(
+        "button.btn.wide",
+        { type: "button", title: "Show what this match changed", onclick: () => this.showChange() },
+        "Change ",
+        h("kbd", "Z"),
+      ),
       fit: h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit ", h("kbd", "Space")),
     };
     host.append(
-      h("div.bar", this.crumbs, h("span.grow"), this.legend, h("span.seg", { role: "group", "aria-label": "Graph or text (G)" }, this.modes.graph, this.modes.text)),
+      h(
+        "div.bar",
+        this.crumbs,
+        h("span.grow"),
+        this.legend,
+        h("span.seg", { role: "group", "aria-label": "Graph or text (G)" }, this.modes.graph, this.modes.text),
+      ),
       this.body,
       h(
-        "div.bar.low", ...this.buttons.values(), h("span.grow"), this.found, this.find,
-        ...Object.values(this.tools), this.zoom,
+        "div.bar.low",
+        ...this.buttons.values(),
+        h("span.grow"),
+        this.found,
+        this.find,
+        ...Object.values(this.tools),
+        this.zoom,
       ),
     );
     this.stopTheme = onTheme(() => this.redraw());
@@ -99,7 +136,12 @@ export class Stage {
     }
     fill(
       this.crumbs,
-      h("button.crumb.dim", { type: "button", onclick: () => this.actions.onContext() }, ...nameNodes(context, 120), which),
+      h(
+        "button.crumb.dim",
+        { type: "button", onclick: () => this.actions.onContext() },
+        ...nameNodes(context, 120),
+        which,
+      ),
       h("span.faint", " › "),
       h("button.crumb", { type: "button", onclick: () => this.actions.onStep() }, h("b.name", clip(step, 120))),
       h("span.faint", " › "),
@@ -133,7 +175,8 @@ export class Stage {
     if (text) this.drawText();
     else {
       fill(this.textHost);
-      if (this.drawn !== this.graph) await this.drawGraph(this.drawn?.step === this.graph.step ? "step" : "fresh", null);
+      if (this.drawn !== this.graph)
+        await this.drawGraph(this.drawn?.step === this.graph.step ? "step" : "fresh", null);
     }
   }
 
@@ -155,7 +198,12 @@ export class Stage {
   /** Moves the view to what the match changed; in the text, to its first line. */
   showChange(): void {
     if (this.asText) this.textHost.querySelector(".t.a, .t.c, .t.d")?.scrollIntoView({ block: "center" });
-    else if (this.view?.showChange() !== true) this.say(this.graph?.match === 0 ? "Nothing changed yet: this is the graph that went in." : "The change is in nodes that are not shown.");
+    else if (this.view?.showChange() !== true)
+      this.say(
+        this.graph?.match === 0
+          ? "Nothing changed yet: this is the graph that went in."
+          : "The change is in nodes that are not shown.",
+      );
   }
 
   /** A short word about what a key did not do. */
@@ -209,7 +257,10 @@ export class Stage {
 
   private drawText(): void {
     const at = this.textHost.firstElementChild?.scrollTop ?? 0;
-    fill(this.textHost, textView(this.graph!, this.selected, (identity) => this.actions.onSelect(identity)));
+    fill(
+      this.textHost,
+      textView(this.graph!, this.selected, (identity) => this.actions.onSelect(identity)),
+    );
     this.textHost.firstElementChild!.scrollTop = at;
     if (this.sought !== "") findInText(this.textHost, this.sought, this.foundAt);
   }
@@ -217,13 +268,21 @@ export class Stage {
   private drawLegend(graph: GraphWire): void {
     const entry = (kind: string, number: number): HTMLElement | false =>
       number > 0 && h("span", h(`i.${kind}`), `${count(number)} ${kind}`);
-    fill(this.legend, entry("added", graph.added.length), entry("changed", graph.changed.length), entry("removed", graph.removed.length));
+    fill(
+      this.legend,
+      entry("added", graph.added.length),
+      entry("changed", graph.changed.length),
+      entry("removed", graph.removed.length),
+    );
   }
 
   /** Without a graph there is nothing to switch, fit or find; in the text nothing to fold, lay out or fit. */
   private usable(graph: boolean): void {
     const { again, change, fit } = this.tools;
-    const [everywhere, drawn] = [[this.modes.graph, this.modes.text, change, this.find], [...this.buttons.values(), again, fit]];
+    const [everywhere, drawn] = [
+      [this.modes.graph, this.modes.text, change, this.find],
+      [...this.buttons.values(), again, fit],
+    ];
     for (const control of everywhere) (control as HTMLButtonElement).disabled = !graph;
     for (const control of drawn) (control as HTMLButtonElement).disabled = !graph || this.asText;
     this.zoom.classList.toggle("unseen", !graph || this.asText);
@@ -247,7 +306,8 @@ export class Stage {
     this.foundAt = text === this.sought ? this.foundAt + 1 : 0;
     this.sought = text;
     const number = this.asText ? findInText(this.textHost, text, this.foundAt) : (this.view?.find(text) ?? 0);
-    this.found.textContent = text === "" ? "" : number === 0 ? "none" : `${count((this.foundAt % number) + 1)} of ${count(number)} found`;
+    this.found.textContent =
+      text === "" ? "" : number === 0 ? "none" : `${count((this.foundAt % number) + 1)} of ${count(number)} found`;
   }
 
   private redraw(): void {

@@ -23,7 +23,11 @@ export function textView(graph: GraphWire, selected: number | null, onSelect: (i
     for (const line of block) {
       const mark = line.again ? "ref" : (marks.get(line.node) ?? "");
       const chosen = graph.identity[line.node] === selected;
-      const span = h(`span.t${mark === "" ? "" : `.${mark}`}${chosen ? ".sel" : ""}`, ...(mark === "" && lines.length <= COLOURED ? codeNodes(line.text, "ops") : [line.text]), "\n");
+      const span = h(
+        `span.t${mark === "" ? "" : `.${mark}`}${chosen ? ".sel" : ""}`,
+        ...(mark === "" && lines.length <= COLOURED ? codeNodes(line.text, "ops") : [line.text]),
+        "\n",
+      );
       span.dataset["node"] = String(line.node);
       pre.append(span);
     }

@@ -33,7 +33,11 @@ export class TreePane {
     /** The user changed what the tree shows; `params` says how it is now. */
     private readonly onChange: () => void,
   ) {
-    this.box = filterBox("Filter contexts and steps", (text) => this.change({ ...this.filter, text }), () => this.focus());
+    this.box = filterBox(
+      "Filter contexts and steps",
+      (text) => this.change({ ...this.filter, text }),
+      () => this.focus(),
+    );
     this.chips = {
       matches: this.chip("with matches", () => this.change({ ...this.filter, matchesOnly: !this.filter.matchesOnly })),
       kernels: this.chip("kernels", () => this.change({ ...this.filter, kernelsOnly: !this.filter.kernelsOnly })),
@@ -73,7 +77,8 @@ export class TreePane {
     const open = [...tree.openContexts].sort((a, b) => a - b);
     const only = [filter.matchesOnly && "matches", filter.kernelsOnly && "kernels"].filter(Boolean).join(",");
     return {
-      q: filter.text || null, only: only || null,
+      q: filter.text || null,
+      only: only || null,
       open: open.join() === usual.join() ? null : open.join(SEPARATOR) || NOTHING,
       shut: [...tree.foldedSteps].sort((a, b) => a - b).join(SEPARATOR) || null,
     };
@@ -82,13 +87,23 @@ export class TreePane {
   /** Shows the tree as an address says; one that is silent about open contexts leaves them as they are. */
   apply(params: Params): void {
     const only = (params["only"] ?? "").split(",");
-    this.setFilter({ text: params["q"] ?? "", matchesOnly: only.includes("matches"), kernelsOnly: only.includes("kernels") });
+    this.setFilter({
+      text: params["q"] ?? "",
+      matchesOnly: only.includes("matches"),
+      kernelsOnly: only.includes("kernels"),
+    });
     const { openContexts, foldedSteps } = this.tree;
-    const sets = [[openContexts, params["open"]], [foldedSteps, params["shut"]]] as const;
+    const sets = [
+      [openContexts, params["open"]],
+      [foldedSteps, params["shut"]],
+    ] as const;
     let changed = false;
     for (const [set, text] of sets) {
       if (text === undefined) continue;
-      const ids = text.split(SEPARATOR).filter((part) => /^\d+$/.test(part)).map(Number);
+      const ids = text
+        .split(SEPARATOR)
+        .filter((part) => /^\d+$/.test(part))
+        .map(Number);
       if (ids.length === set.size && ids.every((id) => set.has(id))) continue;
       set.clear();
       for (const id of ids) set.add(id);
@@ -250,7 +265,9 @@ export class TreePane {
         "aria-expanded": row.open === null ? null : String(row.open),
       },
       h("span.tw", { "aria-hidden": "true" }, row.open === null ? "" : row.open ? "▾" : "▸"),
-      isContext && plain(name) === name ? bothEnds("span", name) : h("span.ell.name", ...(isContext ? nameNodes(name) : [clip(name)])),
+      isContext && plain(name) === name
+        ? bothEnds("span", name)
+        : h("span.ell.name", ...(isContext ? nameNodes(name) : [clip(name)])),
       isContext && this.tree.serials[row.at] !== "" && h("span.faint", this.tree.serials[row.at]!),
       failed && h("span.bad", { title: "This pass ended in an error" }, "!"),
       h("span.n", count(matches)),
@@ -263,10 +280,16 @@ export class TreePane {
     const { contexts, steps } = this.tree;
     if (row.kind === "context") {
       const took = duration(contexts.dur[row.at]!);
-      return [`${plain(contexts.name[row.at]!)} ${this.tree.serials[row.at]}`.trimEnd(), `${contexts.kind[row.at]} · ${counted(contexts.steps[row.at]!, "step")}, ${counted(contexts.matches[row.at]!, "match", "matches")}${took === "" ? "" : ` · ${took}`}`].join("\n");
+      return [
+        `${plain(contexts.name[row.at]!)} ${this.tree.serials[row.at]}`.trimEnd(),
+        `${contexts.kind[row.at]} · ${counted(contexts.steps[row.at]!, "step")}, ${counted(contexts.matches[row.at]!, "match", "matches")}${took === "" ? "" : ` · ${took}`}`,
+      ].join("\n");
     }
     const place = location(steps.files[steps.file[row.at]!] ?? null, steps.line[row.at]!);
     const took = duration(steps.dur[row.at]!);
-    return [this.tree.stepName(row.at), [counted(steps.matches[row.at]!, "match", "matches"), took, place].filter((part) => part !== "").join(" · ")].join("\n");
+    return [
+      this.tree.stepName(row.at),
+      [counted(steps.matches[row.at]!, "match", "matches"), took, place].filter((part) => part !== "").join(" · "),
+    ].join("\n");
   }
 }

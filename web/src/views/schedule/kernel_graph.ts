@@ -12,7 +12,9 @@ export function kernelGraph(schedule: ScheduleWire): GraphWire {
     for (const buffer of kernel.reads) between[buffer]?.read.push(at);
   });
   // a buffer that nobody of this schedule wrote, or nobody reads, is no link between kernels
-  const shown = buffers.map((_, at) => at).filter((at) => between[at]!.written.length > 0 && between[at]!.read.length > 0);
+  const shown = buffers
+    .map((_, at) => at)
+    .filter((at) => between[at]!.written.length > 0 && between[at]!.read.length > 0);
   const placeOf = new Map(shown.map((buffer, index) => [buffer, kernels.length + index]));
   const count = kernels.length + shown.length;
   const srcStart = [0];
@@ -26,7 +28,9 @@ export function kernelGraph(schedule: ScheduleWire): GraphWire {
     srcStart.push(src.length);
   });
   for (const buffer of shown) {
-    const firstReader = Math.min(...between[buffer]!.read.filter((reader) => between[buffer]!.written.some((writer) => writer < reader)));
+    const firstReader = Math.min(
+      ...between[buffer]!.read.filter((reader) => between[buffer]!.written.some((writer) => writer < reader)),
+    );
     for (const writer of between[buffer]!.written) if (writer < firstReader) src.push(writer);
     srcStart.push(src.length);
   }
@@ -35,18 +39,62 @@ export function kernelGraph(schedule: ScheduleWire): GraphWire {
   for (let node = 0; node < count; node++) if (!used.has(node)) src.push(node);
   srcStart.push(src.length);
   const texts = coder();
-  const all = <T>(kernel: (at: number) => T, buffer: (at: number) => T): T[] => [...kernels.map((_, at) => kernel(at)), ...shown.map(buffer)];
-  const op = all((at) => texts("op", kernels[at]!.kind === "copy" ? "COPY" : "KERNEL"), () => texts("op", "BUFFER"));
-  const arg = all((at) => texts("arg", plain(kernels[at]!.name)), (at) => texts("arg", buffers[at]!.name));
-  const dtype = all((at) => texts("dtype", opsOf(kernels[at]!.ops)), (at) => texts("dtype", buffers[at]!.dtype));
-  const shape = all(() => -1, (at) => (buffers[at]!.elements === null ? -1 : texts("shape", `(${buffers[at]!.elements})`)));
-  for (const [column, code] of [[op, texts("op", "SINK")], [arg, -1], [dtype, texts("dtype", "void")], [shape, -1]] as const) column.push(code);
+  const all = <T>(kernel: (at: number) => T, buffer: (at: number) => T): T[] => [
+    ...kernels.map((_, at) => kernel(at)),
+    ...shown.map(buffer),
+  ];
+  const op = all(
+    (at) => texts("op", kernels[at]!.kind === "copy" ? "COPY" : "KERNEL"),
+    () => texts("op", "BUFFER"),
+  );
+  const arg = all(
+    (at) => texts("arg", plain(kernels[at]!.name)),
+    (at) => texts("arg", buffers[at]!.name),
+  );
+  const dtype = all(
+    (at) => texts("dtype", opsOf(kernels[at]!.ops)),
+    (at) => texts("dtype", buffers[at]!.dtype),
+  );
+  const shape = all(
+    () => -1,
+    (at) => (buffers[at]!.elements === null ? -1 : texts("shape", `(${buffers[at]!.elements})`)),
+  );
+  for (const [column, code] of [
+    [op, texts("op", "SINK")],
+    [arg, -1],
+    [dtype, texts("dtype", "void")],
+    [shape, -1],
+  ] as const)
+    column.push(code);
   return {
-    step: -1 - schedule.context, match: 0, matches: 0, root: count,
+    step: -1 - schedule.context,
+    match: 0,
+    matches: 0,
+    root: count,
     id: Array.from({ length: count + 1 }, (_, at) => (at < kernels.length ? kernels[at]!.node : -1)),
-    identity: [...all((at) => at, (at) => kernels.length + at), kernels.length + buffers.length],
-    op, ops: texts.list("op"), arg, args: texts.list("arg"), dtype, dtypes: texts.list("dtype"), shape, shapes: texts.list("shape"),
-    tag: new Array<number>(count + 1).fill(-1), tags: [], srcStart, src, added: [], changed: [], removed: [], error: null,
+    identity: [
+      ...all(
+        (at) => at,
+        (at) => kernels.length + at,
+      ),
+      kernels.length + buffers.length,
+    ],
+    op,
+    ops: texts.list("op"),
+    arg,
+    args: texts.list("arg"),
+    dtype,
+    dtypes: texts.list("dtype"),
+    shape,
+    shapes: texts.list("shape"),
+    tag: new Array<number>(count + 1).fill(-1),
+    tags: [],
+    srcStart,
+    src,
+    added: [],
+    changed: [],
+    removed: [],
+    error: null,
   };
 }
 

@@ -22,7 +22,11 @@ export const SCHEDULE: ViewDef = {
   id: "schedule",
   title: "Schedule",
   panes: { left: "Schedules and kernels", right: "Kernel" },
-  keys: [["Next, previous kernel", "↓ ↑"], ["Second kernel", "⇧ click"], ["Fit", "Space"]],
+  keys: [
+    ["Next, previous kernel", "↓ ↑"],
+    ["Second kernel", "⇧ click"],
+    ["Fit", "Space"],
+  ],
   available: (info) => (info.kinds["schedule"] ?? 0) > 0,
   create: (page) => new ScheduleView(page),
 };
@@ -60,21 +64,48 @@ class ScheduleView implements View {
   private readonly leaving = new AbortController();
 
   constructor(private readonly page: Page) {
-    this.box = filterBox("Filter schedules and kernels", (text) => page.nav.set({ q: text }, "replace"), () => this.list.focus());
-    page.left.append(this.box.element, h("div.bar.chips", h("span.dim", "Schedule"), h("span.grow"), h("span.faint.small", "kernels")));
+    this.box = filterBox(
+      "Filter schedules and kernels",
+      (text) => page.nav.set({ q: text }, "replace"),
+      () => this.list.focus(),
+    );
+    page.left.append(
+      this.box.element,
+      h("div.bar.chips", h("span.dim", "Schedule"), h("span.grow"), h("span.faint.small", "kernels")),
+    );
     this.list = new VirtualList(page.left, {
-      rowHeight: 24, role: "tree", label: "Schedules and kernels",
+      rowHeight: 24,
+      role: "tree",
+      label: "Schedules and kernels",
       render: (index) => this.renderRow(this.rows[index]!),
       onSelect: (index) => this.chooseRow(index),
     });
     this.list.element.classList.add("tree");
-    page.left.addEventListener("pointerdown", (event) => (this.shift = event.shiftKey || event.ctrlKey || event.metaKey), true);
-    this.body.addEventListener("pointerdown", (event) => (this.shift = event.shiftKey || event.ctrlKey || event.metaKey), true);
+    page.left.addEventListener(
+      "pointerdown",
+      (event) => (this.shift = event.shiftKey || event.ctrlKey || event.metaKey),
+      true,
+    );
+    this.body.addEventListener(
+      "pointerdown",
+      (event) => (this.shift = event.shiftKey || event.ctrlKey || event.metaKey),
+      true,
+    );
     this.body.append(this.graphHost);
     page.middle.append(
-      h("div.bar", this.crumbs, h("span.grow"), h("span.dim.wide", h("kbd", "⇧"), " click a second kernel: why are they two?")),
+      h(
+        "div.bar",
+        this.crumbs,
+        h("span.grow"),
+        h("span.dim.wide", h("kbd", "⇧"), " click a second kernel: why are they two?"),
+      ),
       this.body,
-      h("div.bar.low", h("span.grow"), h("button.btn", { type: "button", onclick: () => this.view?.fit() }, "Fit ", h("kbd", "Space")), this.zoom),
+      h(
+        "div.bar.low",
+        h("span.grow"),
+        h("button.btn", { type: "button", onclick: () => this.view?.fit() }, "Fit ", h("kbd", "Space")),
+        this.zoom,
+      ),
     );
     page.right.append(h("div.bar", h("b", "Kernel")), this.details);
     this.stopTheme = onTheme(() => {
@@ -121,7 +152,12 @@ class ScheduleView implements View {
   }
 
   private async load(): Promise<void> {
-    const contexts = await waitFor(this.page.left, { title: "Reading schedules" }, () => this.page.client.once<ContextsWire>("contexts"), this.leaving.signal);
+    const contexts = await waitFor(
+      this.page.left,
+      { title: "Reading schedules" },
+      () => this.page.client.once<ContextsWire>("contexts"),
+      this.leaving.signal,
+    );
     if (!contexts || this.leaving.signal.aborted) return;
     this.contexts = contexts;
     this.serials = serials(contexts.name);
@@ -154,7 +190,12 @@ class ScheduleView implements View {
       this.schedule = null;
       this.drawRows();
       fill(this.crumbs, h("b.name", ...nameNodes(this.nameOf(context))));
-      const schedule = await waitFor(this.body, { title: `Reading ${plain(this.nameOf(context))}`, again: () => void this.arrive() }, (stop) => this.page.client.get<ScheduleWire>(`contexts/${context}/schedule`, stop), signal);
+      const schedule = await waitFor(
+        this.body,
+        { title: `Reading ${plain(this.nameOf(context))}`, again: () => void this.arrive() },
+        (stop) => this.page.client.get<ScheduleWire>(`contexts/${context}/schedule`, stop),
+        signal,
+      );
       if (!schedule || signal.aborted) return;
       this.schedule = schedule;
       await this.draw();
@@ -175,7 +216,8 @@ class ScheduleView implements View {
       onSelect: (identity) => this.chooseNode(identity),
       onOpenCall: (node) => {
         const kernel = this.schedule?.kernels.find((one) => one.node === node);
-        if (kernel && kernel.context >= 0) window.location.hash = this.page.nav.address("rewrites", { context: String(kernel.context) });
+        if (kernel && kernel.context >= 0)
+          window.location.hash = this.page.nav.address("rewrites", { context: String(kernel.context) });
       },
       onCamera: (camera) => (this.zoom.textContent = `${Math.round(camera.zoom * 100)}%`),
       onCounts: () => undefined,
@@ -206,17 +248,26 @@ class ScheduleView implements View {
     const row = this.rows[index];
     if (!row) return;
     if (row.kernel >= 0) this.choose(row.kernel);
-    else this.page.nav.go({ ...this.page.nav.place, params: changed({ context: String(row.context) }, { q: this.params["q"] ?? null }) });
+    else
+      this.page.nav.go({
+        ...this.page.nav.place,
+        params: changed({ context: String(row.context) }, { q: this.params["q"] ?? null }),
+      });
   }
 
   private drawRows(): void {
     const text = this.params["q"] ?? "";
     if (this.box.input.value !== text) this.box.input.value = text;
-    const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const words = text
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "");
     const fits = (name: string): boolean => words.every((word) => plain(name).toLowerCase().includes(word));
     const open = this.schedule?.context ?? numberParam(this.params, "context", -1);
     this.rows = this.schedules().flatMap((context): Row[] => {
-      const kernels = (context === this.schedule?.context ? this.schedule.kernels : []).filter((kernel) => fits(kernel.name));
+      const kernels = (context === this.schedule?.context ? this.schedule.kernels : []).filter((kernel) =>
+        fits(kernel.name),
+      );
       if (!fits(this.nameOf(context)) && kernels.length === 0 && context !== open) return [];
       return [{ context, kernel: -1 }, ...kernels.map((kernel) => ({ context, kernel: kernel.at }))];
     });
@@ -231,17 +282,34 @@ class ScheduleView implements View {
     if (row.kernel < 0) {
       const open = row.context === this.schedule?.context;
       const kernels = /(\d+) Kernel/.exec(plain(this.nameOf(row.context)))?.[1] ?? "";
-      const element = h("div.row.ctx", { "aria-level": 1, "aria-expanded": String(open) }, h("span.tw", open ? "▾" : "▸"), h("span.ell.name", ...nameNodes(this.nameOf(row.context))), h("span.n", kernels));
+      const element = h(
+        "div.row.ctx",
+        { "aria-level": 1, "aria-expanded": String(open) },
+        h("span.tw", open ? "▾" : "▸"),
+        h("span.ell.name", ...nameNodes(this.nameOf(row.context))),
+        h("span.n", kernels),
+      );
       return tip(element, () => plain(this.nameOf(row.context)));
     }
     const kernel = this.schedule!.kernels[row.kernel]!;
     const second = String(row.kernel) === this.params["b"];
     const serial = this.serials[this.contexts!.id.indexOf(kernel.context)] ?? "";
     const element = h(
-      `div.row${second ? ".second" : ""}`, { "aria-level": 2 }, h("span.tw"), kernelName(kernel.name), serial !== "" && h("span.faint", serial), second && h("span.chip", "second"), h("span.n", count(kernel.at + 1)),
+      `div.row${second ? ".second" : ""}`,
+      { "aria-level": 2 },
+      h("span.tw"),
+      kernelName(kernel.name),
+      serial !== "" && h("span.faint", serial),
+      second && h("span.chip", "second"),
+      h("span.n", count(kernel.at + 1)),
     );
     element.style.setProperty("--d", "1");
-    return tip(element, () => `${plain(kernel.name)} ${serial}`.trimEnd() + `\nkernel ${kernel.at + 1} of ${this.schedule!.kernels.length}, reads ${kernel.reads.length}, writes ${kernel.writes.length}`);
+    return tip(
+      element,
+      () =>
+        `${plain(kernel.name)} ${serial}`.trimEnd() +
+        `\nkernel ${kernel.at + 1} of ${this.schedule!.kernels.length}, reads ${kernel.reads.length}, writes ${kernel.writes.length}`,
+    );
   }
 
   /** Brings the chosen kernels into the picture; where they are in sight nothing moves. */
@@ -251,14 +319,22 @@ class ScheduleView implements View {
     if (!last || !this.view) return;
     const { x, y, zoom } = this.view.camera;
     const { clientWidth, clientHeight } = this.graphHost;
-    const inside = (at: number, size: number, length: number): boolean => Math.abs(at) * zoom + (size * zoom) / 2 <= length / 2;
-    if (boxes.every((box) => inside(box.x - x, box.width, clientWidth) && inside(box.y - y, box.height, clientHeight))) return;
-    const span = (of: (box: { x: number; y: number }) => number): [number, number] => [Math.min(...boxes.map(of)), Math.max(...boxes.map(of))];
+    const inside = (at: number, size: number, length: number): boolean =>
+      Math.abs(at) * zoom + (size * zoom) / 2 <= length / 2;
+    if (boxes.every((box) => inside(box.x - x, box.width, clientWidth) && inside(box.y - y, box.height, clientHeight)))
+      return;
+    const span = (of: (box: { x: number; y: number }) => number): [number, number] => [
+      Math.min(...boxes.map(of)),
+      Math.max(...boxes.map(of)),
+    ];
     const [left, right] = span((box) => box.x);
     const [top, bottom] = span((box) => box.y);
     // beside the map in the corner, not below it
     const fits = Math.min(zoom, (clientWidth - MAP) / (right - left + 260), clientHeight / (bottom - top + 120));
-    this.view.camera = fits >= LEAST_ZOOM ? { x: (left + right) / 2 + MAP / 2 / fits, y: (top + bottom) / 2, zoom: fits } : { x: last.x, y: last.y, zoom };
+    this.view.camera =
+      fits >= LEAST_ZOOM
+        ? { x: (left + right) / 2 + MAP / 2 / fits, y: (top + bottom) / 2, zoom: fits }
+        : { x: last.x, y: last.y, zoom };
   }
 
   private drawSelection(): void {
@@ -267,28 +343,64 @@ class ScheduleView implements View {
     const b = schedule.kernels[numberParam(this.params, "b", -1)];
     this.view?.select(b ? b.at : a ? a.at : null, a && b ? a.at : null);
     if (a) this.reveal([a.at, ...(b ? [b.at] : [])]);
-    const link = (context: number, view: string): string | null => (context >= 0 && this.page.has(view) ? this.page.nav.address(view, { context: String(context) }) : null);
+    const link = (context: number, view: string): string | null =>
+      context >= 0 && this.page.has(view) ? this.page.nav.address(view, { context: String(context) }) : null;
     const key = `${schedule.context}/${a?.at}/${b?.at}`;
     if (key === this.asked) return;
     this.asked = key;
     if (a && b) {
-      fill(this.details, h("div.sec", h("p.dim", `Reading why ${plain(a.name)} and ${plain(b.name)} are two kernels.`)));
-      this.page.client.once<WhyWire>(`contexts/${schedule.context}/why?a=${a.at}&b=${b.at}`).then(
-        (why) => this.asked === key && fill(this.details, ...whySections(why, schedule, this.page, (at) => this.page.nav.set({ a: at, b: null }))),
-        (error: unknown) => this.asked === key && fill(this.details, failure(error, () => {
-          this.asked = "";
-          this.drawSelection();
-        })),
+      fill(
+        this.details,
+        h("div.sec", h("p.dim", `Reading why ${plain(a.name)} and ${plain(b.name)} are two kernels.`)),
       );
-    } else if (a) fill(this.details, ...kernelSections(schedule, a, link, (at) => this.page.nav.set({ a: at, b: null }), (at) => this.page.nav.set({ b: at })));
+      this.page.client.once<WhyWire>(`contexts/${schedule.context}/why?a=${a.at}&b=${b.at}`).then(
+        (why) =>
+          this.asked === key &&
+          fill(this.details, ...whySections(why, schedule, this.page, (at) => this.page.nav.set({ a: at, b: null }))),
+        (error: unknown) =>
+          this.asked === key &&
+          fill(
+            this.details,
+            failure(error, () => {
+              this.asked = "";
+              this.drawSelection();
+            }),
+          ),
+      );
+    } else if (a)
+      fill(
+        this.details,
+        ...kernelSections(
+          schedule,
+          a,
+          link,
+          (at) => this.page.nav.set({ a: at, b: null }),
+          (at) => this.page.nav.set({ b: at }),
+        ),
+      );
     else {
-      fill(this.details, h("div.sec",
-        h("div.title.name", ...nameNodes(schedule.name)),
-        h("p.dim", `${counted(schedule.kernels.length, "kernel")}, ${counted(schedule.buffers.length, "buffer")}.`),
-        schedule.note !== "" && h("p.warnt", clip(schedule.note, 400)),
-        h("p.dim", "Click a kernel for what it reads and writes; ", h("kbd", "⇧"), " click a second one to read why they did not fuse."),
-      ));
+      fill(
+        this.details,
+        h(
+          "div.sec",
+          h("div.title.name", ...nameNodes(schedule.name)),
+          h("p.dim", `${counted(schedule.kernels.length, "kernel")}, ${counted(schedule.buffers.length, "buffer")}.`),
+          schedule.note !== "" && h("p.warnt", clip(schedule.note, 400)),
+          h(
+            "p.dim",
+            "Click a kernel for what it reads and writes; ",
+            h("kbd", "⇧"),
+            " click a second one to read why they did not fuse.",
+          ),
+        ),
+      );
     }
-    this.page.status([h("span", h("b", count(schedule.kernels.length)), " kernels"), h("span", h("b", count(schedule.buffers.length)), " buffers")], []);
+    this.page.status(
+      [
+        h("span", h("b", count(schedule.kernels.length)), " kernels"),
+        h("span", h("b", count(schedule.buffers.length)), " buffers"),
+      ],
+      [],
+    );
   }
 }

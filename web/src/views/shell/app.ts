@@ -28,11 +28,25 @@ export class App {
   private readonly captureName = h("span.ell.name");
   private readonly captureNote = h("small");
   private readonly tabs = h("nav.tabs", { "aria-label": "Views" });
-  private readonly captureButton = h("button.cap", { type: "button" }, this.captureName, this.captureNote, h("span.faint.caret", "▾"));
+  private readonly captureButton = h(
+    "button.cap",
+    { type: "button" },
+    this.captureName,
+    this.captureNote,
+    h("span.faint.caret", "▾"),
+  );
   private readonly searchButton = h(
     "button.search",
-    { type: "button", "aria-label": "Search the capture", "aria-keyshortcuts": "/ Control+K", onclick: () => this.search() },
-    icon("search", 14), h("span.grow", "Search the capture"), h("kbd", "/"), h("kbd.wide", "Ctrl K"),
+    {
+      type: "button",
+      "aria-label": "Search the capture",
+      "aria-keyshortcuts": "/ Control+K",
+      onclick: () => this.search(),
+    },
+    icon("search", 14),
+    h("span.grow", "Search the capture"),
+    h("kbd", "/"),
+    h("kbd.wide", "Ctrl K"),
   );
   private readonly panesButton = iconButton("panes", "Panes");
   private captures: CaptureRow[] = [];
@@ -60,8 +74,10 @@ export class App {
     const middle = this.panes.middle;
     const { capture, view } = this.nav.place;
     if (capture !== "") new CaptureClient(capture).early("", ...this.firstOf(view));
-    const reply = await waitFor(middle, { title: "Asking for the captures", again: () => void this.start() }, (signal) =>
-      getJson<{ captures: CaptureRow[] }>("captures", signal),
+    const reply = await waitFor(
+      middle,
+      { title: "Asking for the captures", again: () => void this.start() },
+      (signal) => getJson<{ captures: CaptureRow[] }>("captures", signal),
     );
     this.captureButton.hidden = reply === null;
     if (!reply) return this.offer(false);
@@ -69,11 +85,17 @@ export class App {
     if (this.captures.length === 0) {
       this.captureButton.hidden = true;
       this.offer(false);
-      fill(middle, h("div.layer", emptyState(
-        "No capture yet",
-        "Record a program, or open a file: a tinygrad pickle, a GT tape, a Chrome trace. The format is found by content.",
-        ["peephole run script.py", "peephole import trace.json.gz", "peephole demo"],
-      )));
+      fill(
+        middle,
+        h(
+          "div.layer",
+          emptyState(
+            "No capture yet",
+            "Record a program, or open a file: a tinygrad pickle, a GT tape, a Chrome trace. The format is found by content.",
+            ["peephole run script.py", "peephole import trace.json.gz", "peephole demo"],
+          ),
+        ),
+      );
       return;
     }
     await this.open(this.nav.place);
@@ -102,7 +124,11 @@ export class App {
     const client = new CaptureClient(id);
     client.early("", ...this.firstOf(place.view));
     this.name(this.captures.find((row) => row.id === id)?.name ?? id);
-    const info = await waitFor(this.panes.middle, { title: `Opening ${this.captureName.textContent}`, again: () => void this.open(this.nav.place) }, (signal) => client.get<CaptureInfo>("", signal));
+    const info = await waitFor(
+      this.panes.middle,
+      { title: `Opening ${this.captureName.textContent}`, again: () => void this.open(this.nav.place) },
+      (signal) => client.get<CaptureInfo>("", signal),
+    );
     if (!info) {
       fill(this.tabs);
       this.offer(false);
@@ -111,27 +137,43 @@ export class App {
     this.offer(true);
     this.client = client;
     this.info = info;
-    this.captureNote.textContent = Object.entries(info.frameworks).map(([name, version]) => `${name} ${version}`).join(" · ") || info.source;
+    this.captureNote.textContent =
+      Object.entries(info.frameworks)
+        .map(([name, version]) => `${name} ${version}`)
+        .join(" · ") || info.source;
     this.enter({ ...this.nav.place, capture: id });
   }
 
   /** Shows the view of a place, or tells the one on the screen that its parameters changed. */
   private enter(place: Place): void {
     const views = this.available();
-    const def = views.find((view) => view.id === place.view) ?? HOME.map((id) => views.find((view) => view.id === id)).find(Boolean) ?? views[0];
+    const def =
+      views.find((view) => view.id === place.view) ??
+      HOME.map((id) => views.find((view) => view.id === id)).find(Boolean) ??
+      views[0];
     if (!def) {
       this.leave();
-      fill(this.panes.middle, h("div.layer", emptyState(
-        this.info!.advice === "" ? "Nothing to show yet" : "No events",
-        this.info!.advice || `${this.captureName.textContent} has no rows that a view could show. Record with rewrites or a profile, or see what it holds.`,
-        [`peephole info ${this.captureName.textContent}`],
-      )));
+      fill(
+        this.panes.middle,
+        h(
+          "div.layer",
+          emptyState(
+            this.info!.advice === "" ? "Nothing to show yet" : "No events",
+            this.info!.advice ||
+              `${this.captureName.textContent} has no rows that a view could show. Record with rewrites or a profile, or see what it holds.`,
+            [`peephole info ${this.captureName.textContent}`],
+          ),
+        ),
+      );
       this.drawStatus();
       return;
     }
     if (place.view !== def.id || place.capture !== this.nav.place.capture) {
       // a place that the address did not spell out: complete it without a step in the history
-      this.nav.go({ capture: this.info!.id, view: def.id, params: place.view === def.id ? place.params : {} }, "replace");
+      this.nav.go(
+        { capture: this.info!.id, view: def.id, params: place.view === def.id ? place.params : {} },
+        "replace",
+      );
       return;
     }
     if (this.view?.def !== def) {
@@ -187,7 +229,15 @@ export class App {
     fill(
       this.tabs,
       ...views.map((def) =>
-        h("a", { href: this.nav.address(def.id, def === current ? this.nav.place.params : undefined), "aria-current": def === current ? "page" : null, "data-title": def.title }, def.title),
+        h(
+          "a",
+          {
+            href: this.nav.address(def.id, def === current ? this.nav.place.params : undefined),
+            "aria-current": def === current ? "page" : null,
+            "data-title": def.title,
+          },
+          def.title,
+        ),
       ),
     );
   }
@@ -201,7 +251,12 @@ export class App {
       ...left.map((part) => (typeof part === "string" ? h("span", part) : part)),
       h("span.grow"),
       ...right.map((part) => (typeof part === "string" ? h("span", part) : part)),
-      lost > 0 && h("span.warnt", `! ${count(lost)} not understood or lost · `, h("button.link", { type: "button", onclick: () => openProblems(info!) }, "list")),
+      lost > 0 &&
+        h(
+          "span.warnt",
+          `! ${count(lost)} not understood or lost · `,
+          h("button.link", { type: "button", onclick: () => openProblems(info!) }, "list"),
+        ),
       info !== null && h(`span.live${info.live && !this.silent ? ".on" : ""}`, this.stateOf(info)),
     );
   }
@@ -242,22 +297,36 @@ export class App {
   private topBar(): HTMLElement {
     const { captureButton: capture, searchButton: find, panesButton: panes } = this;
     const colours = iconButton(theme(), "Theme");
-    onTheme(() => fill(colours, icon(chosenTheme() === "system" ? theme() : chosenTheme() as IconName)));
+    onTheme(() => fill(colours, icon(chosenTheme() === "system" ? theme() : (chosenTheme() as IconName))));
     const keys = iconButton("keys", "Keys (?)");
     keys.addEventListener("click", () => openKeys(this.available()));
     const bar = h(
-      "header.top", h("div.brand", mark(), h("div.hold", capture)), this.tabs, h("div.grow"), find,
-      h("div.hold", panes), h("div.hold", colours), keys,
+      "header.top",
+      h("div.brand", mark(), h("div.hold", capture)),
+      this.tabs,
+      h("div.grow"),
+      find,
+      h("div.hold", panes),
+      h("div.hold", colours),
+      keys,
     );
     attachMenu(capture, "Captures", () => this.captureItems());
     attachMenu(panes, "Panes", () =>
-      (["left", "right"] as const).filter((side) => this.panes.uses(side)).map((side): MenuItem => ({
-        label: side === "left" ? "Left pane" : "Right pane", role: "menuitemcheckbox", checked: this.panes.isOpen(side), act: () => this.panes.toggle(side),
-      })),
+      (["left", "right"] as const)
+        .filter((side) => this.panes.uses(side))
+        .map((side): MenuItem => ({
+          label: side === "left" ? "Left pane" : "Right pane",
+          role: "menuitemcheckbox",
+          checked: this.panes.isOpen(side),
+          act: () => this.panes.toggle(side),
+        })),
     );
     attachMenu(colours, "Theme", () =>
       (["system", "dark", "light"] as const).map((value): MenuItem => ({
-        label: { system: "As the system", dark: "Dark", light: "Light" }[value], role: "menuitemradio", checked: chosenTheme() === value, act: () => setTheme(value),
+        label: { system: "As the system", dark: "Dark", light: "Light" }[value],
+        role: "menuitemradio",
+        checked: chosenTheme() === value,
+        act: () => setTheme(value),
       })),
     );
     tip(capture, () => (this.info ? `${this.info.path}\n${[this.info.program, ...this.info.argv].join(" ")}` : null));
@@ -274,7 +343,10 @@ export class App {
   private captureItems(): MenuItem[] {
     const several = (name: string): boolean => this.captures.filter((row) => row.name === name).length > 1;
     return this.captures.map((row) => ({
-      label: row.name, ...(several(row.name) ? { note: row.id } : {}), role: "menuitemradio", checked: row.id === this.info?.id,
+      label: row.name,
+      ...(several(row.name) ? { note: row.id } : {}),
+      role: "menuitemradio",
+      checked: row.id === this.info?.id,
       act: () => this.nav.go({ capture: row.id, view: "", params: {} }),
     }));
   }
@@ -306,7 +378,14 @@ export class App {
       return this.search();
     }
     const field = target.closest("input, textarea, select, [contenteditable]");
-    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "f" && !event.altKey && !event.shiftKey && !field && this.view?.view.focusFind?.()) {
+    if (
+      (event.ctrlKey || event.metaKey) &&
+      event.key.toLowerCase() === "f" &&
+      !event.altKey &&
+      !event.shiftKey &&
+      !field &&
+      this.view?.view.focusFind?.()
+    ) {
       event.preventDefault();
       return;
     }

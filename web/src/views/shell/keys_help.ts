@@ -21,7 +21,9 @@ export function openKeys(views: readonly ViewDef[]): void {
   const groups: [string, readonly KeyHelp[]][] = [
     ["Everywhere", EVERYWHERE],
     ["Lists and trees", LISTS],
-    ...views.filter((view) => view.keys.length > 0).map((view): [string, readonly KeyHelp[]] => [view.title, view.keys]),
+    ...views
+      .filter((view) => view.keys.length > 0)
+      .map((view): [string, readonly KeyHelp[]] => [view.title, view.keys]),
   ];
   const content = h(
     "div.keyhelp",

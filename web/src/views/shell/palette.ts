@@ -10,14 +10,26 @@ import { failure, PATIENCE_MS } from "../common/states.ts";
 import { openOverlay, type Overlay } from "./overlay.ts";
 
 const TITLES: Record<string, string> = {
-  kernel: "Kernels", context: "Contexts", step: "Steps", rule: "Rules", op: "Ops", slice: "Timeline",
+  kernel: "Kernels",
+  context: "Contexts",
+  step: "Steps",
+  rule: "Rules",
+  op: "Ops",
+  slice: "Timeline",
 };
 const LIMIT = 60;
 
 export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void): void {
   const input = h("input", {
-    type: "text", role: "combobox", "aria-label": "Search the capture", "aria-expanded": "true", "aria-controls": "palette-list",
-    placeholder: "Search the capture", autocomplete: "off", spellcheck: "false", maxlength: 200,
+    type: "text",
+    role: "combobox",
+    "aria-label": "Search the capture",
+    "aria-expanded": "true",
+    "aria-controls": "palette-list",
+    placeholder: "Search the capture",
+    autocomplete: "off",
+    spellcheck: "false",
+    maxlength: 200,
   }) as HTMLInputElement;
   const list = h("div.results", { role: "listbox", id: "palette-list", "aria-label": "Results" });
   const content = h("div.palette", h("div.search", icon("search", 14), input, h("kbd", "Esc")), list);
@@ -27,10 +39,13 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
   /** Settled when what is shown answers what is typed. */
   let answered = Promise.resolve();
   const serialOf = new Map<number, string>();
-  client.once<ContextsWire>("contexts").then((wire) => {
-    const serial = serials(wire.name);
-    wire.id.forEach((id, at) => serialOf.set(id, serial[at]!));
-  }, () => undefined);
+  client.once<ContextsWire>("contexts").then(
+    (wire) => {
+      const serial = serials(wire.name);
+      wire.id.forEach((id, at) => serialOf.set(id, serial[at]!));
+    },
+    () => undefined,
+  );
   const overlay: Overlay = openOverlay("Search", content, () => asked.abort());
 
   const take = (hit: Hit | undefined): void => {
@@ -63,15 +78,24 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
     const parts: Node[] = [];
     if (found.hits.length === 0) {
       parts.push(
-        h("div.none", h("h2", `Nothing is named ${clip(found.query, 80)}`),
-          h("p", searched.length === 0 ? "This capture has no names to search." : `Searched ${joined(searched)}.${shown.length > 0 ? " Close to it:" : ""}`)),
+        h(
+          "div.none",
+          h("h2", `Nothing is named ${clip(found.query, 80)}`),
+          h(
+            "p",
+            searched.length === 0
+              ? "This capture has no names to search."
+              : `Searched ${joined(searched)}.${shown.length > 0 ? " Close to it:" : ""}`,
+          ),
+        ),
       );
     }
     for (const [kind, hits] of groups) {
       if (found.hits.length > 0) parts.push(h("div.group", { role: "presentation" }, TITLES[kind] ?? kind));
       for (const hit of hits) parts.push(row(hit, at++));
     }
-    if (found.total > found.hits.length) parts.push(h("div.group", `${count(found.total - found.hits.length)} more; type on to narrow it down`));
+    if (found.total > found.hits.length)
+      parts.push(h("div.group", `${count(found.total - found.hits.length)} more; type on to narrow it down`));
     fill(list, ...parts);
     mark(0);
   };
@@ -81,18 +105,28 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
     const text = input.value.trim();
     if (text === "") {
       shown = [];
-      fill(list, h("div.none", h("p", "Every name of the capture, as you type. Words may come in any order: “symbolic r_256”.")));
+      fill(
+        list,
+        h("div.none", h("p", "Every name of the capture, as you type. Words may come in any order: “symbolic r_256”.")),
+      );
       return;
     }
-    const late = window.setTimeout(() => fill(list, h("div.none", { role: "status" }, h("p", "Reading the names of the capture"))), PATIENCE_MS);
+    const late = window.setTimeout(
+      () => fill(list, h("div.none", { role: "status" }, h("p", "Reading the names of the capture"))),
+      PATIENCE_MS,
+    );
     asked.signal.addEventListener("abort", () => window.clearTimeout(late));
     try {
       draw(await client.get<SearchWire>(`search?q=${encodeURIComponent(text)}&limit=${LIMIT}`, asked.signal));
     } catch (error) {
-      if (!isAbort(error)) fill(list, failure(error, () => {
-        input.focus();
-        answered = search();
-      }));
+      if (!isAbort(error))
+        fill(
+          list,
+          failure(error, () => {
+            input.focus();
+            answered = search();
+          }),
+        );
     } finally {
       window.clearTimeout(late);
     }
@@ -101,7 +135,8 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
   input.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown") mark(chosen + 1);
     else if (event.key === "ArrowUp") mark(chosen - 1);
-    else if (event.key === "Enter") void answered.then(() => take(shown[chosen])); // of what is typed, not of what was shown before
+    else if (event.key === "Enter")
+      void answered.then(() => take(shown[chosen])); // of what is typed, not of what was shown before
     else return;
     event.preventDefault();
   });

@@ -39,16 +39,38 @@ function head(tape: TapeWire, lane: TapeLane, box: LaneBox): HTMLElement {
   const element = h(
     `div.tp-hd${low ? ".low" : ""}`,
     h("b.ell.name", lane.name),
-    h("small", h("span", counted(lane.events, "event")), h("span", lane.bytesIn + lane.bytesOut > 0 ? bytes(lane.bytesIn + lane.bytesOut) : "")),
-    worker && !(low && box.height < 60) && h("small.fig", h("span", low ? "of events" : "of worker events"), h("span", percent(lane.share, 1))),
-    worker && box.height >= 84 && h("small.fig", h("span", `${lane.busyMost > lane.busy ? "busy at most" : "busy"}${partly(lane) ? ", while there" : ""}`), h("span", part(lane.busyMost))),
+    h(
+      "small",
+      h("span", counted(lane.events, "event")),
+      h("span", lane.bytesIn + lane.bytesOut > 0 ? bytes(lane.bytesIn + lane.bytesOut) : ""),
+    ),
+    worker &&
+      !(low && box.height < 60) &&
+      h("small.fig", h("span", low ? "of events" : "of worker events"), h("span", percent(lane.share, 1))),
+    worker &&
+      box.height >= 84 &&
+      h(
+        "small.fig",
+        h("span", `${lane.busyMost > lane.busy ? "busy at most" : "busy"}${partly(lane) ? ", while there" : ""}`),
+        h("span", part(lane.busyMost)),
+      ),
     worker && !low && meter(lane.share),
   );
   place(element, box.y0, box.height);
   const time = timeWords(lane, tape.resolution);
-  const bound = lane.busyMost > lane.busy ? `busy between ${part(lane.busy)} and ${part(lane.busyMost)} of ${time}: the tape knows only a bound` : `busy ${part(lane.busy)} of ${time}`;
+  const bound =
+    lane.busyMost > lane.busy
+      ? `busy between ${part(lane.busy)} and ${part(lane.busyMost)} of ${time}: the tape knows only a bound`
+      : `busy ${part(lane.busy)} of ${time}`;
   return tip(element, () =>
-    [lane.name, `${counted(lane.events, "event")} of ${count(tape.events)}`, `${bytes(lane.bytesIn)} in, ${bytes(lane.bytesOut)} out`, ...(worker ? [bound] : []), ...(lane.failures > 0 ? [`${count(lane.failures)} failures`] : [])].join("\n"));
+    [
+      lane.name,
+      `${counted(lane.events, "event")} of ${count(tape.events)}`,
+      `${bytes(lane.bytesIn)} in, ${bytes(lane.bytesOut)} out`,
+      ...(worker ? [bound] : []),
+      ...(lane.failures > 0 ? [`${count(lane.failures)} failures`] : []),
+    ].join("\n"),
+  );
 }
 
 function meter(share: number): HTMLElement {

@@ -17,10 +17,26 @@ export class MessageList {
   private inside: [number, number] = [-Infinity, Infinity];
 
   constructor(onSelect: (seq: number) => void, onKey: (event: KeyboardEvent) => boolean) {
-    const cells = [["#", "num"], ["Time, s", "num"], ["Event", ""], ["From → to", ""], ["Command", ""], ["Size", "num"], ["Details", ""]] as const;
-    this.element.append(h("div.tp-row.tp-th", { "aria-hidden": "true" }, ...cells.map(([text, kind]) => h(kind === "" ? "span" : "span.num", text))));
+    const cells = [
+      ["#", "num"],
+      ["Time, s", "num"],
+      ["Event", ""],
+      ["From → to", ""],
+      ["Command", ""],
+      ["Size", "num"],
+      ["Details", ""],
+    ] as const;
+    this.element.append(
+      h(
+        "div.tp-row.tp-th",
+        { "aria-hidden": "true" },
+        ...cells.map(([text, kind]) => h(kind === "" ? "span" : "span.num", text)),
+      ),
+    );
     this.list = new VirtualList(this.element, {
-      rowHeight: 24, role: "listbox", label: "Messages",
+      rowHeight: 24,
+      role: "listbox",
+      label: "Messages",
       render: (index) => this.render(index),
       onSelect: (index) => void this.pages?.get(index).then((row) => row && onSelect(row.seq)),
       onKey: (event) => onKey(event),

@@ -80,7 +80,16 @@ export class MessagePages {
 function rowOf(page: MessagesWire, i: number): Row | null {
   if (i < 0 || i >= page.seq.length) return null;
   return {
-    seq: page.seq[i]!, time: page.time[i]!, event: page.event[i]!, source: page.source[i]!, target: page.target[i]!, command: page.command[i]!,
-    op: page.op[i]!, family: page.family[i]!, size: page.size[i]!, failed: page.failed[i] === 1, details: page.details[i]!,
+    seq: page.seq[i]!,
+    time: page.time[i]!,
+    event: page.event[i]!,
+    source: page.source[i]!,
+    target: page.target[i]!,
+    command: page.command[i]!,
+    op: page.op[i]!,
+    family: page.family[i]!,
+    size: page.size[i]!,
+    failed: page.failed[i] === 1,
+    details: page.details[i]!,
   };
 }

@@ -1,7 +1,14 @@
 /** The drawing of a tape: lanes, wheel, drag, hover. It knows nothing of the address: it says what the user did. */
 import { fill, h } from "../../base/dom.ts";
 import { bytes, count, counted, duration } from "../../base/format.ts";
-import { drawTape, readTapeTheme, tapeTop, type Drawn, type TapePicture, type TapeTheme } from "../../draw/tape_draw.ts";
+import {
+  drawTape,
+  readTapeTheme,
+  tapeTop,
+  type Drawn,
+  type TapePicture,
+  type TapeTheme,
+} from "../../draw/tape_draw.ts";
 import { TapeAxis } from "../../layout/tape_axis.ts";
 import { laneBoxes } from "../../layout/tape_lanes.ts";
 import { onTheme } from "../../state/settings.ts";
@@ -31,7 +38,11 @@ export class TapeStage {
   readonly element = h("div.stage.tp-stage");
   private readonly heads = new LaneHeads();
   private readonly host = h("div.tp-canvas-host");
-  private readonly canvas = h("canvas.tp-canvas", { tabindex: 0, role: "application", "aria-label": "Messages over time, a lane for each participant" }) as HTMLCanvasElement;
+  private readonly canvas = h("canvas.tp-canvas", {
+    tabindex: 0,
+    role: "application",
+    "aria-label": "Messages over time, a lane for each participant",
+  }) as HTMLCanvasElement;
   private readonly tooltip = h("div.tooltip", { role: "tooltip", hidden: true });
   private readonly watcher: ResizeObserver;
   private readonly stopTheme: () => void;
@@ -65,8 +76,18 @@ export class TapeStage {
     const parts: [number, number][] = folded ? tape.parts : [[tape.first, tape.last]];
     const before = this.picture;
     this.picture = {
-      tape, axis: new TapeAxis(parts, tape.resolution), window: before?.tape === tape ? before.window : null, u0: 0, u1: 1, boxes: new Map(), scroll: before?.scroll ?? 0,
-      selected: before?.selected ?? null, range: before?.range ?? null, flows: before?.flows ?? true, signals: before?.signals ?? true, sizes: before?.sizes ?? false,
+      tape,
+      axis: new TapeAxis(parts, tape.resolution),
+      window: before?.tape === tape ? before.window : null,
+      u0: 0,
+      u1: 1,
+      boxes: new Map(),
+      scroll: before?.scroll ?? 0,
+      selected: before?.selected ?? null,
+      range: before?.range ?? null,
+      flows: before?.flows ?? true,
+      signals: before?.signals ?? true,
+      sizes: before?.sizes ?? false,
     };
     if (before?.tape !== tape) this.shown = tape.lanes.map((_, i) => i);
     this.fit();
@@ -297,7 +318,10 @@ export class TapeStage {
   private otherEnd(x: number): number | null {
     const { range, axis, u0, u1 } = this.picture!;
     if (!range) return null;
-    const [left, right] = range.map((time) => Math.abs(((axis.toU(time) - u0) / (u1 - u0)) * this.width - x)) as [number, number];
+    const [left, right] = range.map((time) => Math.abs(((axis.toU(time) - u0) / (u1 - u0)) * this.width - x)) as [
+      number,
+      number,
+    ];
     return Math.min(left, right) > EDGE ? null : left < right ? range[1] : range[0];
   }
 
@@ -349,7 +373,10 @@ export class TapeStage {
     const { last, picture } = this;
     if (!last || !picture) return undefined;
     const at = y - tapeTop(picture) + picture.scroll;
-    return last.columns.find((column) => x >= column.x && x < column.x + column.width && at >= column.y - 4 && at <= column.y + column.height + 4);
+    return last.columns.find(
+      (column) =>
+        x >= column.x && x < column.x + column.width && at >= column.y - 4 && at <= column.y + column.height + 4,
+    );
   }
 
   private point(event: PointerEvent): void {
@@ -379,18 +406,34 @@ export class TapeStage {
       const together = marks.many[mark]!;
       const where = tape.lanes[marks.lane[mark]!]!.name;
       return [
-        h("b", `#${marks.seq[mark]!} ${tape.ops[marks.op[mark]!] ?? ""}`), dim(` · ${tape.kinds[marks.event[mark]!]!.name} on ${where}`),
-        h("div", `${seconds(marks.time[mark]!, tape.resolution)} s${marks.dur[mark]! > 0 ? ` · ${duration(marks.dur[mark]!)}` : ""}${marks.size[mark]! > 0 ? ` · ${bytes(marks.size[mark]!)}` : ""}`),
-        ...(together > 1 ? [h("div.faint", `${marks.place[mark]! + 1}. of ${together} within ${duration(data.stack)}. ${momentWords(tape.resolution)}`)] : []),
+        h("b", `#${marks.seq[mark]!} ${tape.ops[marks.op[mark]!] ?? ""}`),
+        dim(` · ${tape.kinds[marks.event[mark]!]!.name} on ${where}`),
+        h(
+          "div",
+          `${seconds(marks.time[mark]!, tape.resolution)} s${marks.dur[mark]! > 0 ? ` · ${duration(marks.dur[mark]!)}` : ""}${marks.size[mark]! > 0 ? ` · ${bytes(marks.size[mark]!)}` : ""}`,
+        ),
+        ...(together > 1
+          ? [
+              h(
+                "div.faint",
+                `${marks.place[mark]! + 1}. of ${together} within ${duration(data.stack)}. ${momentWords(tape.resolution)}`,
+              ),
+            ]
+          : []),
       ];
     }
     const column = this.columnAt(x, y);
     if (column) {
       const { from, to, total, lane } = column.column;
-      const parts = Array.from({ length: to - from }, (_, i) => from + i).sort((a, b) => data.columns.count[b]! - data.columns.count[a]!);
+      const parts = Array.from({ length: to - from }, (_, i) => from + i).sort(
+        (a, b) => data.columns.count[b]! - data.columns.count[a]!,
+      );
       return [
-        h("b", counted(total, "event")), dim(` on ${tape.lanes[lane]!.name} within ${duration(data.cell)}`),
-        ...parts.slice(0, 8).map((i) => h("div", `${count(data.columns.count[i]!)} ${tape.families[data.columns.family[i]!]!.name}`)),
+        h("b", counted(total, "event")),
+        dim(` on ${tape.lanes[lane]!.name} within ${duration(data.cell)}`),
+        ...parts
+          .slice(0, 8)
+          .map((i) => h("div", `${count(data.columns.count[i]!)} ${tape.families[data.columns.family[i]!]!.name}`)),
         h("div.faint", "Zoom in for single messages."),
       ];
     }
@@ -398,7 +441,12 @@ export class TapeStage {
     if (line) {
       const signal = tape.signals[line.index]!;
       const length = signal.span ? ` · ${duration(signal.end - signal.start)}` : "";
-      return [h("b", signal.name), dim(` · signal${line.end ? " ends" : signal.span ? " begins" : ""} at ${seconds(line.end && signal.span ? signal.end : signal.start, tape.resolution)} s${length}`)];
+      return [
+        h("b", signal.name),
+        dim(
+          ` · signal${line.end ? " ends" : signal.span ? " begins" : ""} at ${seconds(line.end && signal.span ? signal.end : signal.start, tape.resolution)} s${length}`,
+        ),
+      ];
     }
     const at = y - tapeTop(picture) + picture.scroll;
     const flow = last.arrows.find(({ x0, y0, x1, y1 }) => {
@@ -410,7 +458,9 @@ export class TapeStage {
     const many = arrows.count[flow.index]!;
     return [
       h("b", route(tape, arrows.source[flow.index]!, arrows.target[flow.index]!)),
-      dim(` · ${counted(many, "message")}${arrows.bytes[flow.index]! > 0 ? `, ${bytes(arrows.bytes[flow.index]!)}` : ""}${many > 1 ? ` within ${duration(data.arrowCell)}` : ""}`),
+      dim(
+        ` · ${counted(many, "message")}${arrows.bytes[flow.index]! > 0 ? `, ${bytes(arrows.bytes[flow.index]!)}` : ""}${many > 1 ? ` within ${duration(data.arrowCell)}` : ""}`,
+      ),
     ];
   }
 

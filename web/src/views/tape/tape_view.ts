@@ -5,7 +5,13 @@ import { isAbort, sentenceOf } from "../../data/client.ts";
 import { shapeIcon } from "../../draw/tape_shapes.ts";
 import type { Drawn } from "../../draw/tape_draw.ts";
 import { numberParam, type Params } from "../../state/place.ts";
-import { readTapeWindow, type MessageWire, type TapeRangeWire, type TapeWindow, type TapeWire } from "../../wire/tape.ts";
+import {
+  readTapeWindow,
+  type MessageWire,
+  type TapeRangeWire,
+  type TapeWindow,
+  type TapeWire,
+} from "../../wire/tape.ts";
 import { filterBox } from "../common/filter_box.ts";
 import { clearLayer, emptyState, errorState, showLayer, waitFor } from "../common/states.ts";
 import { tip } from "../common/tooltip.ts";
@@ -21,7 +27,16 @@ export const TAPE: ViewDef = {
   title: "Messages",
   panes: { left: null, right: "Message" },
   first: ["tape"],
-  keys: [["Zoom", "W S"], ["Pan", "A D"], ["Next, previous message", "→ ←"], ["Select, or bring into the middle", "Enter"], ["Select a range", "⇧ drag"], ["Zoom to the range", "Z"], ["Fit", "Space"], ["Filter", "F"]],
+  keys: [
+    ["Zoom", "W S"],
+    ["Pan", "A D"],
+    ["Next, previous message", "→ ←"],
+    ["Select, or bring into the middle", "Enter"],
+    ["Select a range", "⇧ drag"],
+    ["Zoom to the range", "Z"],
+    ["Fit", "Space"],
+    ["Filter", "F"],
+  ],
   available: (info) => ["client", "dispatcher", "worker"].some((kind) => (info.kinds[`track:${kind}`] ?? 0) > 0),
   create: (page) => new TapeView(page),
 };
@@ -61,7 +76,11 @@ class TapeView implements View {
   private readonly leaving = new AbortController();
 
   constructor(private readonly page: Page) {
-    this.box = filterBox("Filter ops and lanes", (text) => this.typed(text), () => this.list.focus());
+    this.box = filterBox(
+      "Filter ops and lanes",
+      (text) => this.typed(text),
+      () => this.list.focus(),
+    );
     this.stage = new TapeStage({
       moved: () => this.moved(),
       select: (seq) => this.go({ ev: seq }),
@@ -72,7 +91,10 @@ class TapeView implements View {
         if (this.tape) this.pane.draw(this.tape, theme.families);
       },
     });
-    this.list = new MessageList((seq) => this.go({ ev: seq }, "replace"), (event) => this.key(event));
+    this.list = new MessageList(
+      (seq) => this.go({ ev: seq }, "replace"),
+      (event) => this.key(event),
+    );
     this.pane = new TapePane(page.right, {
       select: (seq) => this.go({ ev: seq }),
       filter: (text) => this.go({ q: this.params["q"] === text ? null : text }),
@@ -84,11 +106,15 @@ class TapeView implements View {
       const title = name.charAt(0).toUpperCase() + name.slice(1);
       this.toggles.set(name, h("button.btn", { type: "button", onclick: () => this.toggle(name) }, title));
     }
-    this.runs.addEventListener("change", () => this.go({ run: this.runs.value, ev: null, t0: null, t1: null, r0: null, r1: null, q: null }));
+    this.runs.addEventListener("change", () =>
+      this.go({ run: this.runs.value, ev: null, t0: null, t1: null, r0: null, r1: null, q: null }),
+    );
     const fit = h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit", h("kbd.wide", "Space"));
     page.middle.append(
       h("div.bar.tp-bar", this.box.element, this.runs, ...this.toggles.values(), h("span.grow"), this.legend, fit),
-      this.stage.element, this.list.element, this.said,
+      this.stage.element,
+      this.list.element,
+      this.said,
     );
   }
 
@@ -100,16 +126,40 @@ class TapeView implements View {
   key(event: KeyboardEvent): boolean {
     if (!this.tape) return false;
     switch (event.key) {
-      case " ": this.fit(); break;
-      case "w": case "W": this.stage.zoom(0.7); break;
-      case "s": case "S": this.stage.zoom(1 / 0.7); break;
-      case "a": case "A": this.stage.pan(-0.2); break;
-      case "d": case "D": this.stage.pan(0.2); break;
-      case "ArrowRight": void this.walk(1); break;
-      case "ArrowLeft": void this.walk(-1); break;
-      case "z": case "Z": this.zoomIn(); break;
-      case "Enter": void this.enter(); break;
-      default: return false;
+      case " ":
+        this.fit();
+        break;
+      case "w":
+      case "W":
+        this.stage.zoom(0.7);
+        break;
+      case "s":
+      case "S":
+        this.stage.zoom(1 / 0.7);
+        break;
+      case "a":
+      case "A":
+        this.stage.pan(-0.2);
+        break;
+      case "d":
+      case "D":
+        this.stage.pan(0.2);
+        break;
+      case "ArrowRight":
+        void this.walk(1);
+        break;
+      case "ArrowLeft":
+        void this.walk(-1);
+        break;
+      case "z":
+      case "Z":
+        this.zoomIn();
+        break;
+      case "Enter":
+        void this.enter();
+        break;
+      default:
+        return false;
     }
     return true;
   }
@@ -165,7 +215,12 @@ class TapeView implements View {
     const fresh = wanted !== this.loaded;
     if (fresh) {
       this.loaded = wanted;
-      const tape = await waitFor(this.stage.element, { title: "Reading the tape" }, () => this.page.client.once<TapeWire>(`tape${this.run > 0 ? `?run=${this.run}` : ""}`), this.leaving.signal);
+      const tape = await waitFor(
+        this.stage.element,
+        { title: "Reading the tape" },
+        () => this.page.client.once<TapeWire>(`tape${this.run > 0 ? `?run=${this.run}` : ""}`),
+        this.leaving.signal,
+      );
       if (!tape) return;
       if (this.loaded !== wanted) return;
       clearLayer(this.stage.element);
@@ -263,7 +318,8 @@ class TapeView implements View {
     if (!found) return;
     const { tape } = this;
     this.said.textContent = `#${found.seq} ${tape!.kinds[found.event]!.name}, ${tape!.lanes[found.lane]!.name}, ${tape!.ops[found.op] ?? ""}`;
-    if (this.folded && tape!.lead && found.time < tape!.parts[0]![0]) this.go({ fold: "0", t0: null, t1: null }, "replace");
+    if (this.folded && tape!.lead && found.time < tape!.parts[0]![0])
+      this.go({ fold: "0", t0: null, t1: null }, "replace");
     else this.stage.reveal(found.time, found.lane);
   }
 
@@ -291,7 +347,9 @@ class TapeView implements View {
   }
 
   private toggle(name: string): void {
-    const show = new Set((this.params["show"] ?? DEFAULT_SHOW).split(",").filter((word) => word !== "" && word !== "none"));
+    const show = new Set(
+      (this.params["show"] ?? DEFAULT_SHOW).split(",").filter((word) => word !== "" && word !== "none"),
+    );
     if (!show.delete(name)) show.add(name);
     const text = SHOW.filter((word) => show.has(word)).join(",") || "none";
     this.go({ show: text === DEFAULT_SHOW ? null : text });
@@ -299,7 +357,10 @@ class TapeView implements View {
 
   private typed(text: string): void {
     window.clearTimeout(this.typing);
-    this.typing = window.setTimeout(() => this.go({ q: text.trim() === "" ? null : text.trim() }, "replace"), TYPING_MS);
+    this.typing = window.setTimeout(
+      () => this.go({ q: text.trim() === "" ? null : text.trim() }, "replace"),
+      TYPING_MS,
+    );
   }
 
   /** One request at a time; when the window moved meanwhile, the last one counts. */
@@ -348,9 +409,18 @@ class TapeView implements View {
     clearLayer(this.stage.element);
     if (data.kept === 0) {
       const text = this.filterText;
-      showLayer(this.stage.element, text === ""
-        ? emptyState("No events", tape.diagnoses[0]?.words ?? "This run holds no events.")
-        : emptyState(`Nothing is named ${text}`, `The filter was tried on operations, commands, events and lanes of ${counted(tape.events, "message")}. There are: ${tape.families.slice(0, 8).map(({ name }) => name).join(", ")}.`));
+      showLayer(
+        this.stage.element,
+        text === ""
+          ? emptyState("No events", tape.diagnoses[0]?.words ?? "This run holds no events.")
+          : emptyState(
+              `Nothing is named ${text}`,
+              `The filter was tried on operations, commands, events and lanes of ${counted(tape.events, "message")}. There are: ${tape.families
+                .slice(0, 8)
+                .map(({ name }) => name)
+                .join(", ")}.`,
+            ),
+      );
     }
     this.status();
   }
@@ -377,13 +447,31 @@ class TapeView implements View {
 
   private drawBar(): void {
     const tape = this.tape!;
-    fill(this.runs, ...tape.runs.map((run, i) => h("option", { value: i + 1, selected: i + 1 === tape.run }, `${run.name || `Run ${i + 1}`} · ${counted(run.events, "event")}`)));
+    fill(
+      this.runs,
+      ...tape.runs.map((run, i) =>
+        h(
+          "option",
+          { value: i + 1, selected: i + 1 === tape.run },
+          `${run.name || `Run ${i + 1}`} · ${counted(run.events, "event")}`,
+        ),
+      ),
+    );
     this.runs.hidden = tape.runs.length < 2;
     const words = momentWords(tape.resolution);
-    fill(this.legend,
-      ...tape.kinds.filter((kind) => kind.events > 0).slice(0, 9).map((kind) => h("span", shapeIcon(kind.shape), kind.name.replaceAll("_", " ").toLowerCase())),
-      h("span.faint", tape.resolution >= 1e6 ? "stacked: one ms, in order" : "stacked: in order"));
-    tip(this.legend, () => `Shape is the event, colour the operation, area the size of the data. ${words} Arrows of one moment, pair and direction are one; wider means more. Columns stand for many events: height is how many.`);
+    fill(
+      this.legend,
+      ...tape.kinds
+        .filter((kind) => kind.events > 0)
+        .slice(0, 9)
+        .map((kind) => h("span", shapeIcon(kind.shape), kind.name.replaceAll("_", " ").toLowerCase())),
+      h("span.faint", tape.resolution >= 1e6 ? "stacked: one ms, in order" : "stacked: in order"),
+    );
+    tip(
+      this.legend,
+      () =>
+        `Shape is the event, colour the operation, area the size of the data. ${words} Arrows of one moment, pair and direction are one; wider means more. Columns stand for many events: height is how many.`,
+    );
     this.toggles.get("signals")!.hidden = tape.signals.length === 0;
   }
 
@@ -391,7 +479,8 @@ class TapeView implements View {
     this.drawn = drawn;
     if (!this.data || !this.tape) return;
     const { middle } = this.page;
-    middle.dataset["shown"] = `${this.tape.run}/${this.message?.seq ?? ""}/${drawn.marks.length}/${drawn.inColumns}/${this.filterText}`;
+    middle.dataset["shown"] =
+      `${this.tape.run}/${this.message?.seq ?? ""}/${drawn.marks.length}/${drawn.inColumns}/${this.filterText}`;
     this.status();
   }
 
@@ -399,27 +488,68 @@ class TapeView implements View {
     const { tape, data, drawn } = this;
     if (!tape || !data) return;
     const kinds = (kind: string): number => tape.lanes.filter((lane) => lane.kind === kind).length;
-    const figure = (value: number, one: string): HTMLElement => h("span", h("b", count(value)), ` ${value === 1 ? one : `${one}s`}`);
-    const link = (text: string, act: () => void): HTMLElement => h("button.link", { type: "button", onclick: act }, text);
+    const figure = (value: number, one: string): HTMLElement =>
+      h("span", h("b", count(value)), ` ${value === 1 ? one : `${one}s`}`);
+    const link = (text: string, act: () => void): HTMLElement =>
+      h("button.link", { type: "button", onclick: act }, text);
     const right: StatusPart[] = [];
     if (data.kept < tape.events) {
       const lanes = tape.lanes.length - data.lanes.length;
-      right.push(h("span", `${count(tape.events - data.kept)} events${lanes > 0 ? ` and ${counted(lanes, "lane")}` : ""} hidden by the filter · `, link("show all", () => this.go({ q: null }))));
+      right.push(
+        h(
+          "span",
+          `${count(tape.events - data.kept)} events${lanes > 0 ? ` and ${counted(lanes, "lane")}` : ""} hidden by the filter · `,
+          link("show all", () => this.go({ q: null })),
+        ),
+      );
     }
     if (drawn && drawn.inColumns > 0) right.push(`${count(drawn.inColumns)} events in columns`);
-    if (drawn?.ends) right.push(tip(h("span", "ends of arrows only"), () => "So many arrows would cover the lanes: only their ends at the workers and clients are drawn. Zoom in or filter to see them whole."));
-    if (tape.unmarked > 0) right.push(tip(h("span.wide", `${count(tape.unmarked)} without a mark`), () => "Events that carry a signal are its line, and answers to registrations say nothing new: they have no mark of their own, but are in the list."));
+    if (drawn?.ends)
+      right.push(
+        tip(
+          h("span", "ends of arrows only"),
+          () =>
+            "So many arrows would cover the lanes: only their ends at the workers and clients are drawn. Zoom in or filter to see them whole.",
+        ),
+      );
+    if (tape.unmarked > 0)
+      right.push(
+        tip(
+          h("span.wide", `${count(tape.unmarked)} without a mark`),
+          () =>
+            "Events that carry a signal are its line, and answers to registrations say nothing new: they have no mark of their own, but are in the list.",
+        ),
+      );
     if (drawn && drawn.left > 0) right.push(h("span.wide", `${counted(drawn.left, "name")} left out for space`));
     const hidden = (tape.lead ? tape.parts[0]![0] - tape.first : 0) + (this.stage.axis?.folded ?? 0);
     if (this.folded && hidden > 0) {
       const early = tape.early > 0 ? ` (${counted(tape.early, "event")})` : "";
-      right.push(h("span", `${duration(hidden)} idle${early} folded · `, link("unfold", () => this.go({ fold: "0", t0: null, t1: null }))));
-    } else if (!this.folded) right.push(h("span", "idle time unfolded · ", link("fold", () => this.go({ fold: null, t0: null, t1: null }))));
+      right.push(
+        h(
+          "span",
+          `${duration(hidden)} idle${early} folded · `,
+          link("unfold", () => this.go({ fold: "0", t0: null, t1: null })),
+        ),
+      );
+    } else if (!this.folded)
+      right.push(
+        h(
+          "span",
+          "idle time unfolded · ",
+          link("fold", () => this.go({ fold: null, t0: null, t1: null })),
+        ),
+      );
     right.push(`window ${duration(this.stage.per * this.stage.width)}`);
     const lost = tape.problems.reduce((sum, problem) => sum + problem.count, 0);
     this.page.status(
-      [figure(tape.events, "event"), figure(kinds("client"), "client"), figure(kinds("worker"), "worker"), figure(tape.signals.length, "signal"),
-        ...(lost === 0 ? ["0 lines not understood"] : []), ...(tape.runs.length > 1 ? [`run ${tape.run} of ${tape.runs.length}`] : [])],
+      [
+        figure(tape.events, "event"),
+        figure(kinds("client"), "client"),
+        figure(kinds("worker"), "worker"),
+        figure(tape.signals.length, "signal"),
+        ...(lost === 0 ? ["0 lines not understood"] : []),
+        ...(tape.runs.length > 1 ? [`run ${tape.run} of ${tape.runs.length}`] : []),
+      ],
       right,
     );
   }

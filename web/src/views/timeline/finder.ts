@@ -35,7 +35,15 @@ export class Finder {
     private readonly options: FinderOptions,
   ) {
     const label = "Filter tracks and slices";
-    this.input = h("input", { type: "text", placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: "false", "aria-keyshortcuts": "F", maxlength: 200 }) as HTMLInputElement;
+    this.input = h("input", {
+      type: "text",
+      placeholder: label,
+      "aria-label": label,
+      autocomplete: "off",
+      spellcheck: "false",
+      "aria-keyshortcuts": "F",
+      maxlength: 200,
+    }) as HTMLInputElement;
     this.input.addEventListener("input", () => {
       window.clearTimeout(this.timer);
       this.timer = window.setTimeout(() => options.onText(this.input.value.trim()), PAUSE_MS);
@@ -106,7 +114,13 @@ export class Finder {
       this.draw();
       if (go && hits.row >= 0) this.options.onHit(hits.row);
     } catch (error) {
-      if (!isAbort(error)) fill(this.found, tip(h("button.link", { type: "button", onclick: () => void this.ask(where, go) }, "Try again"), () => sentenceOf(error)));
+      if (!isAbort(error))
+        fill(
+          this.found,
+          tip(h("button.link", { type: "button", onclick: () => void this.ask(where, go) }, "Try again"), () =>
+            sentenceOf(error),
+          ),
+        );
     }
   }
 
@@ -115,13 +129,21 @@ export class Finder {
     if (!hits) return;
     if (hits.total === 0) {
       const near = hits.near[0];
-      fill(this.found, h("span.faint", `Nothing is named ${clip(hits.query, 24)}`),
-        near !== undefined && h("button.link", { type: "button", onclick: () => this.options.onText(near) }, clip(near, 30)));
+      fill(
+        this.found,
+        h("span.faint", `Nothing is named ${clip(hits.query, 24)}`),
+        near !== undefined &&
+          h("button.link", { type: "button", onclick: () => this.options.onText(near) }, clip(near, 30)),
+      );
       return;
     }
     const button = (by: 1 | -1, label: string, text: string): HTMLElement =>
       h("button.btn", { type: "button", "aria-label": label, title: label, onclick: () => void this.step(by) }, text);
-    fill(this.found, h("span.dim", this.stepped ? `${count(hits.place + 1)} of ${count(hits.total)}` : `${count(hits.total)} slices`),
-      button(-1, "Previous hit (Shift N)", "‹"), button(1, "Next hit (N)", "›"));
+    fill(
+      this.found,
+      h("span.dim", this.stepped ? `${count(hits.place + 1)} of ${count(hits.total)}` : `${count(hits.total)} slices`),
+      button(-1, "Previous hit (Shift N)", "‹"),
+      button(1, "Next hit (N)", "›"),
+    );
   }
 }

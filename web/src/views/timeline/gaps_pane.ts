@@ -14,13 +14,26 @@ export function drawGaps(host: HTMLElement, wire: GapsWire, onChoose: (gap: GapW
   }
   fill(
     host,
-    h("p.dim", `${counted(number, "gap")} on ${counted(wire.tracks.length, "track")}, ${duration(idle)} in all. ${wire.gaps.length < number ? `The longest ${count(wire.gaps.length)}:` : ""}`),
-    h("div.gaps", { role: "list" }, ...wire.gaps.map((gap) =>
-      tip(
-        h("button.gap", { type: "button", role: "listitem", onclick: () => onChoose(gap) },
-          h("span.num", duration(gap.dur)), h("span.ell.name", gap.trackName), h("span.faint.num", moment(gap.start)),
-          h("span.gapline.ell.mono.name", `${gap.before || "begin"} → ${gap.after || "end"}`)),
-        () => `${gap.before}\n→ ${gap.after}`,
-      ))),
+    h(
+      "p.dim",
+      `${counted(number, "gap")} on ${counted(wire.tracks.length, "track")}, ${duration(idle)} in all. ${wire.gaps.length < number ? `The longest ${count(wire.gaps.length)}:` : ""}`,
+    ),
+    h(
+      "div.gaps",
+      { role: "list" },
+      ...wire.gaps.map((gap) =>
+        tip(
+          h(
+            "button.gap",
+            { type: "button", role: "listitem", onclick: () => onChoose(gap) },
+            h("span.num", duration(gap.dur)),
+            h("span.ell.name", gap.trackName),
+            h("span.faint.num", moment(gap.start)),
+            h("span.gapline.ell.mono.name", `${gap.before || "begin"} → ${gap.after || "end"}`),
+          ),
+          () => `${gap.before}\n→ ${gap.after}`,
+        ),
+      ),
+    ),
   );
 }

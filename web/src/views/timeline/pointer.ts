@@ -40,13 +40,20 @@ export function attachPointer(stage: Stage): () => void {
     tooltip.hide();
     canvas.focus({ preventScroll: true });
     const from = at(event, canvas);
-    if (event.shiftKey) return drag(canvas, event, (to) => selectTo(from.x, to.x, false), (to, moved) => moved && selectTo(from.x, to.x, true));
+    if (event.shiftKey)
+      return drag(
+        canvas,
+        event,
+        (to) => selectTo(from.x, to.x, false),
+        (to, moved) => moved && selectTo(from.x, to.x, true),
+      );
     if (dragEdge(canvas, event, from.x)) return;
     const begin = stage.span;
     const scroll = stage.scroll;
     const scale = (begin.t1 - begin.t0) / stage.width;
     drag(
-      canvas, event,
+      canvas,
+      event,
       (to) => {
         stage.scrollBy(scroll - (to.y - from.y) - stage.scroll);
         stage.move(panSpan(begin, (from.x - to.x) * scale, stage.whole));
@@ -67,7 +74,13 @@ export function attachPointer(stage: Stage): () => void {
     if (event.button !== 0) return;
     const from = at(event, headCanvas);
     if (from.y >= MINIMAP && dragEdge(headCanvas, event, from.x)) return;
-    if (from.y >= MINIMAP) return drag(headCanvas, event, (to) => selectTo(from.x, to.x, false), (to, moved) => (moved ? selectTo(from.x, to.x, true) : stage.select(null, true)));
+    if (from.y >= MINIMAP)
+      return drag(
+        headCanvas,
+        event,
+        (to) => selectTo(from.x, to.x, false),
+        (to, moved) => (moved ? selectTo(from.x, to.x, true) : stage.select(null, true)),
+      );
     event.preventDefault();
     const share = (x: number): number => (x / headCanvas.clientWidth) * stage.whole;
     const begin = stage.span;
@@ -84,7 +97,12 @@ export function attachPointer(stage: Stage): () => void {
       else stage.move({ t0: share(x) - length / 2, t1: share(x) + length / 2 });
     };
     if (!left && !right && !inside) moveTo(from.x);
-    drag(headCanvas, event, (to) => moveTo(to.x), () => undefined);
+    drag(
+      headCanvas,
+      event,
+      (to) => moveTo(to.x),
+      () => undefined,
+    );
   });
 
   const selectTo = (a: number, b: number, done: boolean): void => selectBetween(timeAt(a), timeAt(b), done);
@@ -104,19 +122,31 @@ export function attachPointer(stage: Stage): () => void {
   const dragEdge = (of: HTMLElement, event: PointerEvent, x: number): boolean => {
     const other = otherEnd(x);
     if (other === null) return false;
-    drag(of, event, (to) => selectBetween(other, timeAt(to.x), false), (to, moved) => moved && selectBetween(other, timeAt(to.x), true));
+    drag(
+      of,
+      event,
+      (to) => selectBetween(other, timeAt(to.x), false),
+      (to, moved) => moved && selectBetween(other, timeAt(to.x), true),
+    );
     return true;
   };
   headCanvas.addEventListener("pointermove", (event) => {
     const place = at(event, headCanvas);
-    if (event.buttons === 0) headCanvas.style.cursor = place.y >= MINIMAP && otherEnd(place.x) !== null ? "ew-resize" : "";
+    if (event.buttons === 0)
+      headCanvas.style.cursor = place.y >= MINIMAP && otherEnd(place.x) !== null ? "ew-resize" : "";
   });
 
   canvas.addEventListener("pointermove", (event) => {
     const place = at(event, canvas);
     stage.pointed = Math.max(0, Math.min(1, place.x / stage.width));
     if (event.buttons !== 0) return;
-    canvas.style.cursor = event.shiftKey ? "crosshair" : otherEnd(place.x) !== null ? "ew-resize" : stage.under(place.x, place.y)?.entry ? "pointer" : "";
+    canvas.style.cursor = event.shiftKey
+      ? "crosshair"
+      : otherEnd(place.x) !== null
+        ? "ew-resize"
+        : stage.under(place.x, place.y)?.entry
+          ? "pointer"
+          : "";
     tooltip.soon(event.clientX, event.clientY, () => describe(stage, stage.under(place.x, place.y)));
   });
   canvas.addEventListener("pointerleave", () => {
@@ -133,7 +163,12 @@ export function attachPointer(stage: Stage): () => void {
 }
 
 /** Follows a pressed pointer; `moved` tells a drag from a click. */
-function drag(of: HTMLElement, event: PointerEvent, move: (to: { x: number; y: number }) => void, up: (to: { x: number; y: number }, moved: boolean) => void): void {
+function drag(
+  of: HTMLElement,
+  event: PointerEvent,
+  move: (to: { x: number; y: number }) => void,
+  up: (to: { x: number; y: number }, moved: boolean) => void,
+): void {
   of.setPointerCapture(event.pointerId);
   let moved = false;
   const place = (now: PointerEvent): { x: number; y: number } => {
@@ -160,10 +195,17 @@ function drag(of: HTMLElement, event: PointerEvent, move: (to: { x: number; y: n
 export function describe(stage: Stage, under: Under | null): HTMLElement | null {
   if (!under) return null;
   const length = stage.span.t1 - stage.span.t0;
-  const moments = under.moments.map((name) => h("div", h("b.name", name), h("span.faint", ` · moment at ${moment(under.time, length)}`)));
+  const moments = under.moments.map((name) =>
+    h("div", h("b.name", name), h("span.faint", ` · moment at ${moment(under.time, length)}`)),
+  );
   if (under.value !== null) {
     const unit = under.row.series && "memory" in under.row.series ? "bytes" : under.row.unit;
-    return h("div", ...moments, h("b.name", under.row.title), h("div", figure(under.value, unit), h("span.faint", ` at ${moment(under.time, length)}`)));
+    return h(
+      "div",
+      ...moments,
+      h("b.name", under.row.title),
+      h("div", figure(under.value, unit), h("span.faint", ` at ${moment(under.time, length)}`)),
+    );
   }
   if (!under.entry) return moments.length > 0 ? h("div", ...moments) : null;
   const { lane, at } = under.entry;
@@ -171,11 +213,22 @@ export function describe(stage: Stage, under: Under | null): HTMLElement | null 
   const start = lane.start[at]!;
   const long = lane.end[at]! - start;
   const many = lane.count[at]!;
-  if (lane.width === 0) return h("div", ...moments, h("b.mono.name", name || "no name"), h("div", duration(long), h("span.faint", ` at ${moment(start, length)} · ${under.row.title}`)));
-  return h("div",
+  if (lane.width === 0)
+    return h(
+      "div",
+      ...moments,
+      h("b.mono.name", name || "no name"),
+      h("div", duration(long), h("span.faint", ` at ${moment(start, length)} · ${under.row.title}`)),
+    );
+  return h(
+    "div",
     ...moments,
     h("b.mono.name", name || "no name"),
-    h("div", many > 1 ? `longest of ${count(many)} slices here` : "goes on here", h("span.faint", ` · ${Math.round(100 * lane.busy[at]!)}% busy · ${duration(long)} at ${moment(start, length)}`)),
+    h(
+      "div",
+      many > 1 ? `longest of ${count(many)} slices here` : "goes on here",
+      h("span.faint", ` · ${Math.round(100 * lane.busy[at]!)}% busy · ${duration(long)} at ${moment(start, length)}`),
+    ),
   );
 }
 

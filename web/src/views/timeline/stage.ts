@@ -63,7 +63,11 @@ export class Stage {
   private overview: { devices: Float32Array; host: Float32Array } | null = null;
   private overviewFor = "";
   private laidFor = "";
-  private rowOptions = { shut: new Set<string>() as ReadonlySet<string>, pinned: new Set<string>() as ReadonlySet<string>, filter: "" };
+  private rowOptions = {
+    shut: new Set<string>() as ReadonlySet<string>,
+    pinned: new Set<string>() as ReadonlySet<string>,
+    filter: "",
+  };
   private scrolling = 0;
   layout: RowLayout = { rows: [], height: 0, tracks: 0, hidden: 0, places: new Map() };
   span: Span = { t0: 0, t1: 1 };
@@ -78,15 +82,28 @@ export class Stage {
   /** Milliseconds that drawing took, the last of them: for the benchmark. */
   readonly frames: number[] = [];
 
-  constructor(host: HTMLElement, private readonly options: StageOptions) {
+  constructor(
+    host: HTMLElement,
+    private readonly options: StageOptions,
+  ) {
     this.canvas = h("canvas.tl-rows", {
-      tabindex: 0, role: "application", "aria-label": "Timeline. W and S zoom, A and D pan, the arrows walk along the track of the focused slice.",
+      tabindex: 0,
+      role: "application",
+      "aria-label": "Timeline. W and S zoom, A and D pan, the arrows walk along the track of the focused slice.",
     }) as HTMLCanvasElement;
-    this.heads = new TrackHeads((id) => options.onFold(id), (id) => options.onPin(id));
+    this.heads = new TrackHeads(
+      (id) => options.onFold(id),
+      (id) => options.onPin(id),
+    );
     this.body = h("div.tl-view", this.heads.element, this.canvas);
     this.scroller = h("div.tl-scroll", { tabindex: -1 }, this.body, this.space);
-    this.element = h("div.stage.tl",
-      h("div.tl-top", h("div.tl-names", h("div.tl-whole", h("span.faint", "Whole trace")), h("div.tl-unit", this.unit)), this.headCanvas),
+    this.element = h(
+      "div.stage.tl",
+      h(
+        "div.tl-top",
+        h("div.tl-names", h("div.tl-whole", h("span.faint", "Whole trace")), h("div.tl-unit", this.unit)),
+        this.headCanvas,
+      ),
       this.scroller,
     );
     host.append(this.element);
@@ -94,19 +111,25 @@ export class Stage {
     this.headPainter = new HeadPainter(this.headCanvas);
     this.theme = readTimelineTheme(this.element);
     this.painter.setTheme(this.theme);
-    this.scroller.addEventListener("scroll", () => {
-      this.scroll = this.scroller.scrollTop;
-      this.redraw();
-      window.clearTimeout(this.scrolling);
-      this.scrolling = window.setTimeout(() => options.onScrolled(Math.round(this.scroll)), REST_MS);
-    }, { passive: true });
+    this.scroller.addEventListener(
+      "scroll",
+      () => {
+        this.scroll = this.scroller.scrollTop;
+        this.redraw();
+        window.clearTimeout(this.scrolling);
+        this.scrolling = window.setTimeout(() => options.onScrolled(Math.round(this.scroll)), REST_MS);
+      },
+      { passive: true },
+    );
     this.watcher = new ResizeObserver(() => this.resize());
     this.watcher.observe(this.element);
-    this.stop.push(onTheme(() => {
-      this.theme = readTimelineTheme(this.element);
-      this.painter.setTheme(this.theme);
-      this.redraw();
-    }));
+    this.stop.push(
+      onTheme(() => {
+        this.theme = readTimelineTheme(this.element);
+        this.painter.setTheme(this.theme);
+        this.redraw();
+      }),
+    );
     this.stop.push(attachPointer(this));
     // for tests and the benchmark: what is drawn where
     (this.element as HTMLElement & { timeline?: Stage }).timeline = this;
@@ -137,7 +160,14 @@ export class Stage {
   setRows(options: { shut: ReadonlySet<string>; pinned: ReadonlySet<string>; filter: string }): void {
     if (!this.source) return;
     this.rowOptions = options;
-    const key = [this.source.whole.generation, this.small, options.filter, ...[...options.shut].sort(), "", ...[...options.pinned].sort()].join("~");
+    const key = [
+      this.source.whole.generation,
+      this.small,
+      options.filter,
+      ...[...options.shut].sort(),
+      "",
+      ...[...options.pinned].sort(),
+    ].join("~");
     if (key === this.laidFor) return;
     this.laidFor = key;
     this.layout = layoutRows(this.source.whole.tracks, { ...options, small: this.small });
@@ -204,11 +234,13 @@ export class Stage {
     if (place) {
       const top = place.row.y + place.lane.y;
       if (top < this.scroll) this.scrollTo(place.row.y - 24);
-      else if (top + place.lane.h > this.scroll + this.height) this.scrollTo(place.row.y + place.row.h - this.height + 24);
+      else if (top + place.lane.h > this.scroll + this.height)
+        this.scrollTo(place.row.y + place.row.h - this.height + 24);
     }
     const length = this.span.t1 - this.span.t0;
     const middle = focus.start + focus.dur / 2;
-    const outside = focus.start + focus.dur < this.span.t0 + 0.02 * length || focus.start > this.span.t1 - 0.02 * length;
+    const outside =
+      focus.start + focus.dur < this.span.t0 + 0.02 * length || focus.start > this.span.t1 - 0.02 * length;
     const tiny = (focus.dur / length) * this.width < 6;
     if (zoom && (tiny || focus.dur > length)) {
       // something without length has no size of its own to zoom to
@@ -226,8 +258,12 @@ export class Stage {
     const within = y + this.scroll - row.y;
     const lane = row.lanes.find((one) => within >= one.y - 1 && within < one.y + one.h + 1) ?? null;
     const grid = gridFor(this.span.t0, this.span.t1, this.width);
-    const entry = lane ? entryAt(this.source.lanes.cover(lane.id, grid, this.span.t0, this.span.t1), this.span.t0, scale, x, 3) : null;
-    const value = row.series ? valueAt(this.source.series.cover(seriesId(row.series), grid, this.span.t0, this.span.t1), time) : null;
+    const entry = lane
+      ? entryAt(this.source.lanes.cover(lane.id, grid, this.span.t0, this.span.t1), this.span.t0, scale, x, 3)
+      : null;
+    const value = row.series
+      ? valueAt(this.source.series.cover(seriesId(row.series), grid, this.span.t0, this.span.t1), time)
+      : null;
     return { row, lane, entry, value, moments: this.momentsAt(row, time, 3 / scale), time };
   }
 
@@ -251,7 +287,11 @@ export class Stage {
   /** Names and times of the moments in sight that have no flag, for want of room. */
   get crowded(): { name: string; time: number }[] {
     const markers = this.source?.whole.markers;
-    return markers ? this.headPainter.crowded.filter((i) => i < markers.time.length).map((i) => ({ name: markers.name[i]!, time: markers.time[i]! })) : [];
+    return markers
+      ? this.headPainter.crowded
+          .filter((i) => i < markers.time.length)
+          .map((i) => ({ name: markers.name[i]!, time: markers.time[i]! }))
+      : [];
   }
 
   /** Rows whose top is below the lower edge. */
@@ -280,10 +320,13 @@ export class Stage {
     const key = `${this.source?.whole.generation ?? 0}/${wanted}`;
     if (this.source && this.overviewFor !== key && this.source.whole.slices > 0) {
       this.overviewFor = key;
-      this.source.overview(wanted).then((overview) => {
-        this.overview = overview;
-        this.redraw();
-      }).catch(() => undefined);
+      this.source
+        .overview(wanted)
+        .then((overview) => {
+          this.overview = overview;
+          this.redraw();
+        })
+        .catch(() => undefined);
     }
     this.redraw();
   }
@@ -296,7 +339,16 @@ export class Stage {
     const { layout, span, range, focus, flows, hits } = this;
     this.painter.draw({ source, layout, span, scroll: this.scroll, range, focus, flows, hits });
     // the ruler is as wide as the rows even when a scroll bar takes some of it
-    this.headPainter.draw({ span: this.underBar(span), whole: source.whole.span, range, markers: source.whole.markers, overview: this.overview }, this.theme);
+    this.headPainter.draw(
+      {
+        span: this.underBar(span),
+        whole: source.whole.span,
+        range,
+        markers: source.whole.markers,
+        overview: this.overview,
+      },
+      this.theme,
+    );
     const visible = this.painter.visible(layout, this.scroll);
     this.heads.draw(visible, this.scroll, focus?.track ?? -1);
     this.unit.textContent = ticks(span, this.width).unit;

@@ -22,8 +22,14 @@ export const TIMELINE: ViewDef = {
   title: "Timeline",
   panes: { left: null, right: "Details" },
   keys: [
-    ["Zoom, pan", "W S A D"], ["Select a range", "⇧ drag"], ["Zoom to range or slice", "Z"], ["Walk along the track", "← →"], ["Rows up, down", "↑ ↓"],
-    ["Next, previous hit", "N ⇧N"], ["Code of the slice", "Enter"], ["Follow the end", "End"],
+    ["Zoom, pan", "W S A D"],
+    ["Select a range", "⇧ drag"],
+    ["Zoom to range or slice", "Z"],
+    ["Walk along the track", "← →"],
+    ["Rows up, down", "↑ ↓"],
+    ["Next, previous hit", "N ⇧N"],
+    ["Code of the slice", "Enter"],
+    ["Follow the end", "End"],
   ],
   first: ["timeline"],
   available: (info) => ["slices", "counters", "markers", "buffers"].some((table) => (info.tables[table] ?? 0) > 0),
@@ -75,8 +81,15 @@ class TimelineView implements View {
     });
     const fit = h("button.btn", { type: "button", onclick: () => this.fit() }, "Fit ", h("kbd", "Space"));
     page.middle.append(
-      h("div.bar", this.finder.element, this.gapsButton, this.flowsButton, h("span.grow"),
-        h("span.dim.wide", "Drag pans · wheel zooms · ", h("kbd", "⇧"), " drag selects"), fit),
+      h(
+        "div.bar",
+        this.finder.element,
+        this.gapsButton,
+        this.flowsButton,
+        h("span.grow"),
+        h("span.dim.wide", "Drag pans · wheel zooms · ", h("kbd", "⇧"), " drag selects"),
+        fit,
+      ),
     );
     this.stage = new Stage(page.middle, {
       onMoved: (span) => this.moved(span),
@@ -89,7 +102,9 @@ class TimelineView implements View {
       onDrawn: () => this.drawn(),
     });
     page.middle.append(this.spoken);
-    this.gapsButton.addEventListener("click", () => page.nav.set({ gaps: this.params["gaps"] === undefined ? 1 : null }));
+    this.gapsButton.addEventListener("click", () =>
+      page.nav.set({ gaps: this.params["gaps"] === undefined ? 1 : null }),
+    );
     this.flowsButton.addEventListener("click", () => {
       const now = FLOWS.indexOf((this.params["flows"] ?? "focused") as (typeof FLOWS)[number]);
       const next = FLOWS[(now + 1) % FLOWS.length]!;
@@ -107,23 +122,42 @@ class TimelineView implements View {
   key(event: KeyboardEvent): boolean {
     const big = event.shiftKey ? 3 : 1;
     switch (event.key.length === 1 ? event.key.toLowerCase() : event.key) {
-      case "w": this.stage.zoom(0.8 ** big); return true;
-      case "s": this.stage.zoom(1.25 ** big); return true;
-      case "a": this.stage.pan(-0.12 * big); return true;
-      case "d": this.stage.pan(0.12 * big); return true;
+      case "w":
+        this.stage.zoom(0.8 ** big);
+        return true;
+      case "s":
+        this.stage.zoom(1.25 ** big);
+        return true;
+      case "a":
+        this.stage.pan(-0.12 * big);
+        return true;
+      case "d":
+        this.stage.pan(0.12 * big);
+        return true;
       case "ArrowLeft":
-      case "ArrowRight": return this.walk(event.key === "ArrowRight" ? 1 : -1);
+      case "ArrowRight":
+        return this.walk(event.key === "ArrowRight" ? 1 : -1);
       case "ArrowUp":
-      case "ArrowDown": this.stage.scrollBy(event.key === "ArrowDown" ? 44 : -44); return true;
-      case "z": return this.zoomIn();
-      case " ": this.fit(); return true;
-      case "End": this.follow(); return true;
-      case "n": void this.finder.step(event.shiftKey ? -1 : 1); return true;
+      case "ArrowDown":
+        this.stage.scrollBy(event.key === "ArrowDown" ? 44 : -44);
+        return true;
+      case "z":
+        return this.zoomIn();
+      case " ":
+        this.fit();
+        return true;
+      case "End":
+        this.follow();
+        return true;
+      case "n":
+        void this.finder.step(event.shiftKey ? -1 : 1);
+        return true;
       case "Enter":
         if (!this.slice) return false;
         void this.openCode(this.slice.row);
         return true;
-      default: return false;
+      default:
+        return false;
     }
   }
 
@@ -154,16 +188,32 @@ class TimelineView implements View {
   }
 
   private async load(): Promise<void> {
-    const whole = await waitFor(this.stage.element, { title: "Reading the timeline" }, (signal) => this.page.client.get<TimelineWire>("timeline", signal), this.leaving.signal);
+    const whole = await waitFor(
+      this.stage.element,
+      { title: "Reading the timeline" },
+      (signal) => this.page.client.get<TimelineWire>("timeline", signal),
+      this.leaving.signal,
+    );
     if (!whole || this.leaving.signal.aborted) return;
     this.source = new TimelineSource(
-      this.page.client, whole, () => this.stage.redraw(), () => this.renew(),
-      (error) => showLayer(this.stage.element, errorState(error, () => {
-        clearLayer(this.stage.element);
-        this.stage.redraw();
-      })),
+      this.page.client,
+      whole,
+      () => this.stage.redraw(),
+      () => this.renew(),
+      (error) =>
+        showLayer(
+          this.stage.element,
+          errorState(error, () => {
+            clearLayer(this.stage.element);
+            this.stage.redraw();
+          }),
+        ),
     );
-    if (whole.tracks.id.length === 0) showLayer(this.stage.element, emptyState("No tracks yet", "The capture has no slices, counters or buffers so far."));
+    if (whole.tracks.id.length === 0)
+      showLayer(
+        this.stage.element,
+        emptyState("No tracks yet", "The capture has no slices, counters or buffers so far."),
+      );
     this.stage.setSource(this.source);
     this.opening = this.params["slice"] !== undefined;
     this.arrive();
@@ -172,26 +222,31 @@ class TimelineView implements View {
 
   /** A live capture has more: asks anew, once at a time, and keeps what is shown until it comes. */
   private renew(): void {
-    this.renewing ??= this.page.client.get<TimelineWire>("timeline").then((whole) => {
-      this.renewing = null;
-      const { source } = this;
-      if (this.leaving.signal.aborted || !source || whole.generation === source.whole.generation) return;
-      const shift = Number(BigInt(source.whole.origin) - BigInt(whole.origin));
-      if (shift !== 0) this.stage.setSpan({ t0: this.stage.span.t0 + shift, t1: this.stage.span.t1 + shift });
-      source.renew(whole);
-      clearLayer(this.stage.element);
-      this.stage.setSource(source);
-      this.asked = { bar: "", figures: "", slice: "", flows: "" };
-      this.arrive();
-      if (this.slice) void this.refocus(this.slice, shift);
-    }).catch(() => {
-      this.renewing = null;
-    });
+    this.renewing ??= this.page.client
+      .get<TimelineWire>("timeline")
+      .then((whole) => {
+        this.renewing = null;
+        const { source } = this;
+        if (this.leaving.signal.aborted || !source || whole.generation === source.whole.generation) return;
+        const shift = Number(BigInt(source.whole.origin) - BigInt(whole.origin));
+        if (shift !== 0) this.stage.setSpan({ t0: this.stage.span.t0 + shift, t1: this.stage.span.t1 + shift });
+        source.renew(whole);
+        clearLayer(this.stage.element);
+        this.stage.setSource(source);
+        this.asked = { bar: "", figures: "", slice: "", flows: "" };
+        this.arrive();
+        if (this.slice) void this.refocus(this.slice, shift);
+      })
+      .catch(() => {
+        this.renewing = null;
+      });
   }
 
   /** Rows are numbered anew when a live capture grows: the focused slice is found by its place. */
   private async refocus(slice: SliceWire, shift: number): Promise<void> {
-    const { row } = await this.page.client.get<{ row: number }>(`timeline/at?track=${slice.track}&depth=${slice.depth}&time=${slice.start + shift}`);
+    const { row } = await this.page.client.get<{ row: number }>(
+      `timeline/at?track=${slice.track}&depth=${slice.depth}&time=${slice.start + shift}`,
+    );
     if (row >= 0 && row !== slice.row && !this.leaving.signal.aborted) this.page.nav.set({ slice: row }, "replace");
   }
 
@@ -228,7 +283,10 @@ class TimelineView implements View {
 
   private moved(span: Span): void {
     const fits = span.t0 <= 0 && span.t1 >= this.stage.whole;
-    this.page.nav.set(fits ? { t0: null, t1: null, follow: null } : { t0: Math.round(span.t0), t1: Math.round(span.t1), follow: null }, "replace");
+    this.page.nav.set(
+      fits ? { t0: null, t1: null, follow: null } : { t0: Math.round(span.t0), t1: Math.round(span.t1), follow: null },
+      "replace",
+    );
   }
 
   private fit(): void {
@@ -261,10 +319,14 @@ class TimelineView implements View {
   }
 
   private async openCode(row: number): Promise<void> {
-    const slice = this.slice?.row === row ? this.slice : await this.page.client.get<SliceWire>(`timeline/slice?row=${row}`).catch(() => null);
+    const slice =
+      this.slice?.row === row
+        ? this.slice
+        : await this.page.client.get<SliceWire>(`timeline/slice?row=${row}`).catch(() => null);
     if (!slice || slice.context < 0) return;
     const view = this.page.has("code") ? "code" : "rewrites";
-    if (this.page.has(view)) this.page.nav.go({ ...this.page.nav.place, view, params: { context: String(slice.context) } });
+    if (this.page.has(view))
+      this.page.nav.go({ ...this.page.nav.place, view, params: { context: String(slice.context) } });
   }
 
   private async arriveFigures(range: Span | null): Promise<void> {
@@ -282,7 +344,12 @@ class TimelineView implements View {
     if (this.source!.whole.slices === 0) return;
     const times = of ? `?t0=${of.t0}&t1=${of.t1}` : "";
     if (gaps) {
-      const wire = await waitFor(this.figures, { title: "Looking for gaps" }, (stop) => this.page.client.get<GapsWire>(`timeline/gaps${times}`, stop), signal);
+      const wire = await waitFor(
+        this.figures,
+        { title: "Looking for gaps" },
+        (stop) => this.page.client.get<GapsWire>(`timeline/gaps${times}`, stop),
+        signal,
+      );
       if (wire && !signal.aborted) {
         drawGaps(this.figures, wire, (gap) => {
           const margin = Math.max(gap.dur, 100);
@@ -292,13 +359,23 @@ class TimelineView implements View {
       }
       return;
     }
-    const wire = await waitFor(this.figures, { title: "Summing up" }, (stop) => this.page.client.get<RangeWire>(`timeline/range${times}`, stop), signal);
+    const wire = await waitFor(
+      this.figures,
+      { title: "Summing up" },
+      (stop) => this.page.client.get<RangeWire>(`timeline/range${times}`, stop),
+      signal,
+    );
     if (!wire || signal.aborted) return;
     await this.source!.names.load(0);
     drawRange(this.figures, wire, {
       colour: (name) => this.source!.names.colour(name),
       // what ran on the host alone is listed there
-      top: this.page.has("top") ? this.page.nav.address("top", { ...(range ? { r0: String(range.t0), r1: String(range.t1) } : {}), ...(wire.kernels === 0 && this.source!.whole.tracks.kind.includes("device") ? { group: "host" } : {}) }) : null,
+      top: this.page.has("top")
+        ? this.page.nav.address("top", {
+            ...(range ? { r0: String(range.t0), r1: String(range.t1) } : {}),
+            ...(wire.kernels === 0 && this.source!.whole.tracks.kind.includes("device") ? { group: "host" } : {}),
+          })
+        : null,
       find: (name) => this.page.nav.set({ find: name }),
       ranged: range !== null,
       tracks: this.source!.whole.tracks,
@@ -312,9 +389,18 @@ class TimelineView implements View {
     const key = `${title}/${range !== null}`;
     if (key === this.asked.bar) return; // a button that has the focus keeps it
     this.asked.bar = key;
-    fill(this.rangeBar, h("b", title), h("span.grow"),
+    fill(
+      this.rangeBar,
+      h("b", title),
+      h("span.grow"),
       range && h("button.btn", { type: "button", onclick: () => this.zoomIn() }, "Zoom in ", h("kbd", "Z")),
-      (range || gaps) && h("button.btn", { type: "button", "aria-label": "Clear selection", title: "Clear (Esc)", onclick: () => this.escape() }, "✕"));
+      (range || gaps) &&
+        h(
+          "button.btn",
+          { type: "button", "aria-label": "Clear selection", title: "Clear (Esc)", onclick: () => this.escape() },
+          "✕",
+        ),
+    );
   }
 
   private async arriveSlice(): Promise<void> {
@@ -355,10 +441,13 @@ class TimelineView implements View {
       void this.arriveFlows();
     } catch (error) {
       if (isAbort(error)) return;
-      fill(this.detail, failure(error, () => {
-        this.asked.slice = "";
-        void this.arriveSlice();
-      }));
+      fill(
+        this.detail,
+        failure(error, () => {
+          this.asked.slice = "";
+          void this.arriveSlice();
+        }),
+      );
     }
   }
 
@@ -386,7 +475,10 @@ class TimelineView implements View {
     if (key === this.asked.flows || this.source!.whole.flows === 0) return;
     this.asked.flows = key;
     try {
-      const wire = await this.page.client.get<FlowsWire>(`timeline/flows?t0=${Math.round(t0)}&t1=${Math.round(t1)}&most=400`, this.leaving.signal);
+      const wire = await this.page.client.get<FlowsWire>(
+        `timeline/flows?t0=${Math.round(t0)}&t1=${Math.round(t1)}&most=400`,
+        this.leaving.signal,
+      );
       if (this.asked.flows !== key) return;
       this.stage.flows = wire.flows.length > 0 ? wire.flows : (this.links?.flows ?? []);
       if (wire.total > wire.flows.length) this.flowsButton.textContent = `Flows: ${count(wire.total)}, zoom in`;
@@ -411,9 +503,28 @@ class TimelineView implements View {
     const first = crowded[0];
     if (!first) return "";
     const length = (span.t1 - span.t0) / 8;
-    const note = h("button.link", { type: "button", onclick: () => this.page.nav.set({ t0: Math.round(first.time - length / 4), t1: Math.round(first.time + 0.75 * length), follow: null }) }, `${count(crowded.length)} without room for a flag`);
+    const note = h(
+      "button.link",
+      {
+        type: "button",
+        onclick: () =>
+          this.page.nav.set({
+            t0: Math.round(first.time - length / 4),
+            t1: Math.round(first.time + 0.75 * length),
+            follow: null,
+          }),
+      },
+      `${count(crowded.length)} without room for a flag`,
+    );
     const rest = crowded.length - LISTED;
-    tip(note, () => [...crowded.slice(0, LISTED).map((one) => `${moment(one.time, span.t1 - span.t0)}  ${one.name}`), rest > 0 ? `and ${count(rest)} more` : ""].filter((line) => line !== "").join("\n"));
+    tip(note, () =>
+      [
+        ...crowded.slice(0, LISTED).map((one) => `${moment(one.time, span.t1 - span.t0)}  ${one.name}`),
+        rest > 0 ? `and ${count(rest)} more` : "",
+      ]
+        .filter((line) => line !== "")
+        .join("\n"),
+    );
     return h("span", ", ", note);
   }
 
@@ -429,14 +540,32 @@ class TimelineView implements View {
       h("span", `${fine(length / stage.width)} per pixel`),
     ];
     if (this.info.live) {
-      right.push(this.following ? h("span", "following the end") : h("span", "following the end is off ", h("button.endkey", { type: "button", onclick: () => this.follow() }, h("kbd", "End"))));
+      right.push(
+        this.following
+          ? h("span", "following the end")
+          : h(
+              "span",
+              "following the end is off ",
+              h("button.endkey", { type: "button", onclick: () => this.follow() }, h("kbd", "End")),
+            ),
+      );
     }
     this.page.status(
       [
-        h("span", h("b", count(whole.slices)), whole.slices === 1 ? " slice" : " slices"), h("span", h("b", count(whole.trackCount)), whole.trackCount === 1 ? " track" : " tracks"),
+        h("span", h("b", count(whole.slices)), whole.slices === 1 ? " slice" : " slices"),
+        h("span", h("b", count(whole.trackCount)), whole.trackCount === 1 ? " track" : " tracks"),
         whole.markerCount > 0 ? h("span.wide", h("b", count(whole.markerCount)), " markers", this.crowdedNote()) : "",
         below > 0 ? h("span.wide", `${count(below)} tracks below the fold`) : "",
-        hidden > 0 ? h("span", h("button.link", { type: "button", onclick: () => this.page.nav.set({ find: null }, "replace") }, `${count(hidden)} tracks hidden`)) : "",
+        hidden > 0
+          ? h(
+              "span",
+              h(
+                "button.link",
+                { type: "button", onclick: () => this.page.nav.set({ find: null }, "replace") },
+                `${count(hidden)} tracks hidden`,
+              ),
+            )
+          : "",
       ].filter((part) => part !== ""),
       right,
     );

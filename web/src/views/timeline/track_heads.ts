@@ -64,33 +64,71 @@ export class TrackHeads {
       const head = this.heads.get(row.id);
       if (!head || row.kind === "group" || row.more !== null) continue;
       const note = noteOf(row);
-      const text = typeof note === "string" ? note : row.series && "memory" in row.series ? short(bytes(note.peak)) : figure(note.peak, row.unit);
+      const text =
+        typeof note === "string"
+          ? note
+          : row.series && "memory" in row.series
+            ? short(bytes(note.peak))
+            : figure(note.peak, row.unit);
       this.notes.set(row.id, text);
       if (head.note.textContent !== text) head.note.textContent = text;
     }
   }
 
   private make(row: RowBox): Head {
-    const note = row.kind === "group" ? h("small", row.note, h("span.wide", row.note === "1" ? " track" : " tracks")) : h("small", row.more === null && (this.notes.get(row.id) ?? row.note));
+    const note =
+      row.kind === "group"
+        ? h("small", row.note, h("span.wide", row.note === "1" ? " track" : " tracks"))
+        : h("small", row.more === null && (this.notes.get(row.id) ?? row.note));
     if (row.more !== null) {
       const { more } = row;
-      note.append(h("button.link", { type: "button", title: "Show all lanes, or the first twelve", onclick: () => this.onFold(more) }, row.note));
+      note.append(
+        h(
+          "button.link",
+          { type: "button", title: "Show all lanes, or the first twelve", onclick: () => this.onFold(more) },
+          row.note,
+        ),
+      );
     }
     if (row.kind === "group") {
-      const element = h("div.hd.g", { role: "listitem" },
-        h("button.tl-fold", { type: "button", "aria-expanded": String(!row.shut), onclick: () => this.onFold(row.id) }, h("span.tw", row.shut ? "▸" : "▾"), row.title), note);
+      const element = h(
+        "div.hd.g",
+        { role: "listitem" },
+        h(
+          "button.tl-fold",
+          { type: "button", "aria-expanded": String(!row.shut), onclick: () => this.onFold(row.id) },
+          h("span.tw", row.shut ? "▸" : "▾"),
+          row.title,
+        ),
+        note,
+      );
       element.style.height = `${row.h}px`;
       return { element, note, row, at: NaN };
     }
-    const pin = h("button.tl-pin", {
-      type: "button", "aria-pressed": String(row.pinned), "aria-label": `${row.pinned ? "Unpin" : "Pin"} ${row.title}`, title: row.pinned ? "Unpin" : "Pin to the top",
-      onclick: () => this.onPin(row.id),
-    }, row.pinned ? "●" : "○");
+    const pin = h(
+      "button.tl-pin",
+      {
+        type: "button",
+        "aria-pressed": String(row.pinned),
+        "aria-label": `${row.pinned ? "Unpin" : "Pin"} ${row.title}`,
+        title: row.pinned ? "Unpin" : "Pin to the top",
+        onclick: () => this.onPin(row.id),
+      },
+      row.pinned ? "●" : "○",
+    );
     const copies = row.lanes.some((lane) => lane.track !== row.track);
     const name = row.foldable
-      ? trackName("button.tl-name", row.title, row.where, { type: "button", "aria-expanded": String(!row.shut), onclick: () => this.onFold(row.id) })
+      ? trackName("button.tl-name", row.title, row.where, {
+          type: "button",
+          "aria-expanded": String(!row.shut),
+          onclick: () => this.onFold(row.id),
+        })
       : trackName("span.tl-name", row.title, row.where);
-    tip(name, () => (row.foldable ? `${row.title}\n${row.shut ? "Click shows all its lanes" : "Click shows its first lane only"}` : row.title));
+    tip(name, () =>
+      row.foldable
+        ? `${row.title}\n${row.shut ? "Click shows all its lanes" : "Click shows its first lane only"}`
+        : row.title,
+    );
     // how deep a track is can be seen; a name that is cut cannot be read
     if (/ deep$/.test(row.note)) note.classList.add(row.title.length > ROOMY ? "gone" : "wide");
     const element = h("div.hd", { role: "listitem" }, name, copies && h("span.sub.wide", "+ copy"), note, pin);

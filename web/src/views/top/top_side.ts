@@ -16,7 +16,13 @@ export interface Chosen {
   title: string;
 }
 
-export function drawSide(host: HTMLElement, page: Page, chosen: Chosen, runs: RunsWire | null, context: ContextWire | null): void {
+export function drawSide(
+  host: HTMLElement,
+  page: Page,
+  chosen: Chosen,
+  runs: RunsWire | null,
+  context: ContextWire | null,
+): void {
   const { top, row } = chosen;
   const context_ = top.context[row]!;
   const name = plain(top.name[row]!);
@@ -25,31 +31,76 @@ export function drawSide(host: HTMLElement, page: Page, chosen: Chosen, runs: Ru
   const find = page.nav.address("timeline", { find: name });
   fill(
     host,
-    h("div.bar", h("b", chosen.title), h("span.grow"),
-      context_ >= 0 && page.has("code") && h("a.btn", { href: page.nav.address("code", { context: String(context_) }) }, "Code"),
-      context_ >= 0 && page.has("rewrites") && h("a.btn", { href: page.nav.address("rewrites", { context: String(context_) }) }, "Rewrites")),
-    h("div.scroll",
-      h("div.sec",
+    h(
+      "div.bar",
+      h("b", chosen.title),
+      h("span.grow"),
+      context_ >= 0 &&
+        page.has("code") &&
+        h("a.btn", { href: page.nav.address("code", { context: String(context_) }) }, "Code"),
+      context_ >= 0 &&
+        page.has("rewrites") &&
+        h("a.btn", { href: page.nav.address("rewrites", { context: String(context_) }) }, "Rewrites"),
+    ),
+    h(
+      "div.scroll",
+      h(
+        "div.sec",
         h("div.title.mono.name.top-title", ...nameNodes(top.name[row]! || "no name", 400)),
-        h("dl.kv",
-          h("dt", "Total"), h("dd", { "data-ns": top.sum[row]! }, duration(top.sum[row]!), h("span.faint", ` · ${share(top, row)} of all, rank ${count(chosen.rank)}`)),
-          h("dt", "Runs"), h("dd", count(top.runs[row]!), runs && h("span.faint", spread(runs, top.group === "host"))),
-          own && h("dt", "From"), own && h("dd.ell", locationLink(own.file, own.line), h("span.faint", ` ${own.source}`)),
+        h(
+          "dl.kv",
+          h("dt", "Total"),
+          h(
+            "dd",
+            { "data-ns": top.sum[row]! },
+            duration(top.sum[row]!),
+            h("span.faint", ` · ${share(top, row)} of all, rank ${count(chosen.rank)}`),
+          ),
+          h("dt", "Runs"),
+          h("dd", count(top.runs[row]!), runs && h("span.faint", spread(runs, top.group === "host"))),
+          own && h("dt", "From"),
+          own && h("dd.ell", locationLink(own.file, own.line), h("span.faint", ` ${own.source}`)),
         ),
       ),
-      h("div.sec",
+      h(
+        "div.sec",
         h("div.h", h("span.grow", "Durations"), h("span.faint.plainw", counted(top.runs[row]!, "run"))),
         histogram(counts, 346, 96, colourOf(top, row)),
-        h("div.top-axis.faint", h("span", duration(top.shortest[row]!)), h("span", `${top.exact ? "" : "≈ "}median ${duration(top.median[row]!)}`), h("span", duration(top.longest[row]!))),
+        h(
+          "div.top-axis.faint",
+          h("span", duration(top.shortest[row]!)),
+          h("span", `${top.exact ? "" : "≈ "}median ${duration(top.median[row]!)}`),
+          h("span", duration(top.longest[row]!)),
+        ),
       ),
       runs && h("div.sec", h("div.h", top.group === "host" ? "Per thread, mean" : "Per device, mean"), means(runs)),
-      runs && runs.slowest.length > 0 && h("div.sec",
-        h("div.h", h("span.grow", "Slowest runs"), page.has("timeline") && h("a.plainw", { href: find }, `all ${count(top.runs[row]!)}`)),
-        h("table.top-runs", h("tbody", ...runs.slowest.map((run) => h("tr",
-          h("td", h("a", { href: page.nav.address("timeline", { slice: String(run.row) }) }, duration(run.dur))),
-          h("td.dim.name", runs.tracks.find((track) => track.track === run.track)?.name ?? ""),
-          h("td.dim.ell.name", run.marker))))),
-      ),
+      runs &&
+        runs.slowest.length > 0 &&
+        h(
+          "div.sec",
+          h(
+            "div.h",
+            h("span.grow", "Slowest runs"),
+            page.has("timeline") && h("a.plainw", { href: find }, `all ${count(top.runs[row]!)}`),
+          ),
+          h(
+            "table.top-runs",
+            h(
+              "tbody",
+              ...runs.slowest.map((run) =>
+                h(
+                  "tr",
+                  h(
+                    "td",
+                    h("a", { href: page.nav.address("timeline", { slice: String(run.row) }) }, duration(run.dur)),
+                  ),
+                  h("td.dim.name", runs.tracks.find((track) => track.track === run.track)?.name ?? ""),
+                  h("td.dim.ell.name", run.marker),
+                ),
+              ),
+            ),
+          ),
+        ),
     ),
   );
 }
@@ -73,9 +124,17 @@ function spread(runs: RunsWire, host: boolean): string {
 
 function means(runs: RunsWire): HTMLElement {
   const longest = Math.max(1, ...runs.tracks.map((track) => track.total / track.count));
-  return h("div.top-means.columns", ...runs.tracks.slice(0, 64).map((track) => {
-    const bar = h("i");
-    bar.style.width = `${((100 * track.total) / track.count / longest / 1.05).toFixed(1)}%`;
-    return h("div", h("span.ell.name", track.name), h("div.meter", bar), h("span.num", duration(track.total / track.count)));
-  }));
+  return h(
+    "div.top-means.columns",
+    ...runs.tracks.slice(0, 64).map((track) => {
+      const bar = h("i");
+      bar.style.width = `${((100 * track.total) / track.count / longest / 1.05).toFixed(1)}%`;
+      return h(
+        "div",
+        h("span.ell.name", track.name),
+        h("div.meter", bar),
+        h("span.num", duration(track.total / track.count)),
+      );
+    }),
+  );
 }

@@ -22,18 +22,34 @@ export const TOP: ViewDef = {
   id: "top",
   title: "Top",
   panes: { left: null, right: "Kernel" },
-  keys: [["Next, previous row", "↓ ↑"], ["Filter", "F"], ["Its slices", "Enter"]],
+  keys: [
+    ["Next, previous row", "↓ ↑"],
+    ["Filter", "F"],
+    ["Its slices", "Enter"],
+  ],
   available: (info) => (info.tables["slices"] ?? 0) > 0,
   create: (page) => new TopView(page),
 };
 
 /** Of each group: its button, what one of its names is called, and several. */
 const TITLES: Record<string, [string, string, string]> = {
-  kernels: ["Kernels", "Kernel", "kernels"], copies: ["Copies", "Copy", "copies"], host: ["Host", "Range", "ranges"], messages: ["Messages", "Message", "messages"],
+  kernels: ["Kernels", "Kernel", "kernels"],
+  copies: ["Copies", "Copy", "copies"],
+  host: ["Host", "Range", "ranges"],
+  messages: ["Messages", "Message", "messages"],
 };
 const COLUMNS: readonly [SortKey | "", string, string][] = [
-  ["", "#", "num"], ["name", "Kernel", ""], ["total", "Total", "num"], ["", "Share", ""], ["runs", "Runs", "num"], ["mean", "Mean", "num"],
-  ["p95", "p95", "num"], ["max", "Max", "num"], ["", "Durations", "bins"], ["flops", "GFLOPS", "num rate"], ["bytes", "GB/s", "num rate"],
+  ["", "#", "num"],
+  ["name", "Kernel", ""],
+  ["total", "Total", "num"],
+  ["", "Share", ""],
+  ["runs", "Runs", "num"],
+  ["mean", "Mean", "num"],
+  ["p95", "p95", "num"],
+  ["max", "Max", "num"],
+  ["", "Durations", "bins"],
+  ["flops", "GFLOPS", "num rate"],
+  ["bytes", "GB/s", "num rate"],
 ];
 
 class TopView implements View {
@@ -55,7 +71,14 @@ class TopView implements View {
   private range: [string, string] | null = null;
 
   constructor(private readonly page: Page) {
-    this.input = h("input", { type: "text", placeholder: "Filter kernels", "aria-label": "Filter kernels", autocomplete: "off", spellcheck: "false", "aria-keyshortcuts": "F" }) as HTMLInputElement;
+    this.input = h("input", {
+      type: "text",
+      placeholder: "Filter kernels",
+      "aria-label": "Filter kernels",
+      autocomplete: "off",
+      spellcheck: "false",
+      "aria-keyshortcuts": "F",
+    }) as HTMLInputElement;
     this.input.addEventListener("input", () => page.nav.set({ q: this.input.value }, "replace"));
     this.input.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && this.input.value !== "") {
@@ -69,14 +92,27 @@ class TopView implements View {
     });
     const csv = copyButton(() => (this.top ? toCsv(this.top, this.rows) : ""), "Copy as CSV");
     page.middle.append(
-      h("div.bar", h("label.search.top-filter", icon("filter", 14), this.input, h("kbd", "F")), this.groups, this.devices, this.times, h("span.grow"), csv),
-      this.head, this.host,
+      h(
+        "div.bar",
+        h("label.search.top-filter", icon("filter", 14), this.input, h("kbd", "F")),
+        this.groups,
+        this.devices,
+        this.times,
+        h("span.grow"),
+        csv,
+      ),
+      this.head,
+      this.host,
     );
     attachMenu(this.devices, "Devices", () => this.deviceItems());
     attachMenu(this.times, "Range", () => this.rangeItems());
     this.list = new VirtualList(this.host, {
-      rowHeight: 24, role: "listbox", label: "Names by time", render: (at) => this.row(at),
-      onSelect: (at) => this.choose(at), onEnter: (at) => this.openSlices(at),
+      rowHeight: 24,
+      role: "listbox",
+      label: "Names by time",
+      render: (at) => this.row(at),
+      onSelect: (at) => this.choose(at),
+      onEnter: (at) => this.openSlices(at),
     });
   }
 
@@ -121,7 +157,9 @@ class TopView implements View {
 
   private get times_(): string {
     const { params } = this;
-    return params["r0"] !== undefined && params["r1"] !== undefined ? `&t0=${numberParam(params, "r0", 0)}&t1=${numberParam(params, "r1", 0)}` : "";
+    return params["r0"] !== undefined && params["r1"] !== undefined
+      ? `&t0=${numberParam(params, "r0", 0)}&t1=${numberParam(params, "r1", 0)}`
+      : "";
   }
 
   private async arrive(): Promise<void> {
@@ -134,7 +172,16 @@ class TopView implements View {
       this.loading.abort();
       this.loading = new AbortController();
       const { signal } = this.loading;
-      const top = await waitFor(this.host, { title: "Summing up", note: counted(this.page.info.tables["slices"] ?? 0, "slice"), again: () => this.grown() }, (stop) => this.page.client.get<TopWire>(query, stop), signal);
+      const top = await waitFor(
+        this.host,
+        {
+          title: "Summing up",
+          note: counted(this.page.info.tables["slices"] ?? 0, "slice"),
+          again: () => this.grown(),
+        },
+        (stop) => this.page.client.get<TopWire>(query, stop),
+        signal,
+      );
       if (!top || signal.aborted) return;
       if (top.name.length === 0 && group === "" && top.groups.length > 0 && !top.groups.includes("kernels")) {
         // nothing ran on a device: what there is instead
@@ -158,9 +205,20 @@ class TopView implements View {
     this.drawHead(sort, down);
     clearLayer(this.host);
     if (this.rows.length === 0) {
-      showLayer(this.host, params["q"] === undefined ? emptyState("Nothing ran here", "No slice of this kind is in the range.") : emptyState(`Nothing is named ${params["q"]}`, `The filter hides all ${count(top.name.length)} names. Escape clears it.`));
+      showLayer(
+        this.host,
+        params["q"] === undefined
+          ? emptyState("Nothing ran here", "No slice of this kind is in the range.")
+          : emptyState(
+              `Nothing is named ${params["q"]}`,
+              `The filter hides all ${count(top.name.length)} names. Escape clears it.`,
+            ),
+      );
     }
-    this.host.classList.toggle("rates", top.flops.some((value) => value >= 0) || top.bytesPerS.some((value) => value >= 0));
+    this.host.classList.toggle(
+      "rates",
+      top.flops.some((value) => value >= 0) || top.bytesPerS.some((value) => value >= 0),
+    );
     this.head.classList.toggle("rates", this.host.classList.contains("rates"));
     this.list.setCount(this.rows.length);
     const wanted = numberParam(params, "name", top.number[this.rows[0] ?? 0] ?? -1);
@@ -171,10 +229,20 @@ class TopView implements View {
     const shownTracks = params["tracks"] === undefined ? top.tracks.id.length : params["tracks"].split(",").length;
     this.page.status(
       [
-        h("span", h("b", count(this.rows.length)), ` ${this.rows.length === top.name.length ? "" : `of ${count(top.name.length)} `}${top.name.length === 1 ? words[1].toLowerCase() : words[2]}`),
-        h("span", h("b", count(top.count)), " slices"), h("span.wide", { "data-ns": top.total }, `${duration(top.total)} on ${counted(shownTracks, "track")}`),
+        h(
+          "span",
+          h("b", count(this.rows.length)),
+          ` ${this.rows.length === top.name.length ? "" : `of ${count(top.name.length)} `}${top.name.length === 1 ? words[1].toLowerCase() : words[2]}`,
+        ),
+        h("span", h("b", count(top.count)), " slices"),
+        h("span.wide", { "data-ns": top.total }, `${duration(top.total)} on ${counted(shownTracks, "track")}`),
       ],
-      [...(this.times_ === "" ? [] : ["a slice over an edge of the range counts with its part inside"]), ...(top.names > top.name.length ? [`${count(top.names - top.name.length)} smaller names not listed`] : []), ...(top.exact ? [] : ["p95 to within 0.2% of a row's spread"]), `sorted by ${sort}`],
+      [
+        ...(this.times_ === "" ? [] : ["a slice over an edge of the range counts with its part inside"]),
+        ...(top.names > top.name.length ? [`${count(top.names - top.name.length)} smaller names not listed`] : []),
+        ...(top.exact ? [] : ["p95 to within 0.2% of a row's spread"]),
+        `sorted by ${sort}`,
+      ],
     );
     this.page.middle.dataset["shown"] = `${top.group}/${this.rows.length}`;
   }
@@ -183,10 +251,21 @@ class TopView implements View {
     const label = `Filter ${(TITLES[top.group] ?? TITLES["kernels"]!)[2]}`;
     this.input.placeholder = label;
     this.input.setAttribute("aria-label", label);
-    fill(this.groups, ...top.groups.map((group) => h(`button${group === top.group ? ".on" : ""}`, {
-      type: "button", "aria-pressed": String(group === top.group),
-      onclick: () => this.page.nav.set({ group: group === "kernels" ? null : group, tracks: null, name: null, q: null }),
-    }, TITLES[group]?.[0] ?? group)));
+    fill(
+      this.groups,
+      ...top.groups.map((group) =>
+        h(
+          `button${group === top.group ? ".on" : ""}`,
+          {
+            type: "button",
+            "aria-pressed": String(group === top.group),
+            onclick: () =>
+              this.page.nav.set({ group: group === "kernels" ? null : group, tracks: null, name: null, q: null }),
+          },
+          TITLES[group]?.[0] ?? group,
+        ),
+      ),
+    );
     const chosen = this.params["tracks"]?.split(",").map(Number);
     const names = chosen?.map((id) => top.tracks.name[top.tracks.id.indexOf(id)] ?? String(id));
     this.devices.textContent = `${names ? (names.length === 1 ? names[0]! : counted(names.length, "track")) : top.group === "host" ? "All threads" : "All devices"} ▾`;
@@ -197,19 +276,40 @@ class TopView implements View {
   private deviceItems(): MenuItem[] {
     const { top, params } = this;
     if (!top) return [];
-    const items: MenuItem[] = [{ label: "All", role: "menuitemradio", checked: params["tracks"] === undefined, act: () => this.page.nav.set({ tracks: null }) }];
+    const items: MenuItem[] = [
+      {
+        label: "All",
+        role: "menuitemradio",
+        checked: params["tracks"] === undefined,
+        act: () => this.page.nav.set({ tracks: null }),
+      },
+    ];
     top.tracks.id.slice(0, 200).forEach((id, at) => {
-      items.push({ label: top.tracks.name[at]!, role: "menuitemradio", checked: params["tracks"] === String(id), act: () => this.page.nav.set({ tracks: id }) });
+      items.push({
+        label: top.tracks.name[at]!,
+        role: "menuitemradio",
+        checked: params["tracks"] === String(id),
+        act: () => this.page.nav.set({ tracks: id }),
+      });
     });
     return items;
   }
 
   private rangeItems(): MenuItem[] {
-    const items: MenuItem[] = [{ label: "Whole trace", role: "menuitemradio", checked: this.times_ === "", act: () => this.page.nav.set({ r0: null, r1: null }) }];
+    const items: MenuItem[] = [
+      {
+        label: "Whole trace",
+        role: "menuitemradio",
+        checked: this.times_ === "",
+        act: () => this.page.nav.set({ r0: null, r1: null }),
+      },
+    ];
     const last = this.range;
     if (last) {
       items.push({
-        label: `Selected range, ${duration(Number(last[1]) - Number(last[0]))}`, role: "menuitemradio", checked: this.times_ !== "",
+        label: `Selected range, ${duration(Number(last[1]) - Number(last[0]))}`,
+        role: "menuitemradio",
+        checked: this.times_ !== "",
         act: () => this.page.nav.set({ r0: last[0], r1: last[1] }),
       });
     }
@@ -218,19 +318,39 @@ class TopView implements View {
 
   private drawHead(sort: SortKey, down: boolean): void {
     const word = (TITLES[this.top!.group] ?? TITLES["kernels"]!)[1];
-    fill(this.head, ...COLUMNS.map(([key, title, classes]) => {
-      const text = title === "Kernel" ? word : title;
-      const on = key !== "" && key === sort;
-      const cell = h(`div${classes.split(" ").filter(Boolean).map((name) => `.${name}`).join("")}`);
-      if (key === "") cell.textContent = text;
-      else {
-        cell.append(h(`button${on ? ".on" : ""}`, {
-          type: "button", "aria-label": `Sort by ${text}${on ? (down ? ", largest first" : ", smallest first") : ""}`,
-          onclick: () => this.page.nav.set({ sort: key === "total" ? null : key, down: (on ? !down : key !== "name") ? null : 0 }, "replace"),
-        }, on ? `${text} ${down ? "↓" : "↑"}` : text));
-      }
-      return cell;
-    }));
+    fill(
+      this.head,
+      ...COLUMNS.map(([key, title, classes]) => {
+        const text = title === "Kernel" ? word : title;
+        const on = key !== "" && key === sort;
+        const cell = h(
+          `div${classes
+            .split(" ")
+            .filter(Boolean)
+            .map((name) => `.${name}`)
+            .join("")}`,
+        );
+        if (key === "") cell.textContent = text;
+        else {
+          cell.append(
+            h(
+              `button${on ? ".on" : ""}`,
+              {
+                type: "button",
+                "aria-label": `Sort by ${text}${on ? (down ? ", largest first" : ", smallest first") : ""}`,
+                onclick: () =>
+                  this.page.nav.set(
+                    { sort: key === "total" ? null : key, down: (on ? !down : key !== "name") ? null : 0 },
+                    "replace",
+                  ),
+              },
+              on ? `${text} ${down ? "↓" : "↑"}` : text,
+            ),
+          );
+        }
+        return cell;
+      }),
+    );
   }
 
   private row(at: number): HTMLElement {
@@ -244,13 +364,28 @@ class TopView implements View {
     bar.style.width = `${Math.max(0.6, (100 * top.sum[row]!) / largest)}%`;
     bar.style.background = colour;
     const name = tip(kernelName(top.name[row]! || "no name"), () => plain(top.name[row]!));
-    const rate = (value: number, size: number, digits: number): string => (value < 0 ? "" : (value / size).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
-    return h("div.trow", { "data-name": plain(top.name[row]!), "data-total": top.sum[row]!, "data-runs": top.runs[row]! },
-      h("div.num.faint", count(at + 1)), h("div.tname", swatch, name), h("div.num", duration(top.sum[row]!)),
-      h("div.share", h("span.meter", bar), h("span.num.dim", `${((100 * top.sum[row]!) / Math.max(1, top.total)).toFixed(1)}%`)),
-      h("div.num", count(top.runs[row]!)), h("div.num", duration(top.sum[row]! / top.runs[row]!)), h("div.num", duration(top.p95[row]!)), h("div.num", duration(top.longest[row]!)),
+    const rate = (value: number, size: number, digits: number): string =>
+      value < 0
+        ? ""
+        : (value / size).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    return h(
+      "div.trow",
+      { "data-name": plain(top.name[row]!), "data-total": top.sum[row]!, "data-runs": top.runs[row]! },
+      h("div.num.faint", count(at + 1)),
+      h("div.tname", swatch, name),
+      h("div.num", duration(top.sum[row]!)),
+      h(
+        "div.share",
+        h("span.meter", bar),
+        h("span.num.dim", `${((100 * top.sum[row]!) / Math.max(1, top.total)).toFixed(1)}%`),
+      ),
+      h("div.num", count(top.runs[row]!)),
+      h("div.num", duration(top.sum[row]! / top.runs[row]!)),
+      h("div.num", duration(top.p95[row]!)),
+      h("div.num", duration(top.longest[row]!)),
       h("div.bins", histogram(top.histogram.slice(row * top.bins, (row + 1) * top.bins), 80, 16, "var(--fg-3)")),
-      h("div.num.dim.rate", rate(top.flops[row]!, 1e9, 2)), h("div.num.dim.rate", rate(top.bytesPerS[row]!, 1e9, 2)),
+      h("div.num.dim.rate", rate(top.flops[row]!, 1e9, 2)),
+      h("div.num.dim.rate", rate(top.bytesPerS[row]!, 1e9, 2)),
     );
   }
 
@@ -261,7 +396,8 @@ class TopView implements View {
 
   private openSlices(at: number): void {
     const row = this.rows[at];
-    if (row !== undefined && this.page.has("timeline")) this.page.nav.go({ ...this.page.nav.place, view: "timeline", params: { find: plain(this.top!.name[row]!) } });
+    if (row !== undefined && this.page.has("timeline"))
+      this.page.nav.go({ ...this.page.nav.place, view: "timeline", params: { find: plain(this.top!.name[row]!) } });
   }
 
   private async drawChosen(row: number): Promise<void> {
@@ -274,7 +410,11 @@ class TopView implements View {
     const { signal } = this.siding;
     const title = (TITLES[top.group] ?? TITLES["kernels"]!)[1];
     if (row < 0 || top.number[row]! < 0) {
-      fill(this.page.right, h("div.bar", h("b", title)), h("p.none", "Choose a row for its durations and slowest runs."));
+      fill(
+        this.page.right,
+        h("div.bar", h("b", title)),
+        h("p.none", "Choose a row for its durations and slowest runs."),
+      );
       return;
     }
     const chosen = { top, row, rank: row + 1, title };
@@ -290,10 +430,12 @@ class TopView implements View {
       this.page.right.dataset["name"] = plain(top.name[row]!);
     } catch (error) {
       if (isAbort(error)) return;
-      this.page.right.querySelector(".scroll")!.append(failure(error, () => {
-        this.sided = "";
-        void this.drawChosen(row);
-      }));
+      this.page.right.querySelector(".scroll")!.append(
+        failure(error, () => {
+          this.sided = "";
+          void this.drawChosen(row);
+        }),
+      );
     }
   }
 }
