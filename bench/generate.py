@@ -37,7 +37,7 @@ from peephole.model.journal import (
     slots_for,
 )
 from peephole.model.tables import FORMAT_VERSION, TABLES
-from peephole.store.segments import SLICE as ROW
+from peephole.store.journal.segments import SLICE as ROW
 
 RANKS: Final = 8
 THREADS: Final = 6
@@ -365,7 +365,7 @@ def main() -> None:
         count = generate(args.out, args.slices, args.seed)
         print(json.dumps({"generated": str(args.out), "slices": count, "seconds": time.perf_counter() - began}))
         if args.seal:
-            from peephole.store.seal import seal
+            from peephole.store.journal.seal import seal
 
             seal(args.out)
     if args.chrome is not None:

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from peephole.query.rewrite.replay import ERROR_OP, Replay
-from peephole.query.rewrite.trace import trace_of
+from peephole.replay.replay import ERROR_OP, Replay
+from peephole.replay.trace import trace_of
 from peephole.store.capture import Capture, open_capture
 
 SAMPLE = 25

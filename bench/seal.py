@@ -14,7 +14,7 @@ from pathlib import Path
 
 SEAL = """
 import json, resource, sys, time
-from peephole.store.seal import seal
+from peephole.store.journal.seal import seal
 began = time.perf_counter()
 seal(sys.argv[1])
 print(json.dumps([time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))

@@ -134,8 +134,8 @@ def record(work: Path) -> tuple[Path, Path]:
 
 def wanted_steps(capture: Path) -> dict[str, tuple[int, int, int]]:
     """Steps to draw by name: id, position of the context, position in the context."""
-    from peephole.query.contexts import contexts, steps
-    from peephole.query.rewrites import graph_at
+    from peephole.query.capture.contexts import contexts, steps
+    from peephole.query.rewrites.step_graphs import graph_at
     from peephole.store.capture import open_capture
 
     opened = open_capture(capture)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from peephole.query.tape import Tape
+from peephole.query.tape.tape import Tape
 
 
 def events(t: Tape, name: str, op: str | None = None) -> np.ndarray[Any, Any]:

@@ -31,7 +31,7 @@ class Framework(NamedTuple):
 FRAMEWORKS: Final = (
     Framework(
         "tinygrad",
-        "peephole.sources.tinygrad.attach",
+        "peephole.sources.tinygrad.live.attach",
         (
             "tinygrad.uop.ops",
             "tinygrad.device",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from peephole.cli.main import main
-from peephole.query.names import tracks
+from peephole.query.capture.names import tracks
 from peephole.store.capture import open_capture
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from peephole.cli.main import main
-from peephole.query.names import missing
+from peephole.query.capture.names import missing
 from peephole.store.writer import CaptureWriter
 
 

@@ -20,8 +20,8 @@ import pytest
 from peephole.cli.main import main
 from peephole.cli.top_tape import TapeFile, can_follow
 from peephole.ingest import import_files
-from peephole.query.tape import tape
-from peephole.query.tape_now import Now, now_of
+from peephole.query.tape.now import Now, now_of
+from peephole.query.tape.tape import tape
 from peephole.store.capture import open_capture
 
 Line = Callable[..., str]

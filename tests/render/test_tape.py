@@ -13,10 +13,10 @@ import pytest
 
 from peephole.cli.main import main
 from peephole.ingest import import_files
-from peephole.layout.tape import PX, Options, layout
-from peephole.query.tape import tape
-from peephole.render.fonts import Fonts, fonts_for
-from peephole.render.tape import draw
+from peephole.query.tape.tape import tape
+from peephole.render.tape.draw import draw
+from peephole.render.tape.fonts import Fonts, fonts_for
+from peephole.render.tape.layout import PX, Options, layout
 from peephole.store.capture import open_capture
 
 Line = Callable[..., str]

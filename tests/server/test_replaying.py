@@ -19,8 +19,8 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from peephole.errors import PeepholeError
-from peephole.query import rewrites
-from peephole.query.contexts import Step, contexts, steps
+from peephole.query.capture.contexts import Step, contexts, steps
+from peephole.query.rewrites import step_graphs as rewrites
 from peephole.server.app import create_app
 from peephole.server.library import Library
 from peephole.store.capture import open_capture

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from peephole.errors import PeepholeError
-from peephole.server.running import bind, can_open_browser
+from peephole.server.serving import bind, can_open_browser
 
 
 def start(*arguments: str, folder: Path) -> tuple[subprocess.Popen[str], list[str]]:

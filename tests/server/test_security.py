@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from peephole.server.running import is_loopback
 from peephole.server.security import gate_for
+from peephole.server.serving import is_loopback
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8800", "localhost:8800", "LOCALHOST", "[::1]:8800"])

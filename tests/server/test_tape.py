@@ -11,8 +11,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from peephole.ingest import import_files
-from peephole.query.tape import tape
-from peephole.query.tape_window import cell_of, cut, matching
+from peephole.query.tape.tape import tape
+from peephole.query.tape.window import cell_of, cut, matching
 from peephole.server.app import create_app
 from peephole.server.library import Library
 from peephole.store.capture import open_capture

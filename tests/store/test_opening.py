@@ -252,9 +252,9 @@ for number in range(500):
     recorder.row("buffers", id=number, device="CPU", alloc=number, bytes=8)
     recorder.free(number, number + 5)
 active.stop()
-from peephole.query.info import info
-from peephole.query.items import compiled
-from peephole.query.top import top
+from peephole.query.capture.info import info
+from peephole.query.timeline.source_items import compiled
+from peephole.query.timeline.top import top
 from peephole.store.capture import open_capture
 capture = open_capture(path)
 assert len(compiled(capture)) == 500 and top(capture).rows and info(capture).name

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from peephole.ingest import import_files
-from peephole.query.tape import tape
+from peephole.query.tape.tape import tape
 from peephole.server.app import create_app
 from peephole.server.library import Library
 from peephole.store.capture import open_capture

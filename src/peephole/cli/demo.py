@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Records the program as `peephole run` does and prints the summary."""
     from peephole.cli import info, show
-    from peephole.query.names import tracks
+    from peephole.query.capture.names import tracks
     from peephole.store.capture import open_capture
 
     if importlib.util.find_spec("tinygrad") is None:

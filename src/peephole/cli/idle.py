@@ -25,10 +25,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the gaps and the sums."""
-    from peephole.query.idle import idle
-    from peephole.query.info import span
-    from peephole.query.interval import find_interval
-    from peephole.query.names import Track, find_tracks, missing, titled, told_apart, tracks
+    from peephole.query.capture.info import span
+    from peephole.query.capture.names import Track, find_tracks, missing, titled, told_apart, tracks
+    from peephole.query.timeline.idle import idle
+    from peephole.query.timeline.interval import find_interval
 
     capture = open_target(args.capture)
     chosen = None

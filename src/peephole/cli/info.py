@@ -10,7 +10,7 @@ from peephole.cli.format import Column, Printer, count, duration, size
 from peephole.cli.target import add_json, add_target, open_target
 
 if TYPE_CHECKING:
-    from peephole.query.info import Info
+    from peephole.query.capture.info import Info
 
 HELP = "What a capture holds: rows and bytes per table, the time it spans, how it ended, and everything that was lost."
 
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the facts."""
-    from peephole.query.info import info
+    from peephole.query.capture.info import info
 
     facts = info(open_target(args.capture))
     printer = Printer(args.json)

@@ -57,10 +57,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _facts(path: Path) -> dict[str, Any]:
     """What the list says about a capture; one that cannot be opened is listed too, with the reason as its state."""
-    from peephole.query.info import bytes_on_disk
+    from peephole.query.capture.info import bytes_on_disk
     from peephole.store.capture import open_capture
+    from peephole.store.journal.seal import is_live
     from peephole.store.manifest import read_manifest
-    from peephole.store.seal import is_live
 
     facts: dict[str, Any] = {
         "name": path.name.removesuffix(PACKED_SUFFIX).removesuffix(SUFFIX),

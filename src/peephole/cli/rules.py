@@ -22,8 +22,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints a line for each rule."""
     from peephole.cli.show_rewrites import short
-    from peephole.query.contexts import contexts
-    from peephole.query.rules import rules
+    from peephole.query.capture.contexts import contexts
+    from peephole.query.rewrites.rules import rules
 
     capture = open_target(args.capture)
     found = rules(capture)

@@ -106,7 +106,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
         usual = [signal.SIGPIPE, signal.SIGXFSZ]
         child = os.posix_spawnp(command[0], command, environment, setsigmask=before, setsigdef=usual)
         # what seals the capture is loaded while the program runs, not when it has ended
-        threading.Thread(target=importlib.import_module, args=("peephole.store.seal",), daemon=True).start()
+        threading.Thread(target=importlib.import_module, args=("peephole.store.journal.seal",), daemon=True).start()
         while True:
             ended, status = os.waitpid(child, os.WNOHANG)
             if ended:
@@ -132,7 +132,7 @@ def _wait_for_signal(taken: set[signal.Signals]) -> tuple[int, bool]:
 def _finish(capture: str) -> None:
     """Seals the capture and says where it is."""
     from peephole.cli.target import progress_bar
-    from peephole.store.seal import is_sealed, seal
+    from peephole.store.journal.seal import is_sealed, seal
 
     # whoever looked at it after the program's end has sealed it: then no process is left to be seen
     recorded = is_sealed(Path(capture)) or bool(process.processes(capture))

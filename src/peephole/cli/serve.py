@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         raise PeepholeError(f"--port must be from 0 to 65535, not {args.port}.")
     paths = find_all(args.capture)
 
-    from peephole.server.running import serve
+    from peephole.server.serving import serve
 
     return serve(paths, args.host, args.port, open_browser=not args.no_open)
 

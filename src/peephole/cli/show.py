@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Finds the view that the request belongs to and lets it print."""
     from peephole.cli import show_timeline
     from peephole.cli.views import Request, views
-    from peephole.query.interval import find_interval
+    from peephole.query.timeline.interval import find_interval
 
     targets, top = _untangle(args.capture, args.top)
     for words in (args.item, args.interval or []):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from peephole.cli.format import Printer, count, duration
 from peephole.cli.views import Request
 from peephole.errors import PeepholeError
-from peephole.query.contexts import Context, Step, artifacts, contexts, steps
-from peephole.query.find import find_contexts
-from peephole.query.items import compiled
+from peephole.query.capture.context_lookup import find_contexts
+from peephole.query.capture.contexts import Context, Step, artifacts, contexts, steps
+from peephole.query.timeline.source_items import compiled
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
@@ -56,7 +56,7 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
 
 def _kernels(capture: Capture, context: Context, printer: Printer) -> None:
     """Prints what a schedule runs, in order; nothing when its graph was not recorded."""
-    from peephole.query.schedule import schedule
+    from peephole.compilers.tinygrad.schedule import schedule
 
     try:
         kernels = schedule(capture, context.id).kernels
@@ -120,7 +120,7 @@ class Details:
             self._printer.block(step.error, "red")
 
     def _graph(self, step: Step, match: int = 0) -> None:
-        from peephole.query.rewrites import graph_at
+        from peephole.query.rewrites.step_graphs import graph_at
 
         graph = graph_at(self._capture, step.id, match)
         nodes = graph.nodes
@@ -137,7 +137,7 @@ class Details:
                 self._printer.line(("  src: " + ", ".join(f"[{node}]" for node in src), "dim"))
 
     def _rewrites(self, step: Step) -> None:
-        from peephole.query.rewrites import match_diffs
+        from peephole.query.rewrites.step_graphs import match_diffs
 
         for match, diff in match_diffs(self._capture, step.id):
             if self._printer.json:
@@ -164,7 +164,7 @@ class Details:
                 self._printer.block(text, "red" if kind == "error" else "")
 
     def _assembly(self, context: int) -> None:
-        from peephole.query.assembly import assembly
+        from peephole.query.hardware.assembly import assembly
 
         for artifact in artifacts(self._capture, context, "binary"):
             text = assembly(artifact.content, artifact.language)

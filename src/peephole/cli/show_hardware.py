@@ -11,7 +11,7 @@ from peephole.cli.views import Request
 
 if TYPE_CHECKING:
     from peephole.query.hardware.counters import Counter
-    from peephole.query.hardware.traces import Entry, Trace
+    from peephole.query.hardware.traces import Entry, HardwareTrace
     from peephole.store.capture import Capture
 
 ALL_COUNTERS = "All Counters"
@@ -35,7 +35,7 @@ def claims(capture: Capture, request: Request) -> bool:
 
 def show(capture: Capture, request: Request, printer: Printer) -> int:
     """Prints a trace, a set of counters, or all counters."""
-    from peephole.query.hardware.traces import Trace, entries, find_entry
+    from peephole.query.hardware.traces import HardwareTrace, entries, find_entry
 
     assert request.source is not None
     if request.source == ALL_COUNTERS:
@@ -46,13 +46,13 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
     if entry.kind == "pmc":
         _counters(capture, entry, printer)
     elif request.top is not None:
-        _hotspots(Trace(capture, entry), request.top, printer)
+        _hotspots(HardwareTrace(capture, entry), request.top, printer)
     else:
-        _trace(Trace(capture, entry), printer)
+        _trace(HardwareTrace(capture, entry), printer)
     return 0
 
 
-def _trace(trace: Trace, printer: Printer) -> None:
+def _trace(trace: HardwareTrace, printer: Printer) -> None:
     from peephole.query.hardware.events import events
 
     if not printer.json:
@@ -77,7 +77,7 @@ def _trace(trace: Trace, printer: Printer) -> None:
     _notes(trace, printer)
 
 
-def _notes(trace: Trace, printer: Printer) -> None:
+def _notes(trace: HardwareTrace, printer: Printer) -> None:
     for note in trace.words():
         if printer.csv:  # a sentence is no row of the table
             print(note, file=sys.stderr)
@@ -87,7 +87,7 @@ def _notes(trace: Trace, printer: Printer) -> None:
             printer.line((note, "yellow"))
 
 
-def _hotspots(trace: Trace, top: int, printer: Printer) -> None:
+def _hotspots(trace: HardwareTrace, top: int, printer: Printer) -> None:
     import numpy as np
 
     found, program = trace.hotspots, trace.program

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from peephole.cli.format import Column, Printer, count, duration
 from peephole.cli.views import Request
+from peephole.model.plain_names import plain
 from peephole.model.tables import NONE
-from peephole.query.items import COMPILER, compiled
-from peephole.query.names import Track, find_tracks, plain, tracks
-from peephole.query.top import top
+from peephole.query.capture.names import Track, find_tracks, tracks
+from peephole.query.timeline.source_items import COMPILER, compiled
+from peephole.query.timeline.top import top
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Printer, count, pad, size
 from peephole.cli.views import Request
-from peephole.query.info import span
-from peephole.query.links import Links, Use
-from peephole.query.memory import (
+from peephole.query.capture.info import span
+from peephole.query.memory.buffers import (
     Buffer,
     Memory,
     alive,
@@ -18,6 +17,7 @@ from peephole.query.memory import (
     memory_events,
     of_several_processes,
 )
+from peephole.query.timeline.correlations import Links, Use
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from peephole.cli.format import Printer, count, duration
 from peephole.cli.views import Request
 from peephole.errors import PeepholeError
-from peephole.query.find import find_context, find_steps
+from peephole.query.capture.context_lookup import find_context, find_steps
 
 if TYPE_CHECKING:
-    from peephole.query.contexts import Context, Step
-    from peephole.query.rewrites import GraphAt, MatchDone, MatchInfo
+    from peephole.query.capture.contexts import Context, Step
+    from peephole.query.rewrites.step_graphs import GraphAt, MatchDone, MatchInfo
     from peephole.store.capture import Capture
 
 DEEPEST = 30
@@ -48,7 +48,7 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
 
 
 def _passes(capture: Capture, context: Context, chosen: list[Step], printer: Printer) -> None:
-    from peephole.query.contexts import steps
+    from peephole.query.capture.contexts import steps
 
     printer.line((context.name, "bold"), (f"  {context.kind}", "dim"))
     numbers = {step.id for step in chosen}
@@ -59,7 +59,7 @@ def _passes(capture: Capture, context: Context, chosen: list[Step], printer: Pri
 
 
 def _texts(capture: Capture, step: Step, match: int | None, printer: Printer) -> None:
-    from peephole.query.rewrites import graph_at, match_diffs
+    from peephole.query.rewrites.step_graphs import graph_at, match_diffs
 
     flags = [name for name in ("bottom_up", "walk", "enter_calls") if getattr(step, name)]
     printer.line()
@@ -129,7 +129,7 @@ def _diff(lines: list[tuple[str, str]], printer: Printer) -> None:
 def _records(capture: Capture, context: Context, step: Step, match: int | None, printer: Printer) -> None:
     """One object for the match that was asked for; else one for each, of whose nodes the first holds all, the others
     what is new or changed."""
-    from peephole.query.rewrites import graph_at, walk_matches
+    from peephole.query.rewrites.step_graphs import graph_at, walk_matches
 
     printer.record(graph_record(context.name, step.name, graph_at(capture, step.id, match or 0)))
     if match is None:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from peephole.cli.format import Column, Printer, count, duration
 from peephole.cli.views import Request
-from peephole.query.contexts import contexts
-from peephole.query.items import RUNS, Compiled, Runs, runs
-from peephole.query.names import ALL, Track, find_tracks, plain, tracks
-from peephole.query.rates import Rates, rates
+from peephole.model.plain_names import plain
+from peephole.query.capture.contexts import contexts
+from peephole.query.capture.names import ALL, Track, find_tracks, tracks
+from peephole.query.timeline.rates import Rates, rates
+from peephole.query.timeline.source_items import RUNS, Compiled, Runs, runs
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture

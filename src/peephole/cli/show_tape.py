@@ -11,8 +11,8 @@ from peephole.cli.format import Column, Printer, count, duration, size
 
 if TYPE_CHECKING:
     from peephole.cli.views import Request
-    from peephole.query.tape import Tape
-    from peephole.query.tape_stats import LaneStats, PairStats
+    from peephole.query.tape.stats import LaneStats, PairStats
+    from peephole.query.tape.tape import Tape
     from peephole.store.capture import Capture
 
 NAMES: Final = ("Workers", "Messages")
@@ -26,22 +26,22 @@ WAITS: Final = 10
 
 def sources(capture: Capture) -> list[str]:
     """Names for `-s`."""
-    from peephole.query.tape import is_tape
+    from peephole.query.tape.tape import is_tape
 
     return list(NAMES) if is_tape(capture) else []
 
 
 def claims(capture: Capture, request: Request) -> bool:
     """Whether the request is this view's; a tape without events too, about which there is something to say."""
-    from peephole.query.tape import is_tape
+    from peephole.query.tape.tape import is_tape
 
     return request.source in NAMES and (is_tape(capture) or capture.manifest.source == "gt")
 
 
 def show(capture: Capture, request: Request, printer: Printer) -> int:
     """Prints; gives the exit code."""
-    from peephole.query.tape import tape
-    from peephole.query.tape_select import select
+    from peephole.query.tape.select import select
+    from peephole.query.tape.tape import tape
 
     asked = [match[1] for item in request.items if (match := _RUN.fullmatch(item))]
     items = tuple(item for item in request.items if not _RUN.fullmatch(item))
@@ -66,8 +66,8 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
 
 def workers(tape: Tape, printer: Printer, most: int) -> None:
     """Prints who was busy, how even it was, what moved, who waited, which patterns show and what is wrong."""
-    from peephole.query import tape_stats
-    from peephole.query.tape_diagnosis import diagnoses
+    from peephole.query.tape import stats as tape_stats
+    from peephole.query.tape.diagnosis import diagnoses
 
     lanes = tape_stats.lane_stats(tape)
     even = tape_stats.balance(tape)

@@ -8,14 +8,15 @@ from typing import Any
 from peephole.cli.format import Column, Printer, count, duration, fit, pad, rate, size
 from peephole.cli.show_context import Details
 from peephole.cli.views import Request, views
+from peephole.model.json_text import json_object
+from peephole.model.plain_names import plain
 from peephole.model.tables import NONE
-from peephole.query.contexts import contexts
-from peephole.query.events import Event, events
-from peephole.query.info import span
-from peephole.query.json_text import json_object
-from peephole.query.names import ALL, Track, find_tracks, missing, plain, told_apart, tracks
-from peephole.query.rates import rates
-from peephole.query.top import top
+from peephole.query.capture.contexts import contexts
+from peephole.query.capture.info import span
+from peephole.query.capture.names import ALL, Track, find_tracks, missing, told_apart, tracks
+from peephole.query.timeline.events import Event, events
+from peephole.query.timeline.rates import rates
+from peephole.query.timeline.top import top
 from peephole.store.capture import Capture
 
 _LONG = 10_000_000
@@ -155,7 +156,7 @@ def show_events(capture: Capture, request: Request, chosen: Collection[int] | No
         if event.context != NONE:
             details.show(event.context)
     if not (wanted or found or printer.json):
-        from peephole.query.tape import advice
+        from peephole.query.tape.tape import advice
 
         printer.line((f"No events. {advice(capture)}".rstrip(), "dim"))
     if wanted and not found:

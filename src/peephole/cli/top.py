@@ -14,7 +14,7 @@ from peephole.cli.top_tape import can_follow, follow
 from peephole.errors import PeepholeError
 
 if TYPE_CHECKING:
-    from peephole.query.tape_now import Now
+    from peephole.query.tape.now import Now
     from peephole.store.capture import Capture
 
 HELP: Final = """\
@@ -111,8 +111,8 @@ def _size(number: int) -> str:
 
 def _tape(target: str | None) -> Iterator[Now]:
     from peephole.cli.target import open_target
-    from peephole.query.tape import LAST, is_tape, tape
-    from peephole.query.tape_now import now_of, now_of_names
+    from peephole.query.tape.now import now_of, now_of_names
+    from peephole.query.tape.tape import LAST, is_tape, tape
 
     capture: Capture = open_target(target)
     while True:
@@ -121,7 +121,7 @@ def _tape(target: str | None) -> Iterator[Now]:
 
 
 def _dask(address: str) -> Iterator[Now]:
-    from peephole.query.tape_now import now_of_dask
+    from peephole.query.tape.now import now_of_dask
 
     try:
         from distributed import Client

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from peephole.errors import CaptureError
-from peephole.query.tape_follow import Following
+from peephole.query.tape.follow import Following
 
 if TYPE_CHECKING:
-    from peephole.query.tape import Tape
-    from peephole.query.tape_now import Now
+    from peephole.query.tape.now import Now
+    from peephole.query.tape.tape import Tape
 
 CONTEXT: Final = 2000
 """Lines before the new ones that are read with them: a command and its answer are not further apart."""
@@ -92,7 +92,7 @@ def _tape(lines: list[bytes], run: int | None = None) -> Tape | None:
     """The tape that some lines make; None when there is no event among them."""
     from peephole.errors import PeepholeError
     from peephole.ingest import import_files
-    from peephole.query.tape import tape
+    from peephole.query.tape.tape import tape
     from peephole.store.capture import open_capture
 
     with tempfile.TemporaryDirectory(prefix="peephole-top-") as folder:

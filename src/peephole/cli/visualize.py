@@ -42,12 +42,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Draws, and says in five lines what was drawn."""
     from peephole.cli.format import Printer
-    from peephole.layout.tape import Options, layout
-    from peephole.layout.tape_names import spelled
-    from peephole.query.tape import NO_EVENTS, tape
-    from peephole.query.tape_select import select
-    from peephole.render.fonts import fonts_for
-    from peephole.render.tape import check_output, draw
+    from peephole.query.tape.select import select
+    from peephole.query.tape.tape import NO_EVENTS, tape
+    from peephole.render.tape.draw import check_output, draw
+    from peephole.render.tape.fonts import fonts_for
+    from peephole.render.tape.layout import Options, layout
+    from peephole.render.tape.names import spelled
 
     path = Path(args.output)
     check_output(path)
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
 def _open(target: str | None) -> Capture:
     """The capture of a tape; an empty file gets the advice that a tape's owner needs."""
     from peephole.cli.target import open_target
-    from peephole.query.tape import NO_EVENTS
+    from peephole.query.tape.tape import NO_EVENTS
 
     path = Path(target) if target else None
     if path is not None and path.is_file() and not path.stat().st_size:

@@ -9,8 +9,8 @@ from peephole.cli.format import Part, Printer, count
 from peephole.cli.target import add_json, add_target, not_a_capture, open_target
 
 if TYPE_CHECKING:
-    from peephole.query.fusion import Boundary, Why
-    from peephole.query.schedule import Buffer, Kernel
+    from peephole.compilers.tinygrad.fusion import Boundary, Why
+    from peephole.compilers.tinygrad.schedule import Buffer, Kernel
 
 HELP = """Says why two kernels of a schedule are two: the buffers between them, the node that was put into memory and
 why, the pass, match and rule that show it, and the line of the program. A kernel is given by its name (`r_64_16`,
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the answer."""
-    from peephole.query.fusion import why
+    from peephole.compilers.tinygrad.fusion import why
 
     for word in (args.kernel_a, args.kernel_b):
         not_a_capture(word, "peephole why KERNEL_A KERNEL_B CAPTURE")

@@ -19,7 +19,9 @@ _multiprocessing_told = False
 _mine: tuple[int, str] | None = None
 
 _CHEAP_BYTES: Final = 8 << 20
-_SEAL: Final = "import sys; from pathlib import Path; from peephole.store.seal import seal; seal(Path(sys.argv[1]))"
+_SEAL: Final = (
+    "import sys; from pathlib import Path; from peephole.store.journal.seal import seal; seal(Path(sys.argv[1]))"
+)
 
 
 def start(path: str | os.PathLike[str]) -> Recorder:

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any
 
-from peephole.model.running import boot_id, born, is_writing
+from peephole.model.alive import boot_id, born, is_writing
 from peephole.model.tables import FORMAT_VERSION
 from peephole.record.clocks import same_moment
 

@@ -24,8 +24,8 @@ from typing import Any, Final, Self, TypeVar
 from peephole.model.journal import FLAG_OPEN, KIND_SLICE, SLICE, SLOT
 from peephole.model.tables import NONE
 from peephole.record import active
-from peephole.record.lanes import Lane, free_lane, main_lane
 from peephole.record.rows import json_text, text_of
+from peephole.record.span_lanes import Lane, free_lane, main_lane
 from peephole.record.writer import Writer, blank
 
 Function = TypeVar("Function", bound=Callable[..., Any])

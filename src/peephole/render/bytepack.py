@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from peephole.model import bytepack as pack
 from peephole.model.tables import TABLES, Column
 from peephole.store.capture import Capture
-from peephole.store.frame import Frame
+from peephole.store.tables.frame import Frame
 
 PART = 1 << 18
 

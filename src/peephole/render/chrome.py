@@ -13,7 +13,7 @@ import numpy as np
 
 from peephole.model.tables import NONE
 from peephole.store.capture import Capture
-from peephole.store.lanes import Ints, Lanes
+from peephole.store.tables.lanes import Ints, Lanes
 
 
 def write_chrome(capture: Capture, out: BinaryIO) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from peephole.server.replies import coded
 
 if TYPE_CHECKING:
-    from peephole.query.rewrites import GraphAt
+    from peephole.query.rewrites.step_graphs import GraphAt
 
 TEXTS = ("op", "dtype", "arg", "shape", "tag")
 

@@ -61,7 +61,7 @@ def _info(shelf: Shelf, capture: Capture) -> dict[str, Any]:
 def _advice(capture: Capture) -> str:
     if capture.count("slices"):
         return ""
-    from peephole.query.tape import advice  # large, and nothing for a capture that shows something
+    from peephole.query.tape.tape import advice  # large, and nothing for a capture that shows something
 
     return advice(capture)
 

@@ -15,7 +15,7 @@ from peephole.server.routes_captures import shelf_of
 from peephole.store.capture import Capture
 
 if TYPE_CHECKING:
-    from peephole.query.origin import Origin
+    from peephole.compilers.tinygrad.origin import Origin
 
 LONGEST = 8 << 20
 """Bytes of one artifact that are sent as text; the reply says when there is more."""
@@ -67,7 +67,7 @@ async def one_artifact(request: Request) -> Response:
 
 
 def _artifact(capture: Capture, row: int) -> dict[str, Any]:
-    from peephole.query.assembly import assembly
+    from peephole.query.hardware.assembly import assembly
 
     if row >= capture.count("artifacts"):
         raise Refusal(404, f"This capture has {capture.count('artifacts')} artifacts; there is no number {row}.")
@@ -142,8 +142,8 @@ async def origin(request: Request) -> Response:
     number = path_number(request, "context")
 
     def answer(capture: Capture) -> dict[str, Any]:
-        from peephole.query.origin import origins
-        from peephole.query.schedule import schedule_contexts
+        from peephole.compilers.tinygrad.origin import origins
+        from peephole.compilers.tinygrad.schedule import schedule_contexts
 
         names = dict(schedule_contexts(capture))
         return {"context": number, "origins": [_origin(one, names) for one in origins(capture, number)]}

@@ -14,10 +14,10 @@ from peephole.errors import PeepholeError
 from peephole.query.hardware.counters import metrics
 from peephole.query.hardware.elf import Resources, resources
 from peephole.query.hardware.flow import control_flow
-from peephole.query.hardware.lanes import CLASSES, LaneView, lane_view, window
 from peephole.query.hardware.losses import LOST
 from peephole.query.hardware.packets import Arch
-from peephole.query.hardware.traces import Trace, counters, entries
+from peephole.query.hardware.traces import HardwareTrace, counters, entries
+from peephole.query.hardware.wave_lanes import CLASSES, LaneView, lane_view, window
 from peephole.query.hardware.waves import clock_samples, occupancy
 from peephole.server.arrays import raw_reply
 from peephole.server.library import Shelf, ask
@@ -29,14 +29,14 @@ _OCCUPANCY_PIXELS = 1200
 _MARKS = 4000
 
 
-def _trace(shelf: Shelf, capture: Capture, row: int) -> Trace:
+def _trace(shelf: Shelf, capture: Capture, row: int) -> HardwareTrace:
     found = {entry.row: entry for entry in entries(capture)}
     if row not in found or found[row].kind != "sqtt":
         raise Refusal(404, f"There is no thread trace {row} in this capture.")
-    return shelf.once(capture, f"trace {row}", lambda capture: Trace(capture, found[row]))
+    return shelf.once(capture, f"trace {row}", lambda capture: HardwareTrace(capture, found[row]))
 
 
-def _lanes(shelf: Shelf, capture: Capture, row: int) -> tuple[Trace, LaneView]:
+def _lanes(shelf: Shelf, capture: Capture, row: int) -> tuple[HardwareTrace, LaneView]:
     trace = _trace(shelf, capture, row)
     return trace, shelf.once(capture, f"lanes {row}", lambda _: lane_view(trace))
 
@@ -90,13 +90,13 @@ async def trace_summary(request: Request) -> Response:
     return reply(await ask(shelf, question))
 
 
-def _traced(trace: Trace) -> str:
+def _traced(trace: HardwareTrace) -> str:
     """Whose instructions the trace holds; a CDNA trace has those of a whole CU."""
     cu, simd = trace.traced
     return f"CU {cu}" if trace.packets.arch is Arch.CDNA else f"CU {cu}, SIMD {simd}"
 
 
-def _resources(trace: Trace) -> Resources | None:
+def _resources(trace: HardwareTrace) -> Resources | None:
     try:
         return resources(trace.binary, trace.entry.arch) if trace.binary else None
     except PeepholeError as error:
@@ -192,7 +192,7 @@ async def instructions(request: Request) -> Response:
     return reply(await ask(shelf, question))
 
 
-def _first_events(trace: Trace) -> NDArray[np.int64]:
+def _first_events(trace: HardwareTrace) -> NDArray[np.int64]:
     """The event with which each instruction issued first; -1 for those that did not."""
     assert trace.program is not None
     first = np.full(len(trace.program), -1, np.int64)

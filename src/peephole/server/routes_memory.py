@@ -10,16 +10,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from peephole.model.tables import NONE
-from peephole.query.links import Use
-from peephole.query.memory import of_several_processes, read_buffers
-from peephole.query.memory_bands import DeviceMemory, buffer_use, read_devices
+from peephole.query.memory.bands import DeviceMemory, buffer_use, read_devices
+from peephole.query.memory.buffers import of_several_processes, read_buffers
+from peephole.query.timeline.correlations import Use
 from peephole.server.arrays import raw_reply
 from peephole.server.library import Shelf, quick
 from peephole.server.replies import Refusal, coded, path_number, query_moment, query_number, reply
 from peephole.server.routes_captures import shelf_of
 from peephole.server.routes_timeline import links_of, span_of
 from peephole.store.capture import Capture
-from peephole.store.frame import Frame
+from peephole.store.tables.frame import Frame
 
 BANDS: Final = 4000
 """Bands of a reply: more than fit on a screen, few enough to draw in a frame."""

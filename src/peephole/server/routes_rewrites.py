@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from peephole.query.contexts import work_of_contexts
-from peephole.query.json_text import json_list
-from peephole.query.stacks import frames
+from peephole.model.json_text import json_list
+from peephole.model.stacks import frames
+from peephole.replay.trace import work_of_contexts
 from peephole.server.library import Shelf, ask, ask_once
 from peephole.server.replaying import ask_while_wanted
 from peephole.server.replies import Refusal, coded, path_number, query_number, reply
@@ -21,7 +21,7 @@ from peephole.server.routes_captures import shelf_of
 from peephole.store.capture import Capture
 
 if TYPE_CHECKING:
-    from peephole.query.node_history import NodeHistory
+    from peephole.query.rewrites.node_history import NodeHistory
 
 PAGE = 10_000
 """Most matches in one reply."""
@@ -130,7 +130,7 @@ async def list_matches(request: Request) -> Response:
 
 
 def _matches(capture: Capture, step: int, first: int, count: int) -> dict[str, Any]:
-    from peephole.query.rewrites import matches
+    from peephole.query.rewrites.step_graphs import matches
     from peephole.server.rule_source import rule_handler
 
     rows = matches(capture, step)
@@ -177,7 +177,7 @@ async def graph(request: Request) -> Response:
 
 def _graph_at(shelf: Shelf, capture: Capture, step: int, match: int, gone: Callable[[], bool]) -> Any:
     """The replayed graph; the last few are kept, since graph, rule and history of one match are asked one by one."""
-    from peephole.query.rewrites import graph_at
+    from peephole.query.rewrites.step_graphs import graph_at
 
     kept: dict[tuple[int, int], Any] = shelf.derived.setdefault("graphs", {})
     if (step, match) not in kept:
@@ -193,7 +193,7 @@ async def one_match(request: Request) -> Response:
     shelf = shelf_of(request)
 
     def answer(capture: Capture, gone: Callable[[], bool]) -> dict[str, Any]:
-        from peephole.query.rewrites import step_duration
+        from peephole.query.rewrites.step_graphs import step_duration
         from peephole.server.rule_source import rule_handler, rule_lines
 
         at = _graph_at(shelf, capture, step, match, gone)
@@ -221,7 +221,7 @@ async def history(request: Request) -> Response:
     identity = query_number(request, "identity", 0)
 
     def answer(capture: Capture, gone: Callable[[], bool]) -> NodeHistory:
-        from peephole.query.node_history import node_history
+        from peephole.query.rewrites.node_history import node_history
 
         return node_history(capture, step, identity, match, gone)
 
@@ -236,7 +236,7 @@ async def replay_progress(request: Request) -> Response:
         raise Refusal(409, "Nothing of this capture has been asked for yet.")
 
     def work() -> Any:
-        from peephole.query.rewrites import progress
+        from peephole.query.rewrites.step_graphs import progress
 
         return progress(capture, step)
 

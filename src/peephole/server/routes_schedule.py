@@ -13,8 +13,8 @@ from peephole.server.replies import path_number, query_number, reply
 from peephole.server.routes_captures import shelf_of
 
 if TYPE_CHECKING:
-    from peephole.query.fusion import Boundary
-    from peephole.query.schedule import Buffer, Kernel, Schedule
+    from peephole.compilers.tinygrad.fusion import Boundary
+    from peephole.compilers.tinygrad.schedule import Buffer, Kernel, Schedule
     from peephole.store.capture import Capture
 
 
@@ -23,7 +23,7 @@ async def one_schedule(request: Request) -> Response:
     number = path_number(request, "context")
 
     def answer(capture: Capture) -> dict[str, Any]:
-        from peephole.query.schedule import schedule
+        from peephole.compilers.tinygrad.schedule import schedule
 
         return _wire(schedule(capture, number))
 
@@ -74,7 +74,7 @@ async def why(request: Request) -> Response:
     a, b = query_number(request, "a", 0), query_number(request, "b", 0)
 
     def answer(capture: Capture) -> dict[str, Any]:
-        from peephole.query.fusion import why_kernels
+        from peephole.compilers.tinygrad.fusion import why_kernels
 
         found = why_kernels(capture, number, a, number, b)
         return {
@@ -115,7 +115,7 @@ async def call(request: Request) -> Response:
     step, node = path_number(request, "step"), query_number(request, "node", 0)
 
     def answer(capture: Capture) -> dict[str, int]:
-        from peephole.query.calls import called_context
+        from peephole.compilers.tinygrad.calls import called_context
 
         return {"context": called_context(capture, step, node)}
 

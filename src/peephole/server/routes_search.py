@@ -16,7 +16,7 @@ LONGEST = 200
 
 async def search(request: Request) -> Response:
     """What matches every word of `q`, best first."""
-    from peephole.query.search import build_index
+    from peephole.query.capture.search import build_index
 
     index = await ask_once(shelf_of(request), "search", build_index)
     text = request.query_params.get("q", "")[:LONGEST]

@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from peephole.layout import tape_axis
-from peephole.layout.tape_style import OUTLINED, SHAPES, UNKNOWN_SHAPE, colours_of
-from peephole.query.tape import Tape, tape
-from peephole.query.tape_diagnosis import diagnoses
-from peephole.query.tape_range import RangeFigures, range_figures
-from peephole.query.tape_rows import Flags, Ints
-from peephole.query.tape_stats import balance, lane_stats, pair_stats, patterns, waits
-from peephole.query.tape_window import Window, cut, drawn, matching, work_begins
+from peephole.query.tape import axis as tape_axis
+from peephole.query.tape.diagnosis import diagnoses
+from peephole.query.tape.range_figures import RangeFigures, range_figures
+from peephole.query.tape.rows import Flags, Ints
+from peephole.query.tape.stats import balance, lane_stats, pair_stats, patterns, waits
+from peephole.query.tape.style import OUTLINED, SHAPES, UNKNOWN_SHAPE, colours_of
+from peephole.query.tape.tape import Tape, tape
+from peephole.query.tape.window import Window, cut, drawn, matching, work_begins
 from peephole.server.arrays import raw_reply
 from peephole.server.library import Shelf, ask
 from peephole.server.replies import Refusal, path_number, query_number, reply

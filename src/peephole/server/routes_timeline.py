@@ -11,11 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from peephole.query import hits as hits_query
-from peephole.query import slice as slice_query
-from peephole.query import timeline as query
-from peephole.query.idle import idle
-from peephole.query.links import Arrow, Links, SliceAt
+from peephole.query.timeline import slice_facts as slice_query
+from peephole.query.timeline import slice_search as hits_query
+from peephole.query.timeline import tracks as query
+from peephole.query.timeline.correlations import Arrow, Links, SliceAt
+from peephole.query.timeline.idle import idle
 from peephole.server.arrays import RawReply, raw_reply
 from peephole.server.library import Shelf, quick
 from peephole.server.replies import Refusal, columns, number, query_moment, query_number, reply

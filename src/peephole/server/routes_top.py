@@ -9,9 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from peephole.query import timeline, top_table
-from peephole.query.names import plain
-from peephole.query.rates import rates
+from peephole.model.plain_names import plain
+from peephole.query.timeline import top_table
+from peephole.query.timeline import tracks as timeline
+from peephole.query.timeline.rates import rates
 from peephole.server.library import Shelf, quick
 from peephole.server.replies import FURTHEST, Refusal, number, query_moment, query_number, reply
 from peephole.server.routes_captures import shelf_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from peephole.query.rewrites import rule_lines as numbered_lines
+from peephole.query.rewrites.step_graphs import rule_lines as numbered_lines
 from peephole.store.capture import Capture
 
 AROUND = 3

@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 
 from peephole.errors import CaptureError
 from peephole.model.tables import TABLES
-from peephole.store.build import Progress
-from peephole.store.columns import to_frame
-from peephole.store.files import open_table, table_path
-from peephole.store.frame import Frame, Texts
-from peephole.store.index import Index, open_index
-from peephole.store.lanes import Ints, Lanes, runs
-from peephole.store.live import LiveJournal
+from peephole.store.index.capture_index import Index, open_index
+from peephole.store.index.row_groups import RowGroups, Sums
+from peephole.store.index.series import Series, held
+from peephole.store.index.series_file import Key, StoredSeries
+from peephole.store.index.windows import Buckets, lane_window, stored_level
+from peephole.store.journal.live import LiveJournal
+from peephole.store.journal.seal import is_live, is_sealed
 from peephole.store.manifest import Manifest, read_manifest
 from peephole.store.opening import check_folder, sealed_folder
 from peephole.store.pack import unpack
-from peephole.store.rowgroups import RowGroups, Sums
-from peephole.store.schema import arrow_schema
-from peephole.store.seal import is_live, is_sealed
-from peephole.store.series import Series, counter_series, memory_series
-from peephole.store.seriesfile import Key, StoredSeries
-from peephole.store.windows import Buckets, lane_window, stored_level
+from peephole.store.sealing.build import Progress
+from peephole.store.tables.columns import to_frame
+from peephole.store.tables.files import open_table, table_path
+from peephole.store.tables.frame import Frame, Texts
+from peephole.store.tables.lanes import Ints, Lanes, runs
+from peephole.store.tables.schema import arrow_schema
 
 _FURTHEST: Final = 1 << 62
 
@@ -212,11 +212,26 @@ class Capture:
 
     def counter(self, track: int) -> Series | StoredSeries:
         """The values of a counter over time."""
-        return self._a_series(("counter", str(track)), lambda: counter_series(self, track))
+        return self._a_series(("counter", str(track)), lambda: self._counted(track))
 
     def memory(self, device: str) -> Series | StoredSeries:
         """The bytes that are allocated on a device over time."""
-        return self._a_series(("memory", device), lambda: memory_series(self, device))
+        return self._a_series(("memory", device), lambda: self._held(device))
+
+    def _counted(self, track: int) -> Series:
+        times, values = [np.zeros(0, np.int64)], [np.zeros(0)]
+        for part in self.scan("counters", ["track", "time", "value"]):
+            own = part["track"] == track
+            if own.any():
+                times.append(part["time"][own])
+                values.append(part["value"][own])
+        return Series(np.concatenate(times), np.nan_to_num(np.concatenate(values)), self.span()[1])
+
+    def _held(self, device: str) -> Series:
+        frame = self.read("buffers", ["device", "alloc", "free", "bytes"])
+        texts = frame.texts("device")
+        own = texts.codes == texts.code(device)
+        return held(frame["alloc"][own], frame["free"][own], frame["bytes"][own], self.span()[1])
 
     def _a_series(self, key: Key, make: Callable[[], Series]) -> Series | StoredSeries:
         def read() -> Series:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from peephole.errors import CaptureError, PeepholeError
-from peephole.store.build import Progress
+from peephole.store.journal.seal import build_tables, clean_up, first_manifest, has_journal, is_sealed, seal
 from peephole.store.manifest import FILE, read_manifest
-from peephole.store.seal import build_tables, clean_up, first_manifest, has_journal, is_sealed, seal
+from peephole.store.sealing.build import Progress
 
 
 def cache_folder() -> Path:

@@ -13,10 +13,10 @@ from typing import Final
 
 from peephole.errors import CaptureError, PeepholeError
 from peephole.model.tables import TABLES
-from peephole.store.files import INDEX
-from peephole.store.index import FILES
+from peephole.store.index.capture_index import FILES
 from peephole.store.manifest import FILE, LIMIT, parse_manifest
 from peephole.store.opening import cache_folder, check_folder, sealed_folder
+from peephole.store.tables.files import INDEX
 
 _MEMBERS: Final = frozenset((FILE, *(f"{name}.parquet" for name in TABLES), *(f"{INDEX}/{name}" for name in FILES)))
 """The only names that are taken out of a packed capture."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 from peephole.errors import PeepholeError
 from peephole.model.tables import TABLES
 from peephole.store.capture import Capture
-from peephole.store.schema import arrow_schema
+from peephole.store.tables.schema import arrow_schema
 
 _LOCKS: Final = (
     "SET python_enable_replacements = false",  # a name in SQL is never a variable of ours

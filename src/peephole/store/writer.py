@@ -13,8 +13,8 @@ from typing import Any, Self
 
 from peephole.errors import CaptureError, PeepholeError
 from peephole.model.sink import ColumnValues
-from peephole.store.build import Builder
 from peephole.store.manifest import FILE, Manifest
+from peephole.store.sealing.build import Builder
 
 
 class CaptureWriter:

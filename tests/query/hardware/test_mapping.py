@@ -276,7 +276,7 @@ def test_terminal(capture: Path, peephole: Any) -> None:
 @pytest.mark.parametrize("name", ["empty", "plus", "gemm", "sync"])
 def test_real_traces_map_as_the_reference(arch: str, name: str, shared: Any, capture_dir: Path) -> None:
     from peephole.ingest import import_files
-    from peephole.query.hardware.traces import Trace, content, entries
+    from peephole.query.hardware.traces import HardwareTrace, content, entries
     from peephole.store.capture import open_capture
 
     found = open_capture(import_files([shared(f"fixtures/sqtt/{arch}/profile_{name}_run_0.pkl")]))
@@ -284,7 +284,7 @@ def test_real_traces_map_as_the_reference(arch: str, name: str, shared: Any, cap
     for entry in entries(found):
         if entry.kind != "sqtt" or not entry.props["itrace"]:
             continue
-        trace = Trace(found, entry)
+        trace = HardwareTrace(found, entry)
         assert trace.binary is not None
         assert trace.mapped is not None
         assert trace.program is not None

@@ -14,9 +14,9 @@ from tests.query.hardware.test_decode import assert_equal
 
 from peephole.query.hardware.decode import decode
 from peephole.query.hardware.events import events
-from peephole.query.hardware.lanes import Lane, lane_view, window
 from peephole.query.hardware.packets import Arch
-from peephole.query.hardware.traces import Trace, entries
+from peephole.query.hardware.traces import HardwareTrace, entries
+from peephole.query.hardware.wave_lanes import Lane, lane_view, window
 from peephole.store.capture import open_capture
 from peephole.store.writer import CaptureWriter
 
@@ -70,7 +70,7 @@ def capture(tmp_path: Path) -> Path:
 
 def test_what_is_wrong_is_said(capture: Path) -> None:
     opened = open_capture(capture)
-    words = {entry.kernel: Trace(opened, entry).words() for entry in entries(opened)}
+    words = {entry.kernel: HardwareTrace(opened, entry).words() for entry in entries(opened)}
     assert words["whole"] == []
     assert words["empty"] == ["The trace is empty."]
     assert "it was stopped or cut before" in words["cut"][0]
@@ -85,7 +85,7 @@ def test_what_is_wrong_is_said(capture: Path) -> None:
 def test_a_damaged_trace_is_shown_up_to_there(capture: Path, peephole: Any) -> None:
     opened = open_capture(capture)
     by_name = {entry.kernel: entry for entry in entries(opened)}
-    damaged, whole = (Trace(opened, by_name[name]) for name in ("damaged", "whole"))
+    damaged, whole = (HardwareTrace(opened, by_name[name]) for name in ("damaged", "whole"))
     n = len(damaged.packets)
     assert 50 < n < len(whole.packets)
     # the bytes before the damage may hold the begin of a packet that the damage completes
@@ -119,8 +119,8 @@ def test_waves_and_units_without_the_program(tmp_path: Path) -> None:
     path = tmp_path / "bare.peep"
     write(path, gemm=kernels.walk_waves(program, 1).blob())
     opened = open_capture(path)
-    known = Trace(opened, entries(opened)[0])
-    unknown = Trace(opened, replace(entries(opened)[0], kernel="nobody's", context=-1))
+    known = HardwareTrace(opened, entries(opened)[0])
+    unknown = HardwareTrace(opened, replace(entries(opened)[0], kernel="nobody's", context=-1))
     rows, bare = list(events(known)), list(events(unknown))
     assert [(row.clock, row.unit, row.op, row.delay) for row in rows] == [
         (row.clock, row.unit, row.op, row.delay) for row in bare
@@ -146,7 +146,7 @@ def test_real_traces_decode_as_the_reference(arch: str, shared: Any, capture_dir
             if entry.kind == "sqtt":
                 blob = content(found, entry)
                 packets += assert_equal(blob, decode(blob))
-                trace = Trace(found, entry)
+                trace = HardwareTrace(found, entry)
                 assert not trace.losses.marks
                 assert trace.words() == []
     assert packets > 20_000

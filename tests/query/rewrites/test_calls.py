@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from peephole.query.calls import called_context
-from peephole.query.contexts import contexts, steps
-from peephole.query.rewrites import graph_at
+from peephole.compilers.tinygrad.calls import called_context
+from peephole.query.capture.contexts import contexts, steps
+from peephole.query.rewrites.step_graphs import graph_at
 
 
 def test_calls_before_and_after_every_match_lead_to_kernels(train: Any) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from peephole.query import rewrites
-from peephole.query.contexts import contexts, steps
+from peephole.query.capture.contexts import contexts, steps
+from peephole.query.rewrites import step_graphs as rewrites
 
 
 @pytest.mark.parametrize(("program", "least"), [("add", 60), ("passes", 18), ("deep", 2)])

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from peephole.compilers.tinygrad import fusion, origin
+from peephole.compilers.tinygrad.schedule import Schedule, schedule, schedule_contexts
 from peephole.errors import PeepholeError
-from peephole.query import fusion, origin
-from peephole.query.items import compiled
-from peephole.query.schedule import Schedule, schedule, schedule_contexts
+from peephole.query.timeline.source_items import compiled
 from peephole.store.capture import Capture, open_capture
 
 IMPORT = "from tinygrad import Tensor\n"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from peephole.compilers.tinygrad.line_origin import LineOrigins, line_origins
 from peephole.errors import PeepholeError
-from peephole.query import rewrites
-from peephole.query.contexts import artifacts, contexts
-from peephole.query.line_origin import LineOrigins, line_origins
+from peephole.query.capture.contexts import artifacts, contexts
+from peephole.query.rewrites import step_graphs as rewrites
 from peephole.store.capture import Capture
 
 PROGRAM = """

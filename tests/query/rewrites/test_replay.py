@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from peephole.query.rewrite.difference import changes
-from peephole.query.rewrite.dtypes import derive, promote
-from peephole.query.rewrite.nodes import NodeTable
-from peephole.query.rewrite.pool import Pool
-from peephole.query.rewrite.replay import ERROR_OP, Pass, Replay
-from peephole.query.rewrite.substitute import Endless, substitute
-from peephole.query.rewrite.walker import moves
-from peephole.store.frame import Frame, Lists, Texts
+from peephole.replay.difference import changes
+from peephole.replay.dtypes import derive, promote
+from peephole.replay.nodes import NodeTable
+from peephole.replay.pool import Pool
+from peephole.replay.replay import ERROR_OP, Pass, Replay
+from peephole.replay.substitute import Endless, substitute
+from peephole.replay.walker import moves
+from peephole.store.tables.frame import Frame, Lists, Texts
 
 OPS = ["A", "B", "CALL", "SINK", "FUNCTION"]
 
@@ -106,16 +106,16 @@ def test_tinygrads_rules_for_dtypes() -> None:
 
 def test_every_op_of_tinygrad_has_a_rule() -> None:
     uop = pytest.importorskip("tinygrad.uop")
-    from peephole.query.rewrite.dtypes import KNOWN_OPS
+    from peephole.replay.dtypes import KNOWN_OPS
 
     own = {"CALL", "WHERE", "STACK", "WMMA", "GETTUPLE", "SHL", "SHR"}
     assert {op.name for op in uop.Ops} - KNOWN_OPS - own == set()
 
 
 def test_a_crowded_pool_is_emptied_and_goes_on(train: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from peephole.query.contexts import contexts, steps
-    from peephole.query.rewrite import replay as module
-    from peephole.query.rewrite.trace import trace_of
+    from peephole.query.capture.contexts import contexts, steps
+    from peephole.replay import replay as module
+    from peephole.replay.trace import trace_of
 
     every = [s for c in contexts(train.capture) for s in steps(train.capture, c.id)]
     step = max(every, key=lambda step: step.matches)

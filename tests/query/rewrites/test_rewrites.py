@@ -14,12 +14,12 @@ import pytest
 
 from peephole.cli.main import main
 from peephole.errors import PeepholeError
-from peephole.query import rewrites
-from peephole.query.contexts import Step, contexts, steps
-from peephole.query.find import find_context, find_steps
-from peephole.query.items import compiled
-from peephole.query.rewrites import GraphAt
-from peephole.query.rules import rules
+from peephole.query.capture.context_lookup import find_context, find_steps
+from peephole.query.capture.contexts import Step, contexts, steps
+from peephole.query.rewrites import step_graphs as rewrites
+from peephole.query.rewrites.rules import rules
+from peephole.query.rewrites.step_graphs import GraphAt
+from peephole.query.timeline.source_items import compiled
 from peephole.store.capture import Capture, open_capture
 from peephole.store.writer import CaptureWriter
 

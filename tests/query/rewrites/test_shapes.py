@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from peephole.query.rewrite.nodes import NodeTable
-from peephole.query.rewrite.pool import Pool
-from peephole.query.rewrite.shapes import Shapes
+from peephole.replay.nodes import NodeTable
+from peephole.replay.pool import Pool
+from peephole.replay.shapes import Shapes
 from peephole.store.capture import open_capture
 from peephole.store.writer import CaptureWriter
 

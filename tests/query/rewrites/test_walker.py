@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from peephole.query import rewrites
-from peephole.query.contexts import contexts, steps
-from peephole.query.rewrite import replay as replay_module
-from peephole.query.rewrite import walker as walker_module
-from peephole.query.rewrite.difference import changes
-from peephole.query.rewrite.replay import Replay
-from peephole.query.rewrite.trace import trace_of
-from peephole.query.rewrite.walker import moves
+from peephole.query.capture.contexts import contexts, steps
+from peephole.query.rewrites import step_graphs as rewrites
+from peephole.replay import replay as replay_module
+from peephole.replay import walker as walker_module
+from peephole.replay.difference import changes
+from peephole.replay.replay import Replay
+from peephole.replay.trace import trace_of
+from peephole.replay.walker import moves
 
 
 def check(replay: Replay, reference: Replay) -> int:

@@ -12,7 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from peephole.sources.chrome.binding import SLICE, bind
-from peephole.store import lanes, longlanes, slicetable, spool
+from peephole.store.sealing import long_lanes as longlanes
+from peephole.store.sealing import slice_table as slicetable
+from peephole.store.sealing import spool
+from peephole.store.tables import lanes
 from peephole.store.writer import CaptureWriter
 
 # The chunks of the spool, which may take up to a fixed size, go to the disk at once: only what grows is left.
@@ -21,7 +24,7 @@ import sys
 from pathlib import Path
 from peephole.model.sink import Strings
 from peephole.sources.chrome.flows import Flows
-from peephole.store import spool
+from peephole.store.sealing import spool
 from peephole.store.writer import CaptureWriter
 import numpy as np
 

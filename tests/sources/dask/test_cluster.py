@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from tests.tape_events import events
 
-from peephole.layout.tape import layout
-from peephole.query.tape import Tape, tape
-from peephole.query.tape_diagnosis import diagnoses
-from peephole.query.tape_stats import lane_stats, pair_stats, patterns
+from peephole.query.tape.diagnosis import diagnoses
+from peephole.query.tape.stats import lane_stats, pair_stats, patterns
+from peephole.query.tape.tape import Tape, tape
+from peephole.render.tape.layout import layout
 from peephole.store.capture import open_capture
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from tests.tape_events import events
 
-from peephole.query.tape import tape
-from peephole.query.tape_stats import pair_stats
+from peephole.query.tape.stats import pair_stats
+from peephole.query.tape.tape import tape
 from peephole.store.capture import open_capture
 
 SLACK = 5_000_000

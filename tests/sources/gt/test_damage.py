@@ -17,8 +17,8 @@ from peephole import sources
 from peephole.errors import CaptureError
 from peephole.ingest import import_files
 from peephole.sources.gt.columns import Builder
+from peephole.sources.gt.line_scan import scan
 from peephole.sources.gt.runs import MOST_RUNS
-from peephole.sources.gt.scan import scan
 from peephole.store.capture import open_capture
 
 Line = Callable[..., str]

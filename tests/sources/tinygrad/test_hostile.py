@@ -30,9 +30,10 @@ from pathlib import Path
 from peephole.errors import CaptureError
 from peephole.model.tables import TABLES
 from peephole.sources.base import no_progress
-from peephole.sources.tinygrad import files, pickles
-from peephole.sources.tinygrad.standin import StandIn
-from peephole.store.schema import arrow_table
+from peephole.sources.tinygrad.pickle import files
+from peephole.sources.tinygrad.pickle import reader as pickles
+from peephole.sources.tinygrad.pickle.standin import StandIn
+from peephole.store.tables.schema import arrow_table
 
 class Sink:
     def append(self, table, columns):

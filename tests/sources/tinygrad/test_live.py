@@ -215,7 +215,7 @@ def test_rewrites_that_are_switched_off_are_missed(tmp_path: Path) -> None:
 
 def test_nothing_heavy_runs_inside_the_program() -> None:
     code = (
-        "import sys; import peephole.sources.tinygrad.attach\n"
+        "import sys; import peephole.sources.tinygrad.live.attach\n"
         "assert not {'numpy', 'pyarrow', 'numba', 'asyncio', 'tinygrad'} & set(sys.modules), sorted(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peephole.errors import CaptureError
-from peephole.sources.tinygrad.pickles import load, loads
+from peephole.sources.tinygrad.pickle.reader import load, loads
 from peephole.sources.tinygrad.text import Texts
 
 

@@ -148,7 +148,7 @@ class Decoder:
 
 @cache
 def _compiled() -> Callable[..., int]:
-    from peephole.query.hardware.scan import scan
+    from peephole.query.hardware.packet_scan import scan
 
     return scan  # type: ignore[no-any-return]
 

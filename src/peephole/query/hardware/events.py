@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from peephole.query.hardware.mapping import QUEUE_NAMES
 from peephole.query.hardware.packets import cycles, op_name, shown_as
 from peephole.query.hardware.program import NO_PROGRAM
-from peephole.query.hardware.traces import Trace
+from peephole.query.hardware.traces import HardwareTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class HardwareEvent:
     instruction: str
 
 
-def events(trace: Trace) -> Iterator[HardwareEvent]:
+def events(trace: HardwareTrace) -> Iterator[HardwareEvent]:
     """Everything in stream order; without a mapping, the packets as they are."""
     if trace.mapped is None or not len(trace.mapped):
         yield from _packets(trace)
@@ -36,7 +36,7 @@ def events(trace: Trace) -> Iterator[HardwareEvent]:
     yield from heapq.merge(_mapped(trace), _lives(trace), key=lambda event: event.clock)
 
 
-def _lives(trace: Trace) -> Iterator[HardwareEvent]:
+def _lives(trace: HardwareTrace) -> Iterator[HardwareEvent]:
     """The waves of all units, the traced one among them, from start to end."""
     waves = trace.waves
     columns = zip(waves.start.tolist(), waves.end.tolist(), waves.cu.tolist(), waves.simd.tolist(), waves.wave.tolist(),
@@ -45,7 +45,7 @@ def _lives(trace: Trace) -> Iterator[HardwareEvent]:
         yield HardwareEvent(start, f"CU:{cu} SIMD:{simd} WAVE:{wave}", "WAVE", end - start, None, None, "")
 
 
-def _packets(trace: Trace) -> Iterator[HardwareEvent]:
+def _packets(trace: HardwareTrace) -> Iterator[HardwareEvent]:
     packets = trace.packets
     columns = zip(
         packets.time.tolist(), packets.cu.tolist(), packets.simd.tolist(), packets.wave.tolist(), packets.op.tolist(),
@@ -58,7 +58,7 @@ def _packets(trace: Trace) -> Iterator[HardwareEvent]:
         yield HardwareEvent(time, " ".join(place) or kind, name, 1, None, None, "")
 
 
-def _mapped(trace: Trace) -> Iterator[HardwareEvent]:
+def _mapped(trace: HardwareTrace) -> Iterator[HardwareEvent]:
     packets, mapped, program = trace.packets, trace.mapped, trace.program or NO_PROGRAM
     assert mapped is not None
     times, ops = packets.time.tolist(), packets.op.tolist()

@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from peephole.errors import PeepholeError
+from peephole.model.json_text import json_object
+from peephole.model.plain_names import plain
 from peephole.query.hardware.counters import Counter, unpack
 from peephole.query.hardware.decode import SILENT, Decoder, Packets
 from peephole.query.hardware.hotspots import Hotspots, hotspots
@@ -15,8 +17,6 @@ from peephole.query.hardware.mapping import Mapped, map_instructions, traced_uni
 from peephole.query.hardware.packets import Arch
 from peephole.query.hardware.program import NO_PROGRAM, Program, disassemble
 from peephole.query.hardware.waves import Waves, waves
-from peephole.query.json_text import json_object
-from peephole.query.names import plain
 from peephole.store.capture import Capture
 
 _BUFFER_STEP = 1 << 20
@@ -105,7 +105,7 @@ def binary_of(capture: Capture, entry: Entry) -> bytes | None:
     return capture.read("artifacts", ["content"], slice(found, found + 1)).blobs("content")[0]
 
 
-class Trace:
+class HardwareTrace:
     """One thread trace, decoded when it is first asked for, and what could not be made of it in words."""
 
     def __init__(self, capture: Capture, entry: Entry) -> None:

@@ -7,7 +7,7 @@ import json
 import numpy as np
 from numpy.typing import NDArray
 
-from peephole.sources.chrome import scan
+from peephole.sources.chrome import json_scan as scan
 from peephole.sources.chrome.batch import EventBatch, Interner
 from peephole.sources.chrome.objects import DECODER, args_text, nested_id
 from peephole.sources.chrome.times import nanoseconds

@@ -183,7 +183,8 @@ class TraceReader:
         self.sink.problem(reason, 1, raw[:120].decode("utf-8", "replace"))
 
     def _scanned_events(self) -> Iterator[EventBatch]:
-        from peephole.sources.chrome import raw, scan
+        from peephole.sources.chrome import json_scan as scan
+        from peephole.sources.chrome import raw
 
         texts = raw.RawTexts(self.intern)
         spans = np.empty((raw.ROOM, len(scan.FIELDS), 2), np.int64)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from peephole.model.journal import KIND_ARGS, KIND_SLICE, PREFIX, SLICE, TABLE_KINDS, record_format
 from peephole.model.tables import NONE, TABLES
 from peephole.record.writer import CONTEXT, slots
-from peephole.sources.dask.lanes import Cluster, Lane
+from peephole.sources.dask.worker_lanes import Cluster, Lane
 
 if TYPE_CHECKING:
     from peephole.record.recorder import Recorder

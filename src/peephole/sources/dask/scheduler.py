@@ -7,8 +7,8 @@ from functools import wraps
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
-from peephole.sources.dask.lanes import Lane
 from peephole.sources.dask.rows import FIELDS, Event, TapeRows
+from peephole.sources.dask.worker_lanes import Lane
 
 if TYPE_CHECKING:
     from peephole.record.recorder import Recorder

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from peephole.model.sink import Sink
 from peephole.sources.gt import grammar
 from peephole.sources.gt.grammar import Fields, Head
-from peephole.sources.gt.scan import Scan, scan
+from peephole.sources.gt.line_scan import Scan, scan
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]

@@ -12,8 +12,8 @@ from peephole.model.natural import natural
 from peephole.model.sink import Joined, Sink, Strings
 from peephole.model.tables import NONE
 from peephole.sources.gt.args import event_args
+from peephole.sources.gt.arrows import link
 from peephole.sources.gt.columns import Codes, Columns, Ints, Names
-from peephole.sources.gt.links import link
 from peephole.sources.gt.runs import Run
 
 KNOWN_EVENTS: Final = frozenset(

@@ -25,7 +25,7 @@ class Tinygrad:
 
     def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
         """Reads the files of one run; at most one of each kind."""
-        from peephole.sources.tinygrad.files import read
+        from peephole.sources.tinygrad.pickle.files import read
 
         read(paths, sink, progress)
 

@@ -21,10 +21,9 @@ from peephole.sources.tinygrad.clock import HOST, SKEW, Offsets, device_of, host
 from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.enums import REFERENCE
 from peephole.sources.tinygrad.estimates import Estimates, Provisional
-from peephole.sources.tinygrad.frames import user_line
 from peephole.sources.tinygrad.hardware import Hardware
-from peephole.sources.tinygrad.kernels import ProfileRangeEvent as OwnRange
 from peephole.sources.tinygrad.linears import OWN, Ran
+from peephole.sources.tinygrad.own_ranges import ProfileRangeEvent as OwnRange
 from peephole.sources.tinygrad.pairing import (
     Key,
     Waiting,
@@ -40,6 +39,7 @@ from peephole.sources.tinygrad.steps import Range
 from peephole.sources.tinygrad.symbolic import evaluate
 from peephole.sources.tinygrad.text import NOT_UNDERSTOOD, Texts, fields_of, label, plain
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
+from peephole.sources.tinygrad.user_frames import user_line
 
 _NEVER: Final = 1 << 62
 _MOST_INNER: Final = 200_000

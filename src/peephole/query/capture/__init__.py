@@ -1,0 +1,1 @@
+"""What a capture holds: contexts, names, stacks, search."""

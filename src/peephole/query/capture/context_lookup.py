@@ -1,0 +1,53 @@
+"""Contexts and steps by what a user calls them: a name, `name#2` for the second of that name, or a number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from peephole.model.natural import whole_number
+from peephole.model.plain_names import plain
+from peephole.query.capture.contexts import Context, Step, contexts, steps
+from peephole.query.capture.names import missing
+
+if TYPE_CHECKING:
+    from peephole.store.capture import Capture
+
+T = TypeVar("T")
+
+
+def find_contexts(capture: Capture, name: str) -> list[Context]:
+    """The contexts of that name, or the one that `name#2` or a number means."""
+    everything = contexts(capture)
+    found = _named(everything, plain(name), lambda context: context.name)
+    number = whole_number(name)
+    return found or [context for context in everything if context.id == number]
+
+
+def find_context(capture: Capture, name: str) -> Context:
+    """The first of them; PeepholeError names the nearest."""
+    found = find_contexts(capture, name)
+    if not found:
+        raise missing(name, (context.name for context in contexts(capture)), "context")
+    return found[0]
+
+
+def find_steps(capture: Capture, context: Context, name: str) -> list[Step]:
+    """The steps of a context of that name, or the one of that ordinal; PeepholeError names the nearest."""
+    everything = steps(capture, context.id)
+    found = _named(everything, plain(name), lambda step: step.name)
+    if not found and 0 <= (ordinal := whole_number(name)) < len(everything):
+        found = [everything[ordinal]]
+    if not found:
+        raise missing(name, (step.name for step in everything), f"step of {context.name}")
+    return found
+
+
+def _named(items: Sequence[T], name: str, name_of: Callable[[T], str]) -> list[T]:
+    found = [item for item in items if name_of(item) == name]
+    numbered = re.fullmatch(r"(.*)#(\d+)", name)
+    if not found and numbered:
+        same = [item for item in items if name_of(item) == numbered[1]]
+        found = same[int(numbered[2]) - 1 : int(numbered[2])] if int(numbered[2]) else []
+    return found

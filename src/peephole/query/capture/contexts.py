@@ -1,0 +1,107 @@
+"""Contexts, their steps and what came out of them; the graphs and matches of a step are in rewrites.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from peephole.model.plain_names import plain
+from peephole.model.stacks import frames, user_frame
+from peephole.store.capture import Capture
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A unit of compilation: schedule, kernel, captured graph."""
+
+    id: int
+    name: str
+    kind: str
+    parent: int
+    start: int
+    dur: int
+    place: str
+    """`file:line function` of the user's code that it was opened from; empty when unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pass over a graph."""
+
+    id: int
+    context: int
+    ordinal: int
+    depth: int
+    name: str
+    file: str
+    line: int
+    matches: int
+    bottom_up: bool
+    walk: bool
+    enter_calls: bool
+    error: str | None
+    dur: int
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """Text or bytes that belong to a context."""
+
+    context: int
+    kind: str
+    language: str
+    name: str
+    content: bytes
+
+
+def contexts(capture: Capture) -> list[Context]:
+    """All contexts, by id: in the order in which they were opened."""
+    frame = capture.read("contexts", ["id", "name", "kind", "parent", "start", "dur", "stack"])
+    numbers = (frame[name].tolist() for name in ("id", "parent", "start", "dur"))
+    texts = (frame.texts(name) for name in ("name", "kind", "stack"))
+    return [
+        Context(id, plain(name), kind or "", parent, start, dur, _place(stack))
+        for id, parent, start, dur, name, kind, stack in zip(*numbers, *texts, strict=True)
+    ]
+
+
+def steps(capture: Capture, context: int) -> list[Step]:
+    """The steps of a context in order; their depths make a tree of them."""
+    owners = capture.read("steps", ["context"])["context"]
+    first, last = (int(np.searchsorted(owners, context, side)) for side in ("left", "right"))
+    numbers = ("id", "context", "ordinal", "depth", "line", "matches", "bottom_up", "walk", "enter_calls", "dur")
+    texts = ("name", "file", "error")
+    frame = capture.read("steps", [*numbers, *texts], slice(first, last))
+    columns = (*(frame[name].tolist() for name in numbers), *(frame.texts(name) for name in texts))
+    return [
+        Step(id, owner, ordinal, depth, plain(name), file or "", line, matches, bottom_up, walk, calls, error, dur)
+        for id, owner, ordinal, depth, line, matches, bottom_up, walk, calls, dur, name, file, error in zip(
+            *columns, strict=True
+        )
+    ]
+
+
+def artifacts(capture: Capture, context: int, kind: str | None = None) -> list[Artifact]:
+    """What belongs to a context, of one kind or of all."""
+    owners = capture.read("artifacts", ["context"])["context"]
+    first, last = (int(np.searchsorted(owners, context, side)) for side in ("left", "right"))
+    frame = capture.read("artifacts", ["kind", "language", "name", "content"], slice(first, last))
+    contents = frame.blobs("content")
+    found = []
+    for row, (what, language, name) in enumerate(
+        zip(frame.texts("kind"), frame.texts("language"), frame.texts("name"), strict=True)
+    ):
+        if kind is None or what == kind:
+            found.append(Artifact(context, what or "", language or "", name or "", contents[row] or b""))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _place(stack: str | None) -> str:
+    found = frames(stack)
+    if not found:
+        return ""
+    frame = user_frame(found) or found[0]
+    return f"{frame.file}:{frame.line} {frame.function}"

@@ -1,0 +1,201 @@
+"""Names of a whole capture, found at once: contexts, steps, ops, rules and kernels."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from peephole.model.plain_names import plain
+from peephole.replay.trace import work_of_contexts
+from peephole.store.capture import Capture
+
+KINDS: Final = ("kernel", "context", "step", "rule", "op", "slice")
+"""Kinds in the order in which equally good hits are listed."""
+
+SLICES: Final = 2_000_000
+"""With more slices than this their names are not indexed: reading them would take longer than a user waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One thing with a name, and where it is: ids are -1 where they say nothing."""
+
+    kind: str
+    text: str
+    note: str = ""
+    context: int = -1
+    step: int = -1
+    match: int = -1
+    node: int = -1
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search gives: the best hits, how many there were, and close names when there were none."""
+
+    query: str
+    total: int
+    hits: list[Hit]
+    near: list[Hit]
+    searched: dict[str, int]
+
+
+class SearchIndex:
+    """All names of a capture. A search looks at each: tens of thousands take a few milliseconds."""
+
+    def __init__(self, hits: list[Hit], searched: dict[str, int]) -> None:
+        self.searched = searched
+        self._hits = hits
+        self._folded = [f"{hit.text}\n{hit.note}".lower() for hit in hits]
+        self._names = [hit.text.lower() for hit in hits]
+
+    def search(self, query: str, limit: int = 40) -> Found:
+        """Hits in which every word occurs, those first whose name begins with the query."""
+        words = query.lower().split()
+        if not words:
+            return Found(query, 0, [], [], self.searched)
+        whole = " ".join(words)
+        ranked = []
+        for at, folded in enumerate(self._folded):
+            if all(word in folded for word in words):
+                ranked.append((self._rank(at, whole, words), -self._hits[at].count, at))
+        ranked.sort()
+        best = [self._hits[at] for _, _, at in ranked[:limit]]
+        return Found(query, len(ranked), best, [] if best else self._near(whole), self.searched)
+
+    def _rank(self, at: int, whole: str, words: list[str]) -> tuple[int, int, int]:
+        name = self._names[at]
+        if name == whole:
+            fit = 0
+        elif name.startswith(whole):
+            fit = 1
+        elif re.search(rf"(?<![a-z0-9]){re.escape(whole)}", name):
+            fit = 2
+        elif all(word in name for word in words):
+            fit = 3
+        else:
+            fit = 4  # only the note has it
+        return fit, KINDS.index(self._hits[at].kind), len(name) if fit <= 1 else 0
+
+    def _near(self, whole: str) -> list[Hit]:
+        first = {name: at for at, name in reversed(list(enumerate(self._names)))}
+        names = list(first)
+        if len(names) > 20_000:  # difflib compares one by one; beyond this only names of a similar start
+            names = [name for name in names if name[:1] == whole[:1]][:20_000]
+        return [self._hits[first[name]] for name in difflib.get_close_matches(whole, names, 3, 0.5)]
+
+
+def build_index(capture: Capture) -> SearchIndex:
+    """The index of a capture."""
+    contexts = capture.read("contexts", ["id", "name"])
+    names = {id_: plain(name) for id_, name in zip(contexts["id"].tolist(), contexts.texts("name"), strict=True)}
+    hits = _contexts(capture, names) + _steps(capture, names)
+    if capture.count("matches"):
+        hits += _rules(capture, names) + _ops(capture)
+    hits += _slices(capture, set(names.values()))
+    tables = ("contexts", "steps", "matches", "nodes", "slices")
+    return SearchIndex(hits, {name: capture.count(name) for name in tables if capture.count(name)})
+
+
+def _contexts(capture: Capture, names: dict[int, str]) -> list[Hit]:
+    frame = capture.read("contexts", ["id", "kind"])
+    work = work_of_contexts(capture.read("steps", ["context", "matches"]))
+    return [
+        Hit("kernel" if kind == "kernel" else "context", names[id_], kind or "", id_, count=work.get(id_, (0, 0))[1])
+        for id_, kind in zip(frame["id"].tolist(), frame.texts("kind"), strict=True)
+    ]
+
+
+def _steps(capture: Capture, names: dict[int, str]) -> list[Hit]:
+    frame = capture.read("steps", ["id", "context", "name", "matches"])
+    rows = zip(
+        frame["id"].tolist(), frame["context"].tolist(), frame.texts("name"), frame["matches"].tolist(), strict=True
+    )
+    return [
+        Hit("step", name, names.get(context, ""), context, id_, 0, -1, matches)
+        for id_, context, name, matches in rows
+        if name
+    ]
+
+
+def _rules(capture: Capture, names: dict[int, str]) -> list[Hit]:
+    """Each rule once, leading to the match that took longest."""
+    frame = capture.read("matches", ["step", "ordinal", "file", "line", "dur"])
+    files = frame.texts("file")
+    key = files.codes.astype(np.int64) * (1 << 32) + frame["line"]
+    order = np.lexsort((-frame["dur"], key))
+    firsts = np.flatnonzero(np.diff(key[order], prepend=key[order][:1] - 1))
+    counts = np.diff(np.append(firsts, len(order)))
+    context_of = _context_of(capture)
+    hits = []
+    for place, count in zip(firsts.tolist(), counts.tolist(), strict=True):
+        row = int(order[place])
+        file = files[row]
+        if not file:
+            continue
+        step = int(frame["step"][row])
+        context = context_of.get(step, -1)
+        text = f"{_short(file)}:{int(frame['line'][row])}"
+        hits.append(Hit("rule", text, names.get(context, ""), context, step, int(frame["ordinal"][row]) + 1, -1, count))
+    return hits
+
+
+def _ops(capture: Capture) -> list[Hit]:
+    """Each op once, leading to the first match that made one."""
+    nodes = capture.read("nodes", ["id", "op"])
+    if not len(nodes):
+        return []
+    ops = nodes.texts("op")
+    frame = capture.read("matches", ["step", "ordinal", "after"])
+    order = np.argsort(nodes["id"], kind="stable")
+    place = np.searchsorted(nodes["id"], frame["after"], sorter=order).clip(0, len(order) - 1)
+    known = nodes["id"][order[place]] == frame["after"]
+    made = np.where(known, ops.codes[order[place]], -1)
+    first_codes, first_rows = np.unique(made, return_index=True)
+    first = dict(zip(first_codes.tolist(), first_rows.tolist(), strict=True))
+    context_of = _context_of(capture)
+    hits = []
+    for code, count in zip(*np.unique(ops.codes, return_counts=True), strict=True):
+        if code < 0:
+            continue
+        row = first.get(int(code))
+        step = int(frame["step"][row]) if row is not None else -1
+        match = int(frame["ordinal"][row]) + 1 if row is not None else -1
+        node = int(frame["after"][row]) if row is not None else -1
+        hits.append(Hit("op", ops.values[int(code)], "", context_of.get(step, -1), step, match, node, int(count)))
+    return hits
+
+
+def _slices(capture: Capture, known: set[str]) -> list[Hit]:
+    """Names on the timeline that no context has."""
+    if not 0 < capture.count("slices") <= SLICES:
+        return []
+    names = capture.read("slices", ["name"]).texts("name")
+    hits = []
+    for code, count in zip(*np.unique(names.codes, return_counts=True), strict=True):
+        text = plain(names.values[int(code)]) if code >= 0 else ""
+        if text and text not in known:
+            hits.append(Hit("slice", text, "timeline", count=int(count)))
+    return hits
+
+
+def _context_of(capture: Capture) -> dict[int, int]:
+    steps = capture.read("steps", ["id", "context"])
+    return dict(zip(steps["id"].tolist(), steps["context"].tolist(), strict=True))
+
+
+def _short(path: str) -> str:
+    """The part of a path that tells files apart."""
+    parts = [part for part in re.split(r"[\\/]", path) if part]
+    if "site-packages" in parts[:-2]:
+        at = len(parts) - 1 - parts[::-1].index("site-packages")
+        return "/".join(parts[at + 2 :])
+    if "tinygrad" in parts[:-1]:
+        at = len(parts) - 1 - parts[::-1].index("tinygrad")
+        return "/".join(parts[at + 1 :]) or path
+    return "/".join(parts[-2:])

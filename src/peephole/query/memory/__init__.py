@@ -1,0 +1,1 @@
+"""What held the memory, and when."""

@@ -1,1 +1,0 @@
-"""Replaying a pass: nodes, substitution, identities, differences. `peephole.query.rewrites` is the way in."""

@@ -1,0 +1,1 @@
+"""The tape of a distributed program: who said what to whom."""

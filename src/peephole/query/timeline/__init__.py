@@ -1,0 +1,1 @@
+"""What ran when: tracks, slices, gaps, sums."""

@@ -1,0 +1,60 @@
+"""What a source holds, item by item: the compilations of the compiler's track, the names on any other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from peephole.model.plain_names import plain
+from peephole.query.capture.contexts import Context, contexts
+from peephole.query.capture.names import Track
+from peephole.query.timeline.top import TopRow, top
+from peephole.replay.trace import trace_of, work_of_contexts
+from peephole.store.capture import Capture
+
+COMPILER: Final = "tiny"
+"""The kind of the track on which a compiler's work is."""
+RUNS: Final = frozenset(("device", "copy", "batch", "disk"))
+"""Kinds of tracks on which what was compiled runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A context as an item: `name` is its own, with `#2` behind it for the second of that name."""
+
+    name: str
+    context: Context
+    steps: int
+    matches: int
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """All runs of one name on a source."""
+
+    rows: tuple[TopRow, ...]
+    contexts: tuple[Compiled, ...]
+    """What they were compiled in."""
+
+
+def compiled(capture: Capture) -> list[Compiled]:
+    """Every context with how much was done in it, in the order in which they were opened."""
+    work = work_of_contexts(capture.read("steps", ["context", "matches"]))
+    names = trace_of(capture).numbered_names
+    return [Compiled(names[one.id], one, *work.get(one.id, (0, 0))) for one in contexts(capture)]
+
+
+def runs(capture: Capture, name: str, tracks: list[Track], interval: tuple[int, int] | None = None) -> Runs:
+    """The runs of that name on those tracks, summed up by track, and the contexts that they were compiled in."""
+    chosen = {track.id for track in tracks}
+    rows = tuple(row for row in top(capture, None, chosen, interval).rows if plain(row.name) == plain(name))
+    linked: set[int] = set()
+    if any(row.context >= 0 for row in rows):
+        for frame in capture.scan("slices", ["track", "name", "context"]):
+            names = frame.texts("name")
+            codes = [code for code, text in enumerate(names.values) if plain(text) == plain(name)]
+            own = np.isin(names.codes, codes) & np.isin(frame["track"], list(chosen))
+            linked.update(np.unique(frame["context"][own]).tolist())
+    return Runs(rows, tuple(item for item in compiled(capture) if item.context.id in linked))

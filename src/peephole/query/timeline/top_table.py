@@ -1,0 +1,230 @@
+"""Names with the distribution of their durations: what the Top page shows of kernels, copies or host ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.query.timeline.interval import part_in
+from peephole.query.timeline.tracks import DEVICES, HOST, MESSAGES, TimelineTrack, timeline_tracks
+from peephole.store.capture import Capture
+
+Ints = NDArray[np.int64]
+BINS: Final = 16
+EXACT: Final = 3_000_000
+"""Slices up to which percentiles are exact; beyond, they come from 512 bins between the least and the largest."""
+_FINE: Final = 512
+_CELLS: Final = 16_000_000
+"""Counts that may be held for it: with very many names there are fewer bins."""
+GROUPS: Final = ("kernels", "copies", "host", "messages")
+
+
+@dataclass(frozen=True, slots=True)
+class NameRow:
+    """All slices of one name on the chosen tracks."""
+
+    name: str
+    number: int
+    """In `Capture.names()`."""
+    total: int
+    count: int
+    shortest: int
+    longest: int
+    median: float
+    p95: float
+    context: int
+    histogram: tuple[int, ...]
+    """BINS counts from the shortest to the longest."""
+
+    @property
+    def mean(self) -> float:
+        """ns"""
+        return self.total / self.count
+
+
+@dataclass(frozen=True, slots=True)
+class TopTable:
+    """Rows by total time, most first."""
+
+    rows: tuple[NameRow, ...]
+    total: int
+    count: int
+    tracks: tuple[TimelineTrack, ...]
+    """Tracks that the group has."""
+    exact: bool
+
+
+def group_tracks(capture: Capture, group: str) -> list[TimelineTrack]:
+    """The tracks of a group, one of GROUPS, that have slices."""
+    rows = [row for row in timeline_tracks(capture) if row.depths]
+    if group == "copies":
+        return [row for row in rows if row.kind in ("copy", "disk")]
+    if group == "kernels":
+        return [row for row in rows if row.group == DEVICES and row.kind not in ("copy", "disk", "batch")]
+    if group == "messages":
+        return [row for row in rows if row.group == MESSAGES]
+    return [row for row in rows if row.group == HOST]
+
+
+def top_table(
+    capture: Capture,
+    group: str = "kernels",
+    tracks: Collection[int] | None = None,
+    interval: tuple[int, int] | None = None,
+) -> TopTable:
+    """The names of a group. Of an interval, slices that overlap it count with the part of them that lies in it."""
+    every = group_tracks(capture, group)
+    chosen = [row for row in every if tracks is None or row.id in tracks]
+    names = capture.names()
+    size = len(names) + 1
+    count, total = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    shortest = np.full(size, np.iinfo(np.int64).max)
+    longest, context = np.full(size, -1, np.int64), np.full(size, -1, np.int64)
+    exact = sum(row.slices for row in chosen) <= EXACT
+    kept: list[tuple[Ints, Ints]] = []
+    for code, dur, link in _parts(capture, chosen, interval):
+        count += np.bincount(code, minlength=size)
+        np.add.at(total, code, dur)
+        np.minimum.at(shortest, code, dur)
+        np.maximum.at(longest, code, dur)
+        np.maximum.at(context, code, link)
+        if exact:
+            kept.append((code, dur))
+    bins = np.zeros((size, BINS), np.int64)
+    parts = 1 if exact else max(BINS, min(_FINE, _CELLS // size))
+    fine = np.zeros((size, parts), np.int64)
+    length = np.maximum(longest - shortest, 1)
+    for code, dur in kept if exact else ((c, d) for c, d, _ in _parts(capture, chosen, interval)):
+        where = (dur - shortest[code]) / length[code]
+        np.add.at(bins, (code, np.minimum((where * BINS).astype(np.int64), BINS - 1)), 1)
+        if not exact:
+            np.add.at(fine, (code, np.minimum((where * parts).astype(np.int64), parts - 1)), 1)
+    median, p95 = _exact(kept, size) if exact else _rough(fine, shortest, length)
+    order = [i for i in np.argsort(-total, kind="stable").tolist() if count[i]]
+    rows = tuple(
+        NameRow(
+            names[i] if i < len(names) else "", i if i < len(names) else -1, int(total[i]), int(count[i]),
+            int(shortest[i]), int(longest[i]), float(median[i]), float(p95[i]), int(context[i]),
+            tuple(bins[i].tolist()),
+        )
+        for i in order
+    )  # fmt: skip
+    return TopTable(rows, int(total.sum()), int(count.sum()), tuple(every), exact)
+
+
+def _parts(
+    capture: Capture, chosen: list[TimelineTrack], interval: tuple[int, int] | None
+) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """Name (the last number for none), duration and context of the slices of some tracks, a part at a time."""
+    numbers = {name: number for number, name in enumerate(capture.names())}
+    last = len(numbers)
+    lanes = capture.lanes()
+    linked = capture.count("contexts") > 0
+    columns = ["dur", "name", *(["context"] if linked else []), *(["start"] if interval else [])]
+    for row in chosen:
+        own = lanes.of_track(row.id)
+        if own.start == own.stop:
+            continue
+        first = int(lanes.first[own.start])
+        past = int(lanes.first[own.stop - 1] + lanes.count[own.stop - 1])
+        for frame in capture.scan("slices", columns, rows=slice(first, past)):
+            texts = frame.texts("name")
+            table = np.array([*(numbers.get(text, last) for text in texts.values), last], np.int64)
+            code, dur = table[texts.codes], frame["dur"]
+            context = frame["context"] if linked else np.full(len(frame), -1, np.int64)
+            if interval is not None:
+                inside, dur = part_in(frame["start"], dur, interval)
+                code, dur, context = code[inside], dur[inside], context[inside]
+            yield code, dur, context
+
+
+def _exact(kept: list[tuple[Ints, Ints]], size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    code = np.concatenate([part[0] for part in kept] or [np.zeros(0, np.int64)])
+    dur = np.concatenate([part[1] for part in kept] or [np.zeros(0, np.int64)])
+    order = np.lexsort((dur, code))
+    dur = dur[order]
+    count = np.bincount(code, minlength=size)
+    first = np.cumsum(count) - count
+    there = count > 0
+    result = []
+    for share in (0.5, 0.95):
+        place = np.zeros(size)
+        place[there] = dur[first[there] + np.ceil(share * count[there]).astype(np.int64) - 1]
+        result.append(place)
+    return result[0], result[1]
+
+
+def _rough(fine: Ints, shortest: Ints, length: Ints) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    below = np.cumsum(fine, axis=1)
+    whole = below[:, -1:]
+    middle, high = ((below < share * whole).sum(axis=1) + 0.5 for share in (0.5, 0.95))
+    return shortest + length * (middle / fine.shape[1]), shortest + length * (high / fine.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One slice of a name."""
+
+    row: int
+    track: int
+    start: int
+    dur: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrackRuns:
+    """The slices of a name on one track."""
+
+    track: int
+    name: str
+    count: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class NameRuns:
+    """A name on each of its tracks, and its slowest runs."""
+
+    tracks: tuple[TrackRuns, ...]
+    slowest: tuple[Run, ...]
+
+
+def name_runs(
+    capture: Capture,
+    number: int,
+    group: str,
+    interval: tuple[int, int] | None = None,
+    most: int = 8,
+) -> NameRuns:
+    """The runs of a name, slowest first; of an interval, with the part of them that lies in it."""
+    name = capture.names()[number]
+    lanes = capture.lanes()
+    sums: list[TrackRuns] = []
+    slowest: list[Run] = []
+    for track in group_tracks(capture, group):
+        count = total = 0
+        own = lanes.of_track(track.id)
+        for lane in range(own.start, own.stop):
+            first, past = int(lanes.first[lane]), int(lanes.first[lane] + lanes.count[lane])
+            for frame in capture.scan("slices", ["start", "dur", "name"], rows=slice(first, past)):
+                texts = frame.texts("name")
+                same, dur = texts.codes == texts.code(name), frame["dur"]
+                if interval is not None:
+                    inside, dur = part_in(frame["start"], dur, interval)
+                    same &= inside
+                at = np.flatnonzero(same)
+                dur = dur[at]
+                count += len(at)
+                total += int(dur.sum())
+                for best in np.argsort(-dur, kind="stable")[:most].tolist():
+                    where = int(at[best])
+                    slowest.append(Run(first + where, track.id, int(frame["start"][where]), int(dur[best])))
+                first += len(frame)
+        if count:
+            sums.append(TrackRuns(track.id, track.title, count, total))
+    slowest.sort(key=lambda run: (-run.dur, run.start))
+    return NameRuns(tuple(sums), tuple(slowest[:most]))

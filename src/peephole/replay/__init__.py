@@ -1,0 +1,1 @@
+"""The engine that replays a pass: nodes, substitution, identities, differences. It knows no compiler."""

@@ -1,0 +1,275 @@
+"""What queries about rewrites share: a capture's steps, matches and nodes, read once, and its latest replays."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.errors import PeepholeError
+from peephole.model.plain_names import plain
+from peephole.model.stacks import frames
+from peephole.replay.nodes import NodeTable
+from peephole.replay.pool import Pool
+from peephole.replay.replay import Pass, Replay, Stopped
+from peephole.replay.shapes import Shapes
+from peephole.replay.source_lines import Places
+
+if TYPE_CHECKING:
+    from peephole.store.capture import Capture
+    from peephole.store.tables.frame import Frame, Texts
+
+KEPT: Final = 8
+"""Replays that a capture keeps at hand."""
+
+
+class RewriteTrace:
+    """The rewrites of one capture. Replays are handed out under `lock`: a pool is not for two threads at once."""
+
+    def __init__(self, capture: Capture) -> None:
+        # weak, or the table of traces would keep every capture that was ever asked about
+        self._weak = weakref.ref(capture)
+        self.lock = threading.RLock()
+        self.size = _size(capture)
+        self.places = Places(self._weak)
+        self._steps = capture.read("steps")
+        self._step_order = np.argsort(self._steps["id"], kind="stable")
+        self._step_ids: NDArray[np.int64] = self._steps["id"][self._step_order]
+        self._matches: Frame | None = None
+        self._match_steps: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._table: NodeTable | None = None
+        self._replays: OrderedDict[int, Replay] = OrderedDict()
+        self._shapes: weakref.WeakKeyDictionary[Replay, tuple[int, Shapes]] = weakref.WeakKeyDictionary()
+        self.derived: dict[str, dict[int, Any]] = {}
+        """What other queries about the same rewrites keep, by their name."""
+        # tinygrad derives dtypes anew since 0.14; before, a rebuilt node kept its own
+        release = capture.manifest.frameworks.get("tinygrad", "")
+        self.derive_dtypes = bool(release) and not release.startswith(("0.10", "0.11", "0.12", "0.13"))
+
+    @property
+    def _capture(self) -> Capture:
+        capture = self._weak()
+        assert capture is not None, "whoever asks about a capture holds it"
+        return capture
+
+    @property
+    def table(self) -> NodeTable:
+        """The capture's nodes."""
+        with self.lock:
+            if self._table is None:
+                self._table = NodeTable(self._capture)
+            return self._table
+
+    @cached_property
+    def context_names(self) -> dict[int, str]:
+        """Names of the contexts by id."""
+        frame = self._capture.read("contexts", ["id", "name"])
+        return {number: name or "" for number, name in zip(frame["id"].tolist(), frame.texts("name"), strict=True)}
+
+    @cached_property
+    def numbered_names(self) -> dict[int, str]:
+        """What a user calls each context: its plain name, with `#2` behind it for the second of that name."""
+        seen: Counter[str] = Counter()
+        found = {}
+        for number, own in self.context_names.items():
+            name = plain(own)
+            seen[name] += 1
+            found[number] = name if seen[name] == 1 else f"{name}#{seen[name]}"
+        return found
+
+    @cached_property
+    def node_metadata(self) -> Texts:
+        """The tensor operations that nodes came from, by the nodes' rows."""
+        return self._capture.read("nodes", ["metadata"]).texts("metadata")
+
+    def steps_named(self, name: str) -> list[tuple[int, int]]:
+        """Context and row of every step of that name."""
+        names = self._steps.texts("name")
+        rows = np.flatnonzero(names.codes == names.code(name)).tolist()
+        return [(int(self._steps["context"][row]), row) for row in rows]
+
+    def shape_size(self, pool: Pool, node: int) -> int | None:
+        """How many elements a node has; None when that is not known."""
+        shape = Shapes(pool).shape(node)
+        numbers = [size for size in shape or () if isinstance(size, int)]
+        return prod(numbers) if shape is not None and len(numbers) == len(shape) else None
+
+    def shape_text(self, pool: Pool, node: int) -> str | None:
+        """The shape of a node; None when it has none or it is not known."""
+        return Shapes(pool).of((node,))[0]
+
+    @cached_property
+    def stacks(self) -> dict[int, str]:
+        """Where contexts were opened, as JSON, by id."""
+        frame = self._capture.read("contexts", ["id", "stack"])
+        return {number: text for number, text in zip(frame["id"].tolist(), frame.texts("stack"), strict=True) if text}
+
+    @cached_property
+    def _files(self) -> dict[str, set[str]]:
+        """Files on the contexts' stacks by their names."""
+        found: dict[str, set[str]] = {}
+        for text in set(self.stacks.values()):
+            for frame in frames(text):
+                found.setdefault(frame.file.replace("\\", "/").rpartition("/")[2], set()).add(frame.file)
+        return found
+
+    def full_line(self, line: str) -> str:
+        """`prog.py:4` with the file's path, where the stacks know just one file of that name."""
+        file, _, number = line.rpartition(":")
+        paths = self._files.get(file, ())
+        return f"{next(iter(paths))}:{number}" if len(paths) == 1 else line
+
+    @property
+    def counts(self) -> dict[int, tuple[int, int]]:
+        """Steps and matches by context."""
+        return work_of_contexts(self._steps)
+
+    def context_rows(self, context: int) -> range:
+        """The rows of a context's steps."""
+        first, last = np.searchsorted(self._steps["context"], [context, context + 1])
+        return range(int(first), int(last))
+
+    def step_row(self, step: int) -> int:
+        """The row of a step; PeepholeError when there is none of that id."""
+        place = int(np.searchsorted(self._step_ids, step))
+        if place == len(self._step_ids) or self._step_ids[place] != step:
+            raise PeepholeError(f"There is no step {step} in this capture.")
+        return int(self._step_order[place])
+
+    def context_of_steps(self, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The context of each of these steps; -1 for a step that is not there."""
+        if not len(self._step_ids):
+            return np.full(len(steps), -1, np.int64)
+        place = np.minimum(np.searchsorted(self._step_ids, steps), len(self._step_ids) - 1)
+        found: NDArray[np.int64] = self._steps["context"][self._step_order[place]]
+        return np.where(self._step_ids[place] == steps, found, -1)
+
+    def number(self, column: str, row: int) -> int:
+        """A number of a step's row."""
+        return int(self._steps[column][row])
+
+    def text(self, column: str, row: int) -> str | None:
+        """A text of a step's row."""
+        return self._steps.texts(column)[row]
+
+    def match_rows(self, step: int) -> slice:
+        """The rows of a step's matches."""
+        self._read_matches()
+        first, last = np.searchsorted(self._match_steps, [step, step + 1])
+        return slice(int(first), int(last))
+
+    def match_numbers(self, column: str, rows: slice) -> NDArray[Any]:
+        """A column of these matches."""
+        return self._read_matches()[column][rows]
+
+    def match_files(self, rows: slice) -> list[str | None]:
+        """The files of these matches' rules."""
+        files = self._read_matches().texts("file")
+        return [None if code < 0 else files.values[code] for code in files.codes[rows].tolist()]
+
+    def matches(self) -> Frame:
+        """All matches: step, before, after, file, line, dur."""
+        return self._read_matches()
+
+    def replay(self, step: int) -> Replay:
+        """The replay of a step, kept for the next question. Hold `lock`."""
+        replay = self._replays.get(step)
+        if replay is None:
+            replay = self._replays[step] = self.own_replay(step)
+            if len(self._replays) > KEPT:
+                self._replays.popitem(last=False)
+        else:
+            self._replays.move_to_end(step)
+            replay.trim()
+        return replay
+
+    def own_replay(self, step: int) -> Replay:
+        """A replay of a step for the caller alone."""
+        row = self.step_row(step)
+        if self.root(row) < 0:
+            name = self.text("name", row)
+            raise PeepholeError(f"The pass {name or step} holds no graph in this capture.")
+        return Replay(self.table, self.pass_of(row), derive_dtypes=self.derive_dtypes)
+
+    def root(self, row: int) -> int:
+        """The node, by its row, of the graph that went into the step of that row; -1 when the capture has none."""
+        return int(self.table.rows([self.number("root", row)])[0])
+
+    def pass_of(self, row: int) -> Pass:
+        """The step of that row as a replay needs it."""
+        rows = self.match_rows(self.number("id", row))
+        before, after = (self.table.rows(self.match_numbers(name, rows)).tolist() for name in ("before", "after"))
+        flags = (bool(self.number(name, row)) for name in ("bottom_up", "walk", "enter_calls"))
+        return Pass(self.root(row), before, after, *flags)
+
+    @contextmanager
+    def replaying(self, step: int, stop: Callable[[], bool] | None = None) -> Iterator[Replay]:
+        """The replay of a step, under the lock; when `stop` says yes, a long one ends with Stopped."""
+        with self.lock:
+            if stop is not None and stop():
+                raise Stopped("The replay was stopped before it began.")
+            replay = self.replay(step)
+            replay.stop = stop
+            try:
+                yield replay
+            finally:
+                replay.stop = None
+
+    def progress(self, step: int) -> tuple[int, int, bool]:
+        """Matches of a step that were stepped through, all of them, and whether that is going on. Needs no lock."""
+        replay = self._replays.get(step)
+        if replay is None:
+            return 0, self.number("matches", self.step_row(step)), False
+        return replay.done, replay.matches, replay.running
+
+    def shapes(self, replay: Replay) -> Shapes:
+        """The shapes of a replay's nodes."""
+        known = self._shapes.get(replay)
+        if known is None or known[0] != replay.pool.resets:
+            known = self._shapes[replay] = (replay.pool.resets, Shapes(replay.pool))
+        return known[1]
+
+    def _read_matches(self) -> Frame:
+        with self.lock:
+            if self._matches is None:
+                self._matches = self._capture.read("matches", ["step", "before", "after", "file", "line", "dur"])
+                self._match_steps = self._matches["step"]
+            return self._matches
+
+
+_traces: weakref.WeakKeyDictionary[Capture, RewriteTrace] = weakref.WeakKeyDictionary()
+_traces_lock = threading.Lock()
+
+
+def trace_of(capture: Capture) -> RewriteTrace:
+    """The rewrites of a capture, read when first asked for, and again when a live one has grown."""
+    with _traces_lock:
+        trace = _traces.get(capture)
+        if trace is None or (capture.live and trace.size != _size(capture)):
+            trace = _traces[capture] = RewriteTrace(capture)
+        return trace
+
+
+def known_trace(capture: Capture) -> RewriteTrace | None:
+    """The rewrites of a capture if somebody has asked for them; does not wait."""
+    return _traces.get(capture)
+
+
+def _size(capture: Capture) -> tuple[int, ...]:
+    return tuple(capture.count(table) for table in ("contexts", "steps", "matches", "nodes"))
+
+
+def work_of_contexts(steps: Frame) -> dict[int, tuple[int, int]]:
+    """How many steps and matches each context has, by its id; `steps` are the columns `context` and `matches`."""
+    owners, place = np.unique(steps["context"], return_inverse=True)
+    count = np.bincount(place, minlength=len(owners)).tolist()
+    matches = np.bincount(place, np.maximum(steps["matches"], 0), len(owners)).astype(np.int64).tolist()
+    return dict(zip(owners.tolist(), zip(count, matches, strict=True), strict=True))

@@ -1,0 +1,1 @@
+"""tinygrad's running process. Standard library only."""

@@ -1,0 +1,291 @@
+"""Rewrites of a running tinygrad into rows, in rounds. Standard library only.
+
+A round reads the matches before the nodes, so that whatever a match names is there, and writes the nodes before the
+matches, so that this holds for the journal too wherever it ends. A step is written when it has ended, or when it has
+not ended by the next round and then once more; so is a context, whose name comes with its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from peephole.model.tables import NONE
+from peephole.sources.tinygrad.contexts import Contexts, unnamed
+from peephole.sources.tinygrad.live.failures import Failures
+from peephole.sources.tinygrad.live.packing import (
+    AT_ONCE,
+    MATCH,
+    MATCH_LENGTH,
+    MATCH_RECORD,
+    NODE,
+    node_length,
+    node_record,
+)
+from peephole.sources.tinygrad.programs import program_of
+from peephole.sources.tinygrad.steps import Range, error_of, metadata_text, place, step_row, step_times
+from peephole.sources.tinygrad.text import Texts, fields_of
+
+if TYPE_CHECKING:
+    from peephole.record.recorder import Recorder
+    from peephole.record.writer import Writer
+
+
+class _Step:
+    """A step that has not ended, or has not been written yet."""
+
+    __slots__ = ("context", "ended", "number", "ordinal", "taken", "tracked", "written")
+
+    def __init__(self, number: int, context: int, ordinal: int, tracked: Any) -> None:
+        self.number = number
+        self.context = context
+        self.ordinal = ordinal
+        self.tracked = tracked
+        self.taken = 0
+        self.written = False
+        self.ended = False
+
+
+class _Context:
+    """A context that may still get steps, or its name."""
+
+    __slots__ = ("index", "named", "steps", "waiting", "written")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.steps = 0
+        self.waiting: list[_Step] = []
+        self.written = False
+        self.named = False
+
+
+class LiveRewrites:
+    """The cursors into tinygrad's lists of rewrites."""
+
+    def __init__(
+        self, recorder: Recorder, ops: ModuleType, contexts: Contexts, texts: Texts, *, skip: bool, timed: bool
+    ) -> None:
+        self._recorder = recorder
+        self._ops = ops
+        self._timed = timed
+        self._contexts = contexts
+        self._texts = texts
+        self._open: list[_Context] = []
+        self._next_context = len(ops.tracked_keys) if skip else 0
+        self._next_step = 0
+        self._next_node = 0
+        self._writer: Writer | None = None
+        self._op_numbers: dict[int, int] = {}
+        self._numbers: dict[int, int] = {}
+        self._metadata_numbers: dict[int, int] = {}
+        self._rules: dict[Any, tuple[int, int]] = {}
+        self._parents: dict[int, int] = {}
+        self._steps_of: dict[int, list[_Step]] = {}
+        """The steps of each context until its own range says when they were."""
+        self._times: dict[int, tuple[int, int]] = {}
+        self._context_times: dict[int, tuple[int, int]] = {}
+        self._formats: dict[int, tuple[Callable[..., bytes], int, int]] = {}
+        self._failures = Failures(ops)
+
+    def take(self, *, last: bool) -> None:
+        """One round; the last one takes everything."""
+        ops = self._ops
+        keys, groups = ops.tracked_keys, ops.tracked_ctxs
+        count = min(len(keys), len(groups))
+        for index in range(self._next_context, count):
+            key = keys[index]
+            self._parents[index] = self._contexts.opened(index, key)
+            self._open.append(_Context(index))
+        self._next_context = count
+        if not self._open:
+            return
+        active = {id(step) for step in list(ops.active_rewrites)}
+        busy = set(getattr(ops, "active_group", ()))
+        ready: list[tuple[_Context, list[tuple[_Step, int, bool]]]] = []
+        for context in self._open:
+            ready.append((context, self._look(context, groups[context.index], active, last=last)))
+        self._take_nodes()
+        still: list[_Context] = []
+        for context, steps in ready:
+            self._write_context(context, keys[context.index], last=last)
+            for step, end, ended in steps:
+                self._write_step(step, end, ended=ended)
+            done = context.named and not context.waiting and context.index not in busy and context.index != count - 1
+            if done or last:
+                self._end_context(context, keys[context.index], groups[context.index])
+            else:
+                still.append(context)
+        self._open = still
+
+    def _look(
+        self, context: _Context, group: list[Any], active: set[int], *, last: bool
+    ) -> list[tuple[_Step, int, bool]]:
+        """The steps to write in this round: each with how many of its matches, and whether it has ended."""
+        found: list[tuple[_Step, int, bool]] = []
+        waiting: list[_Step] = []
+        for step in context.waiting:  # they were seen in the round before: one that is not active has ended
+            ended = last or id(step.tracked) not in active
+            found.append((step, len(step.tracked.matches), ended))
+            if not ended:
+                waiting.append(step)
+        for ordinal in range(context.steps, len(group)):
+            step = _Step(self._next_step, context.index, ordinal, group[ordinal])
+            self._next_step += 1
+            if self._timed:
+                self._steps_of.setdefault(context.index, []).append(step)
+            if last:
+                found.append((step, len(step.tracked.matches), True))
+            else:
+                waiting.append(step)
+        context.steps = len(group)
+        context.waiting = waiting
+        return found
+
+    # contexts and steps
+
+    def _write_context(self, context: _Context, key: Any, *, last: bool) -> None:
+        if context.named:
+            return
+        # it gets its name when it ends; one that failed keeps the one that it began with
+        context.named = unnamed(key) is None
+        if context.named or not context.written or last:
+            context.written = True
+            self._context_row(context.index, key)
+            if context.named:
+                self._estimate(context, key)
+
+    def closed(self, context: int, start: int, dur: int, ranges: list[Range]) -> None:
+        """Learns when a context and its steps were, and writes them again with that."""
+        steps = self._steps_of.pop(context, [])
+        self._context_times[context] = (start, dur)
+        self._context_row(context, self._ops.tracked_keys[context])
+        for step, time in zip(steps, step_times([step.tracked for step in steps], ranges), strict=True):
+            if time is not None:
+                self._times[step.number] = time
+                if step.ended:
+                    self._write_step(step, len(step.tracked.matches), ended=True)
+
+    def _context_row(self, index: int, key: Any) -> None:
+        group, fields = self._ops.tracked_ctxs[index], self._ops.uop_fields
+        row = self._contexts.row(index, key, self._parents.get(index, NONE), group, fields)
+        if time := self._context_times.get(index):
+            row["start"], row["dur"] = time
+        self._recorder.row("contexts", **row)
+
+    def _estimate(self, context: _Context, key: Any) -> None:
+        """Learns a kernel's estimates as soon as it is compiled: it may run before its context is done with."""
+        program = program_of(
+            key, self._ops.tracked_ctxs[context.index], self._ops.uop_fields, self._texts, listed=False
+        )
+        if program is not None:
+            self._contexts.estimates[context.index] = program.estimates
+
+    def _end_context(self, context: _Context, key: Any, group: list[Any]) -> None:
+        program = program_of(key, group, self._ops.uop_fields, self._texts)
+        if program is not None:
+            if program.error is not None:
+                known = [text for rewrite in group if (text := self._failures.traceback(rewrite))]
+                program.error = known[0] if known else program.error
+            for artifact in program.artifacts(context.index):
+                self._recorder.row("artifacts", **artifact)
+
+    def _write_step(self, step: _Step, end: int, *, ended: bool) -> None:
+        tracked = step.tracked
+        if ended or not step.written:
+            error = error_of(tracked.matches, self._ops.uop_fields, self._texts) if end else None
+            if error is not None:
+                error = self._failures.traceback(tracked) or error
+            row = step_row(step.number, step.context, step.ordinal, fields_of(tracked), end, error)
+            if time := self._times.pop(step.number, None):
+                row["start"], row["dur"] = time
+            self._recorder.row("steps", **row)
+            step.written = True
+            step.ended = ended
+        if end > step.taken:
+            self._take_matches(step, end)
+
+    # matches and nodes: hundreds of thousands, so packed here
+
+    def _take_matches(self, step: _Step, end: int) -> None:
+        writer = self._own_writer()
+        number, rules, pack = step.number, self._rules, MATCH_RECORD.pack
+        ordinal = step.taken
+        parts = []
+        for before, after, location, took in step.tracked.matches[ordinal:end]:
+            rule = rules.get(location)
+            if rule is None:
+                file, line = place(location)
+                rule = rules[location] = (0 if file is None else max(0, writer.intern(file)), line)
+            low, high, dur = after & 0xFFFFFFFF, after >> 32, int(took * 1e9)
+            parts.append(pack(MATCH_LENGTH, number, ordinal, before, low, high, 0, MATCH, 0, rule[0], rule[1], dur))
+            ordinal += 1
+            if len(parts) == AT_ONCE:
+                writer.records(parts)
+                parts = []
+        writer.records(parts)
+        step.taken = end
+
+    def _take_nodes(self) -> None:
+        """All nodes that there are now; they are numbered in the order in which they are entered."""
+        fields = self._ops.uop_fields
+        number, end = self._next_node, len(fields)
+        if number == end:
+            return
+        writer = self._own_writer()
+        ops, numbers, metadata, formats = self._op_numbers, self._numbers, self._metadata_numbers, self._formats
+        parts: list[bytes] = []
+        node: tuple[Any, ...] | None
+        while number < end and (node := fields.get(number)) is not None:  # None: another thread is about to enter it
+            op, dtype, src, arg, tag, meta = node if len(node) == 6 else (*node[:5], None)
+            try:
+                pack, length, size = formats[len(src)]
+                record = pack(
+                    length,
+                    number,
+                    ops[id(op)],
+                    numbers[id(dtype)],
+                    numbers[id(arg)],
+                    numbers[id(tag)],
+                    0,
+                    0,
+                    NODE,
+                    0,
+                    metadata[id(meta)],
+                    size,
+                    *src,
+                )
+            except KeyError:  # a text or a count of sources that was not there yet
+                self._learn(op, dtype, len(src), arg, tag, meta)
+                continue
+            parts.append(record)
+            number += 1
+            if len(parts) == AT_ONCE:
+                writer.records(parts)
+                parts = []
+        writer.records(parts)
+        self._next_node = number
+
+    def _learn(self, op: Any, dtype: Any, sources: int, arg: Any, tag: Any, meta: Any) -> None:
+        """Numbers the texts of a node; what is in `uop_fields` stays alive, so that an object's id is its own."""
+        texts = self._texts
+        self._number(op, texts.op, self._op_numbers)
+        self._number(dtype, texts.dtype, self._numbers)
+        self._number(arg, texts.arg, self._numbers)
+        self._number(tag, texts.arg, self._numbers)
+        self._number(meta, metadata_text, self._metadata_numbers)
+        self._formats[sources] = (node_record(sources).pack, node_length(sources), sources * 8)
+
+    def _number(self, value: Any, text_of: Callable[[Any], str | None], numbers: dict[int, int]) -> None:
+        if id(value) not in numbers:
+            text = None if value is None else text_of(value)
+            numbers[id(value)] = 0 if text is None else max(0, self._own_writer().intern(text))
+
+    def _own_writer(self) -> Writer:
+        """This thread's writer; another thread's numbers its texts anew."""
+        writer = self._recorder.slot().writer
+        if writer is not self._writer:
+            self._writer = writer
+            for numbers in (self._op_numbers, self._numbers, self._metadata_numbers, self._rules):
+                numbers.clear()
+        return writer

@@ -1,0 +1,1 @@
+"""What makes a window quick: lanes, names, pyramid, series."""

@@ -1,0 +1,1 @@
+"""The journals of recorded processes, from segments to a sealed capture."""

@@ -1,0 +1,164 @@
+"""Turns the journals of a capture into sealed tables: atomic, and begun again when it was cut off.
+
+NAME.peep/journal/…            complete until the manifest says sealed
+NAME.peep/.sealing/            tables while they are being written
+NAME.peep/manifest.json        replaced last: from then on the tables count and the journal may go
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from peephole.errors import CaptureError, PeepholeError
+from peephole.model.tables import TABLES
+from peephole.store.journal.journals import JournalReader
+from peephole.store.journal.processes import read_process
+from peephole.store.manifest import FILE, Manifest, read_manifest
+from peephole.store.sealing.build import Builder, Progress
+from peephole.store.tables.files import INDEX, table_path
+
+WORK: Final = ".sealing"
+LOCK: Final = ".lock"
+
+
+def is_sealed(folder: Path) -> bool:
+    """Whether the tables of a capture count."""
+    return (folder / FILE).exists() and read_manifest(folder).state == "sealed"
+
+
+def has_journal(folder: Path) -> bool:
+    """Whether there is a journal in the folder."""
+    return (folder / "journal").is_dir()
+
+
+def is_live(folder: Path) -> bool:
+    """Whether a process that writes into this capture still runs."""
+    if is_sealed(folder) or not has_journal(folder):
+        return False
+    scratch = Manifest()
+    with contextlib.suppress(OSError):
+        for path in (folder / "journal").iterdir():
+            if path.is_dir() and read_process(path, 0, scratch).alive():
+                return True
+    return False
+
+
+def seal(path: str | os.PathLike[str], progress: Progress | None = None) -> Path:
+    """Seals the capture at that path and gives the path; one that is sealed, or still written, stays as it is.
+
+    `progress` is called with (done, total). CaptureError when there is nothing to seal, PeepholeError when the folder
+    cannot be written: the journal is then as it was.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        raise CaptureError(f"There is no capture at {folder}.")
+    if not is_sealed(folder) and not has_journal(folder):
+        raise CaptureError(f"{folder} is no capture: it has neither tables nor a journal.")
+    try:
+        with _locked(folder):
+            if is_live(folder):
+                return folder
+            if not is_sealed(folder):
+                _seal(folder, progress)
+            clean_up(folder)
+    except OSError as error:
+        raise PeepholeError(f"{folder} cannot be sealed: {error.strerror or error}.") from error
+    return folder
+
+
+def first_manifest(folder: Path) -> Manifest:
+    """The manifest that a capture has before it is sealed."""
+    if (folder / FILE).exists():
+        manifest = read_manifest(folder)
+    else:
+        manifest = Manifest(name=folder.name.removesuffix(".peep"), source="record")
+    manifest.problems = []
+    manifest.tables = {}
+    manifest.dropped = 0
+    return manifest
+
+
+def _seal(folder: Path, progress: Progress | None) -> None:
+    work = folder / WORK
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    try:
+        manifest = first_manifest(folder)
+        build_tables(folder, work, manifest, progress)
+        for name in TABLES:
+            if manifest.tables.get(name):  # an empty table is read from the manifest alone
+                _sync(table_path(work, name))
+            table_path(work, name).replace(table_path(folder, name))
+        shutil.rmtree(folder / INDEX, ignore_errors=True)
+        (work / INDEX).rename(folder / INDEX)
+        manifest.state = "sealed"
+        manifest.write(folder)
+        _sync(folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def build_tables(folder: Path, work: Path, manifest: Manifest, progress: Progress | None) -> None:
+    """Writes the tables of a capture's journals into `work` and fills the manifest."""
+    builder = Builder(work, manifest)
+    try:
+        reader = JournalReader(folder, builder)
+        reader.advance(None if progress is None else lambda done, total: progress(done, 2 * total))
+        reader.describe()
+        second = None if progress is None else lambda done, total: progress(total + done, 2 * total)
+        builder.finish(second, owners=reader.tracks.owner)
+    finally:
+        builder.close()
+
+
+def clean_up(folder: Path) -> None:
+    """Removes what a sealed capture does not need: the journals that are in its tables, and no other."""
+    known = {f"p{p['ordinal']:05}" for p in read_manifest(folder).processes if isinstance(p.get("ordinal"), int)}
+    with contextlib.suppress(OSError):
+        for path in (folder / "journal").iterdir():
+            if path.name in known:
+                shutil.rmtree(path, ignore_errors=True)
+        (folder / "journal").rmdir()
+    shutil.rmtree(folder / WORK, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Waits until nobody else seals the capture. The lock goes with its process, however that ends."""
+    path = folder / LOCK
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            with contextlib.suppress(ImportError):
+                import fcntl
+
+                fcntl.flock(fd, fcntl.LOCK_EX)
+            if not _is_file(fd, path):
+                # whoever had it removed the file: the lock that counts is on the new one
+                continue
+            yield
+            with contextlib.suppress(OSError):
+                path.unlink()
+            return
+        finally:
+            os.close(fd)
+
+
+def _is_file(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), path.stat())
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,432 @@
+"""Reads one thread's series of segments: numbers its texts, makes ids global, hands rows to a Builder."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.model.journal import (
+    FLAG_OPEN,
+    FLAG_PROVISIONAL,
+    INLINE,
+    KIND_ARGS,
+    KIND_FACTS,
+    KIND_FREE,
+    KIND_PROBLEM,
+    KIND_SETTLED,
+    KIND_STRING,
+    NULL_LENGTH,
+    SLOT,
+    TABLE_KINDS,
+    fixed_columns,
+    record_format,
+    tail_columns,
+)
+from peephole.model.sink import Strings
+from peephole.model.tables import TABLES, Table
+from peephole.store.journal.global_ids import TIMES, global_ids, is_id
+from peephole.store.journal.processes import ProcessInfo, parse_object
+from peephole.store.journal.segments import Loaded, Split, gather, split
+from peephole.store.journal.track_numbers import Tracks
+from peephole.store.sealing.build import Builder
+from peephole.store.sealing.spool import RECORD, pick
+
+_TABLES: Final = {kind: TABLES[name] for name, kind in TABLE_KINDS.items()}
+_FORMATS: Final = {name: record_format(table) for name, table in TABLES.items()}
+_UNIFORM: Final = {kind: _FORMATS[table.name].size for kind, table in _TABLES.items() if not tail_columns(table)}
+"""Kinds whose records are all of one size."""
+_WITH_IDS: Final = {
+    kind: table
+    for kind, table in _TABLES.items()
+    if [column.type for column in tail_columns(table)] == ["ids"] and _FORMATS[table.name].size + 4 >= INLINE
+}
+_MANY: Final = 64
+_FLUSH: Final = 1 << 16
+_MAX_TRACK: Final = 1 << 22
+_I64: Final = struct.Struct("<q")
+_U32: Final = struct.Struct("<I")
+LOST: Final = "(lost)"
+"""The name of a slice whose text was in a part of the journal that is gone."""
+
+
+class ThreadReader:
+    """Reads the segments of one thread in order; a segment that grew is read on from where it ended."""
+
+    def __init__(self, process: ProcessInfo, tracks: Tracks, builder: Builder) -> None:
+        self.process = process
+        self.tracks = tracks
+        self.builder = builder
+        self.texts: list[str] = []
+        self._codes = np.zeros(0, np.int32)
+        self._pending: tuple[int, str | None] | None = None
+        self._rows: dict[int, list[bytes]] = {}
+        self._frees: list[bytes] = []
+        self._segment = -1
+        self._slot = 0
+        self._dropped = 0
+        self._done = False
+        self._gap = False
+        self.provisional: Counter[str] = Counter()
+        """How many slices whose time is an estimate were handed over, by the name of their track."""
+        self.settled = False
+        """Some of these are replaced by now."""
+        self._held: list[tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None, list[str | None] | None]] = []
+        """Provisional slices that are handed over unless the rest of what there is replaces them."""
+        self._settled_at = -1
+        self._track_names: dict[int, str] = {}
+
+    def _problem(self, reason: str, count: int = 1, example: str = "") -> None:
+        self.builder.manifest.problem(reason, count, example)
+
+    def wants(self, number: int) -> int | None:
+        """The slot from which a segment has something new for us; None when we have all of it."""
+        if number < self._segment or (number == self._segment and self._done):
+            return None
+        return self._slot if number == self._segment else 0
+
+    def read(self, number: int, path: Path, loaded: Loaded) -> bool:
+        """Takes what is new in a segment, loaded from the slot that we wanted; True when there was something."""
+        where = f"{path.parent.name}/{path.name}"
+        if number > self._segment:
+            if number > self._segment + 1:
+                self._problem("journal segments that are missing", number - self._segment - 1, where)
+                self._gap = True
+            self._segment, self._slot, self._dropped, self._done = number, 0, 0, False
+        if loaded.error is not None:
+            self._problem("journal segments that cannot be read", 1, f"{where}: {loaded.error}")
+            self._done = self._gap = True
+            return False
+        header, data = loaded.header, loaded.data
+        if header is None:
+            self._problem("journal segments that are none: wrong or missing header", 1, where)
+            self._done = self._gap = True
+            return False
+        closed = header.used > 0
+        damaged = cut = False
+        if closed and self._slot == 0:
+            if len(data) < header.used * SLOT:
+                self._problem("journal segments that were cut short", 1, where)
+                closed, cut = False, True
+            elif not loaded.whole:
+                self._problem("journal segments with a wrong checksum", 1, where)
+                damaged = True
+        self._done = closed or cut
+        if closed:
+            data = data[: max(0, header.used - self._slot) * SLOT]
+        if header.dropped > self._dropped:
+            lost = header.dropped - self._dropped
+            self._dropped = header.dropped
+            self.builder.manifest.dropped += lost
+            self._problem("events for which there was no room on the disk", lost, where)
+        found = split(data, closed, self._problem, where)
+        self._slot += found.end
+        news = bool(len(found.slices) or found.record_at)
+        if news:
+            self._take(found, where)
+        self._gap = self._gap or cut or (damaged and _doubtful(found))
+        return news
+
+    def _take(self, found: Split, where: str) -> None:
+        args_at: list[int] = []
+        args: list[tuple[int, str | None]] = []
+        others, alike = _uniform(found)
+        others, listed = _with_ids(found, others)
+        self._settled_at = -1
+        for i in others:
+            kind = found.record_kind[i]
+            payload = found.payload(i)
+            if kind == KIND_STRING:
+                # behind a gap nobody knows the number of a text: a name that is missing beats a wrong one
+                if not self._gap:
+                    self.texts.append(payload.decode("utf-8", "backslashreplace"))
+            elif kind == KIND_ARGS:
+                if len(payload) >= 8:
+                    text = payload[8:].decode("utf-8", "backslashreplace") if len(payload) > 8 else None
+                    args_at.append(found.record_at[i])
+                    args.append((_I64.unpack_from(payload)[0], text))
+            elif kind in _TABLES:
+                self._rows.setdefault(kind, []).append(payload)
+                if len(self._rows[kind]) >= _FLUSH:
+                    self._flush_rows(kind)
+            elif kind == KIND_FREE:
+                if len(payload) >= 16:
+                    self._frees.append(payload[:16])
+            elif kind == KIND_SETTLED:
+                self._settled_at = found.record_at[i]
+                self._held = []
+                self.settled = self.settled or bool(self.provisional)
+            else:
+                self._other(kind, payload, where)
+        # after the texts that they may name
+        for kind, data in alike:
+            if kind == KIND_FREE:
+                self._frees.append(data)
+            else:
+                self._flush_rows(kind)  # those came earlier
+                self._append_rows(_TABLES[kind], data, {})
+        for table, data, offsets, ids in listed:
+            self._flush_rows(TABLE_KINDS[table.name])
+            tail = offsets, global_ids(ids, self.process.ordinal)
+            self._append_rows(table, data, {tail_columns(table)[0].name: tail})
+        if len(found.slices):
+            self._slices(found, args_at, args)
+        elif args:
+            self._pending = args[-1]
+
+    def _other(self, kind: int, payload: bytes, where: str) -> None:
+        if kind == KIND_PROBLEM:
+            if len(payload) >= 8:
+                reason = payload[8:].decode("utf-8", "backslashreplace")
+                self._problem(reason, max(0, _I64.unpack_from(payload)[0]))
+        elif kind == KIND_FACTS:
+            facts = parse_object(payload)
+            if facts is None:
+                self._problem("facts of the manifest that are no JSON", 1, where)
+            else:
+                for reserved in ("format", "state", "tables", "clean", "problems", "processes"):
+                    facts.pop(reserved, None)
+                self.builder.manifest.describe(facts)
+        else:
+            self._problem("journal records of an unknown kind", 1, f"{where}: kind {kind}")
+
+    def _slices(self, found: Split, args_at: list[int], args: list[tuple[int, str | None]]) -> None:
+        rows = found.slices
+        records = np.zeros(len(rows), RECORD)
+        records["start"] = rows["start"]
+        if self.process.offset:
+            records["start"] += self.process.offset
+        records["dur"] = rows["dur"]
+        records["depth"] = np.minimum(rows["depth"], 0x7FFF)
+        correlation = rows["correlation"].astype(np.int64)
+        records["correlation"] = global_ids(correlation, self.process.ordinal, zero_is_none=True)
+        records["name"] = self._names(rows["name"])
+        records["open"] = rows["flags"] & FLAG_OPEN
+        context = None
+        texts: list[str | None] | None = None
+        if self._pending is not None:
+            args_at, args = [-1, *args_at], [self._pending, *args]
+            self._pending = None
+        if args:
+            context = np.full(len(rows), -1, np.int64)
+            texts = [None] * len(rows)
+            slots = np.arange(len(rows)) if found.slice_at is None else found.slice_at
+            for row, (number, text) in zip(np.searchsorted(slots, args_at).tolist(), args, strict=True):
+                if row < len(rows):
+                    context[row] = number
+                    texts[row] = text
+                else:
+                    self._pending = (number, text)
+            context = global_ids(context, self.process.ordinal)
+        track = rows["track"].astype(np.int64)
+        good = track < _MAX_TRACK
+        if not good.all():
+            self._problem("slices on an impossible track", int((~good).sum()))
+        provisional = good & (rows["flags"] == FLAG_PROVISIONAL)
+        if provisional.any():
+            if not self.process.clean:
+                slots = np.arange(len(rows)) if found.slice_at is None else found.slice_at
+                held = np.flatnonzero(provisional & (slots > self._settled_at))
+                self._held.append(_some(held, records, track, context, texts))
+            good &= ~provisional
+        if not good.all():
+            records, track, context, texts = _some(np.flatnonzero(good), records, track, context, texts)
+        records["track"] = self.tracks.globals(self.process.ordinal, track)
+        self.builder.records(records, context, texts)
+
+    def _flush_held(self) -> None:
+        held, self._held = self._held, []
+        for records, track, context, texts in held:
+            for number, count in zip(*np.unique(track, return_counts=True), strict=True):
+                self.provisional[self._track_names.get(int(number), "a device")] += int(count)
+            records["track"] = self.tracks.globals(self.process.ordinal, track)
+            self.builder.records(records, context, texts)
+
+    def _names(self, numbers: Any) -> Any:
+        """The Builder's numbers for this thread's."""
+        names = self.builder.names
+        if len(self._codes) <= len(self.texts):
+            known = len(self._codes)
+            new = [-1] if known == 0 else []
+            new += [names.number(t) for t in self.texts[max(0, known - 1) :]]
+            self._codes = np.concatenate([self._codes, np.array(new, np.int32)])
+        if len(numbers) and int(numbers.max()) >= len(self._codes):
+            gone = numbers >= len(self._codes)
+            self._problem("names that were in a lost part of the journal", int(gone.sum()))
+            return np.where(gone, names.number(LOST), self._codes[np.where(gone, 0, numbers)])
+        return self._codes[numbers]
+
+    def flush(self) -> None:
+        """Hands the rows over that are still here."""
+        for kind in list(self._rows):
+            self._flush_rows(kind)
+        if self._frees:
+            pairs = np.frombuffer(b"".join(self._frees), "<i8").reshape(-1, 2)
+            times = pairs[:, 1] + self.process.offset
+            self.builder.frees(global_ids(pairs[:, 0], self.process.ordinal), times)
+            self._frees = []
+        self._flush_held()
+
+    def _flush_rows(self, kind: int) -> None:
+        table = _TABLES[kind]
+        payloads = self._rows.pop(kind, [])
+        fixed = _FORMATS[table.name]
+        good = []
+        tails: dict[str, list[bytes | None]] = {column.name: [] for column in tail_columns(table)}
+        for payload in payloads:
+            own = _tails(payload, fixed.size, len(tails))
+            if own is None:
+                continue
+            good.append(payload[: fixed.size])
+            for values, value in zip(tails.values(), own, strict=True):
+                values.append(value)
+        if len(good) < len(payloads):
+            self._problem(f"rows of {table.name} that are damaged", len(payloads) - len(good))
+        if good:
+            self._append_rows(table, b"".join(good), tails)
+
+    def _append_rows(self, table: Table, data: bytes, tails: Mapping[str, Any]) -> None:
+        columns = fixed_columns(table)
+        fixed = np.frombuffer(data, np.dtype([(c.name, _NUMPY[c.type]) for c in columns]))
+        rows: dict[str, Any] = {}
+        for column in columns:
+            rows[column.name] = self._column(table, column.name, np.ascontiguousarray(fixed[column.name]))
+        for column in tail_columns(table):
+            tail = tails[column.name]
+            rows[column.name] = self._tail(column.type, tail) if isinstance(tail, list) else tail
+        if table.name == "tracks":
+            names: Strings = rows["name"]
+            for number, code in zip(fixed["id"].tolist(), names.codes.tolist(), strict=True):
+                self._track_names[number] = names.values[code] if code >= 0 else ""
+        self.builder.append(table.name, rows)
+
+    def _column(self, table: Table, name: str, data: Any) -> Any:
+        column = table.column(name)
+        if column.type == "str":
+            used, inverse = np.unique(data, return_inverse=True)
+            known = [self.texts[n - 1] if 0 < n <= len(self.texts) else LOST for n in used.tolist()]
+            if len(used) and used[-1] > len(self.texts):
+                self._problem("names that were in a lost part of the journal", int((data > len(self.texts)).sum()))
+            codes = np.where(used[inverse] == 0, -1, inverse)
+            return Strings(codes, known)
+        if column.type == "bool":
+            return data != 0
+        if is_id(table, column):
+            return global_ids(data, self.process.ordinal, zero_is_none=column.default == 0)
+        if column.unit == "tracks.id" or (table.name == "tracks" and column.unit == "track"):
+            known_tracks = np.where(data >= _MAX_TRACK, -1, data)
+            return self.tracks.globals(self.process.ordinal, known_tracks)
+        if (table.name, name) in TIMES and self.process.offset:
+            return (
+                np.where(data == -1, -1, data + self.process.offset)
+                if column.default == -1
+                else data + self.process.offset
+            )
+        return data
+
+    def _tail(self, kind: str, values: list[bytes | None]) -> Any:
+        if kind == "ids":
+            sizes = np.fromiter((0 if v is None else len(v) // 8 for v in values), np.int64, len(values))
+            offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+            flat = b"".join(v[: len(v) // 8 * 8] for v in values if v is not None)
+            return offsets, global_ids(np.frombuffer(flat, "<i8"), self.process.ordinal)
+        if kind == "bytes":
+            return values
+        return [None if v is None else v.decode("utf-8", "backslashreplace") for v in values]
+
+
+_NUMPY: Final = {"bool": "u1", "i16": "<i2", "i32": "<i4", "i64": "<i8", "f64": "<f8", "str": "<u4"}
+
+
+def _some(
+    keep: NDArray[np.int64],
+    records: NDArray[Any],
+    track: NDArray[np.int64],
+    context: NDArray[np.int64] | None,
+    texts: list[str | None] | None,
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64] | None, list[str | None] | None]:
+    """Those rows of what belongs to slices."""
+    return (
+        pick(records, keep),
+        track[keep],
+        None if context is None else context[keep],
+        None if texts is None else [texts[i] for i in keep.tolist()],
+    )
+
+
+def _uniform(found: Split) -> tuple[Sequence[int], list[tuple[int, bytes]]]:
+    """Records of one size and kind together where there are many, and the numbers of all others."""
+    alike: list[tuple[int, bytes]] = []
+    if len(found.record_kind) < _MANY:
+        return range(len(found.record_kind)), alike
+    kinds, lengths = np.array(found.record_kind), np.array(found.record_length)
+    left = np.ones(len(kinds), np.bool_)
+    for kind in np.flatnonzero(np.bincount(kinds)).tolist():
+        size = 16 if kind == KIND_FREE else _UNIFORM.get(kind, 0)
+        own = np.flatnonzero((kinds == kind) & (lengths == size)) if size else np.zeros(0, np.int64)
+        if len(own) >= _MANY:
+            left[own] = False
+            alike.append((kind, gather(found, own, size)))
+    return np.flatnonzero(left).tolist(), alike
+
+
+def _with_ids(
+    found: Split, others: Sequence[int]
+) -> tuple[Sequence[int], list[tuple[Table, bytes, NDArray[np.int64], NDArray[np.int64]]]]:
+    """Rows whose only column of no fixed size is a list of ids, where there are many, and the numbers of all others.
+
+    For each table the fixed columns of its rows, where the list of each begins, and the lists.
+    """
+    listed: list[tuple[Table, bytes, NDArray[np.int64], NDArray[np.int64]]] = []
+    if len(others) < _MANY:
+        return others, listed
+    left = np.array(others)
+    kinds = np.array(found.record_kind)
+    lengths = np.array(found.record_length)
+    for kind, table in _WITH_IDS.items():
+        size = _FORMATS[table.name].size
+        own = left[(kinds[left] == kind) & (lengths[left] >= size + 4)]
+        if len(own) < _MANY:
+            continue
+        heads = np.frombuffer(gather(found, own, size + 4), np.uint8).reshape(-1, size + 4)
+        taken = np.ascontiguousarray(heads[:, size:]).view("<u4")[:, 0].astype(np.int64)
+        good = (taken == lengths[own] - size - 4) & (taken % 8 == 0)  # no list at all, or damaged: one by one
+        own, heads, taken = own[good], heads[good], taken[good]
+        offsets = np.concatenate([[0], np.cumsum(taken)])
+        begin = np.array(found.record_at, np.int64)[own] * SLOT + SLOT + size + 4 - INLINE
+        places = np.repeat(begin - offsets[:-1], taken) + np.arange(offsets[-1])
+        ids = np.frombuffer(found.data, np.uint8)[places].view("<i8")
+        listed.append((table, heads[:, :size].tobytes(), offsets // 8, ids))
+        left = np.setdiff1d(left, own, assume_unique=True)
+    return left.tolist(), listed
+
+
+def _doubtful(found: Split) -> bool:
+    """Whether a damaged segment may have had texts that are none any more."""
+    known = {KIND_STRING, KIND_ARGS, KIND_FREE, KIND_PROBLEM, KIND_FACTS, KIND_SETTLED, *_TABLES}
+    return found.end * SLOT < len(found.data) or any(kind not in known for kind in found.record_kind)
+
+
+def _tails(payload: bytes, at: int, count: int) -> list[bytes | None] | None:
+    """The columns behind the fixed ones, or None when the payload is damaged."""
+    if len(payload) < at:
+        return None
+    values: list[bytes | None] = []
+    for _ in range(count):
+        if at + 4 > len(payload):
+            return None
+        (length,) = _U32.unpack_from(payload, at)
+        at += 4
+        if length == NULL_LENGTH:
+            values.append(None)
+            continue
+        if at + length > len(payload):
+            return None
+        values.append(payload[at : at + length])
+        at += length
+    return values

@@ -1,0 +1,1 @@
+"""Rows of any table in, a folder of sealed tables out."""

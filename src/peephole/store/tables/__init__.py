@@ -1,0 +1,1 @@
+"""The Parquet tables of a capture and their columns in memory."""
