@@ -47,14 +47,17 @@ $(VENV)/.installed: pyproject.toml packaging/hatch_build.py packaging/peephole-s
 .PHONY: web
 web: src/peephole/server/static/.built
 
-# the browser that the page is tested in
-.PHONY: chromium
-chromium:
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
-	  echo "installing Chromium for the browser tests"; \
+# what the tests run besides Python: the browser for the page, the compiler of tinygrad's CPU device
+.PHONY: tools
+tools:
+	@missing=; \
+	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing=chromium; \
+	command -v clang >/dev/null || missing="$$missing clang"; \
+	[ -z "$$missing" ] || { \
+	  echo "installing for the tests: $$missing"; \
 	  sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
-	  { $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq chromium >/dev/null; } || \
-	  { echo "Chromium could not be installed; the browser tests need it: put chromium on the PATH and try again." >&2; exit 1; }; }
+	  { $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing >/dev/null; } || \
+	  { echo "$$missing could not be installed; the tests need it: put it on the PATH and try again." >&2; exit 1; }; }
 
 .PHONY: lint
 lint: setup
@@ -69,7 +72,7 @@ web-test: setup src/peephole/server/static/.built
 	$(BIN)/python packaging/web_build.py npm run --silent test
 
 .PHONY: test
-test: setup src/peephole/server/static/.built chromium lint web-test
+test: setup src/peephole/server/static/.built tools lint web-test
 	$(BIN)/pytest -n 2 --dist worksteal
 
 .PHONY: demo

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,7 @@ except ValueError as error:
 """
 
 
+@pytest.mark.skipif(shutil.which("clang") is None, reason="tinygrad's CPU device needs clang")
 @pytest.mark.parametrize("only", [(), ("--rewrites-only",)])
 def test_a_kernel_that_fails_is_called_what_its_passes_call_it(tmp_path: Path, only: tuple[str, ...]) -> None:
     (tmp_path / "prog.py").write_text(UNRENDERED)
