@@ -12,9 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from peephole.sources.chrome.binding import SLICE, bind
-from peephole.store.sealing import long_lanes as longlanes
-from peephole.store.sealing import slice_table as slicetable
-from peephole.store.sealing import spool
+from peephole.store.sealing import long_lanes, slice_table, spool
 from peephole.store.tables import lanes
 from peephole.store.writer import CaptureWriter
 
@@ -104,8 +102,8 @@ def test_long_lanes_are_laid_out_as_short_ones(tmp_path: Path, monkeypatch: pyte
     track = rng.integers(0, 2, len(start)).astype(np.int32)
     written = []
     for long in (1 << 30, 10):
-        monkeypatch.setattr(slicetable, "LONG", long)
-        monkeypatch.setattr(longlanes, "PART", 512)
+        monkeypatch.setattr(slice_table, "LONG", long)
+        monkeypatch.setattr(long_lanes, "PART", 512)
         monkeypatch.setattr(spool, "CHUNK", 1 << 11)
         path = tmp_path / f"{long}.peep"
         with CaptureWriter(path) as writer:

@@ -31,7 +31,7 @@ from peephole.errors import CaptureError
 from peephole.model.tables import TABLES
 from peephole.sources.base import no_progress
 from peephole.sources.tinygrad.pickle import files
-from peephole.sources.tinygrad.pickle import reader as pickles
+from peephole.sources.tinygrad.pickle import reader
 from peephole.sources.tinygrad.pickle.standin import StandIn
 from peephole.store.tables.schema import arrow_table
 
@@ -49,8 +49,8 @@ for _ in range(100_000):
 WRONG = (laugh, [laugh], deep, 1 << 80, 1 << 20_000, "9" * 5000, -5, float("nan"), None, b"x", "x", {}, True)
 
 paths = [Path(path) for path in sys.argv[1:]]
-loaded = {path: pickles.load(path) for path in paths}
-pickles.load = loaded.__getitem__
+loaded = {path: reader.load(path) for path in paths}
+reader.load = loaded.__getitem__
 nodes = next(one.value for one in loaded.values() if type(one.value) is not list).uop_fields
 places = {}
 

@@ -13,7 +13,7 @@ from peephole.store.capture import Capture, open_capture
 from peephole.store.index import buckets
 from peephole.store.index.buckets import Entries, fold, join, of_slices
 from peephole.store.index.pyramid import Pyramid, pack_entries, unpack_entries
-from peephole.store.tables import compiled_loops as kernels
+from peephole.store.tables import compiled_loops
 from peephole.store.writer import CaptureWriter
 
 Bucket = tuple[int, int, int]
@@ -209,4 +209,4 @@ def test_a_large_lane_in_pieces_is_the_same(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_kernels_are_plain_python() -> None:
-    assert kernels.first_fit([0, 1, 2, 10], [5, 3, 4, 11]) == [0, 1, 2, 0]
+    assert compiled_loops.first_fit([0, 1, 2, 10], [5, 3, 4, 11]) == [0, 1, 2, 0]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peephole.store.capture import open_capture
-from peephole.store.index import series_file as seriesfile
+from peephole.store.index import series_file
 from peephole.store.index.series import Series
 from peephole.store.index.series_file import SeriesFile, SeriesWriter, fold, of_steps
 from peephole.store.writer import CaptureWriter
@@ -132,7 +132,7 @@ def test_a_value_that_rests_for_an_hour_after_a_burst(tmp_path: Path) -> None:
         time, value = np.arange(5000) * 20, np.arange(5000.0) % 7
         writer.append("counters", {"track": [0] * 5000, "time": time, "value": value})
     series = open_capture(tmp_path / "burst.peep").counter(0)
-    assert isinstance(series, seriesfile.StoredSeries)
+    assert isinstance(series, series_file.StoredSeries)
     window = series.window(0, hour, 1000)
     assert 500 <= len(window.start) <= 2000
     assert (window.low[0], window.high[0]) == (0, 6)
@@ -141,7 +141,7 @@ def test_a_value_that_rests_for_an_hour_after_a_burst(tmp_path: Path) -> None:
 
 def test_series_are_made_when_a_capture_is_sealed_and_when_they_are_missing(tmp_path: Path) -> None:
     path = tmp_path / "many.peep"
-    n = 3 * seriesfile.SMALLEST
+    n = 3 * series_file.SMALLEST
     time = np.arange(n, dtype=np.int64) * 1000
     with CaptureWriter(path) as writer:
         writer.append("tracks", {"id": [0, 1], "name": ["load", "few"], "kind": ["counter", "counter"]})
@@ -153,7 +153,7 @@ def test_series_are_made_when_a_capture_is_sealed_and_when_they_are_missing(tmp_
     for _ in range(2):
         capture = open_capture(path)
         for series in (capture.counter(0), capture.memory("GPU")):
-            assert isinstance(series, seriesfile.StoredSeries)
+            assert isinstance(series, series_file.StoredSeries)
             assert len(series.window(0, n * 1000, 100).start) >= 50
         assert isinstance(capture.counter(1), Series)
         capture.close()

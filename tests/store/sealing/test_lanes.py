@@ -12,9 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peephole.store.capture import open_capture
-from peephole.store.sealing import build
-from peephole.store.sealing import long_lanes as longlanes
-from peephole.store.sealing import slice_table as slicetable
+from peephole.store.sealing import build, long_lanes, slice_table
 from peephole.store.writer import CaptureWriter
 
 slices = st.lists(
@@ -125,7 +123,7 @@ def test_deeper_than_a_depth_can_be(tmp_path: Path) -> None:
 @given(slices, st.integers(1, 4))
 def test_few_rows_for_many_lanes(rows: list[tuple[int, int, int, int]], last: int) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        for module in (build, slicetable, longlanes):
+        for module in (build, slice_table, long_lanes):
             patch.setattr(module, "MAX_DEPTH", last)
         with CaptureWriter(Path(folder) / "a.peep") as writer:
             columns = dict(zip(("track", "depth", "start", "dur"), map(list, zip(*rows, strict=True)), strict=True))

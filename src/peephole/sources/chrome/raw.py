@@ -7,7 +7,7 @@ import json
 import numpy as np
 from numpy.typing import NDArray
 
-from peephole.sources.chrome import json_scan as scan
+from peephole.sources.chrome import json_scan
 from peephole.sources.chrome.batch import EventBatch, Interner
 from peephole.sources.chrome.objects import DECODER, args_text, nested_id
 from peephole.sources.chrome.times import nanoseconds
@@ -32,7 +32,7 @@ class RawTexts:
         out = np.empty(n, np.int32)
         done = 0
         while done < n:
-            done, self._count = scan.intern(
+            done, self._count = json_scan.intern(
                 buf, spans, done, n, field, out, self._slots, self._arena, self._places, self._count
             )
             if done < n:
@@ -47,7 +47,7 @@ class RawTexts:
         places = np.empty((len(self._places) * 2, 2), np.int64)
         places[: len(self._places)] = self._places
         self._arena, self._places = arena, places
-        scan.rehash(self._slots, self._arena, self._places, self._count)
+        json_scan.rehash(self._slots, self._arena, self._places, self._count)
 
     def _translate(self) -> None:
         new = [
@@ -71,19 +71,19 @@ class RawTexts:
 
 def _args(buf: bytes, array: NDArray[np.uint8], spans: NDArray[np.int64], n: int) -> list[str | None]:
     state = np.empty(n, np.uint8)
-    scan.args_state(array, spans, n, scan.FIELD["args"], state)
-    starts = spans[:n, scan.FIELD["args"], 0].tolist()
-    stops = spans[:n, scan.FIELD["args"], 1].tolist()
+    json_scan.args_state(array, spans, n, json_scan.FIELD["args"], state)
+    starts = spans[:n, json_scan.FIELD["args"], 0].tolist()
+    stops = spans[:n, json_scan.FIELD["args"], 1].tolist()
     states = state.tolist()
     if buf.isascii():
         text = buf.decode("ascii")  # slicing a text is several times as quick as decoding each piece
-        out = [text[a:b] if s == scan.PLAIN else None for a, b, s in zip(starts, stops, states, strict=True)]
+        out = [text[a:b] if s == json_scan.PLAIN else None for a, b, s in zip(starts, stops, states, strict=True)]
     else:
         out = [
-            buf[a:b].decode("utf-8", "replace") if s == scan.PLAIN else None
+            buf[a:b].decode("utf-8", "replace") if s == json_scan.PLAIN else None
             for a, b, s in zip(starts, stops, states, strict=True)
         ]
-    for i in np.flatnonzero(state == scan.ODD).tolist():
+    for i in np.flatnonzero(state == json_scan.ODD).tolist():
         raw = buf[starts[i] : stops[i]].decode("utf-8", "replace")
         try:
             out[i] = args_text(DECODER.decode(raw))
@@ -99,21 +99,21 @@ def batch_from_spans(buf: bytes, spans: NDArray[np.int64], n: int, texts: RawTex
 
     def numbers(field: str) -> NDArray[np.int64]:
         out = np.empty(n, np.int64)
-        column = scan.FIELD[field]
-        for i in odd[: scan.times(array, spans, n, column, out, odd)].tolist():
+        column = json_scan.FIELD[field]
+        for i in odd[: json_scan.times(array, spans, n, column, out, odd)].tolist():
             out[i] = nanoseconds(buf[spans[i, column, 0] : spans[i, column, 1]].decode("utf-8", "replace").strip('"'))
         return out
 
     def codes(field: str) -> NDArray[np.int32]:
-        return texts.codes(array, spans, n, scan.FIELD[field])
+        return texts.codes(array, spans, n, json_scan.FIELD[field])
 
     def first_byte(field: str) -> NDArray[np.uint8]:
-        at = spans[:n, scan.FIELD[field], 0]
-        quoted = (at >= 0) & (spans[:n, scan.FIELD[field], 1] - at > 2)
+        at = spans[:n, json_scan.FIELD[field], 0]
+        quoted = (at >= 0) & (spans[:n, json_scan.FIELD[field], 1] - at > 2)
         return np.where(quoted, array[np.where(quoted, at + 1, 0)], 0).astype(np.uint8)
 
     pid, ids = codes("pid"), codes("id")
-    nested = spans[:n, scan.FIELD["id2"]]
+    nested = spans[:n, json_scan.FIELD["id2"]]
     for i in np.flatnonzero((ids < 0) & (nested[:, 0] >= 0)).tolist():
         try:
             value = DECODER.decode(buf[nested[i, 0] : nested[i, 1]].decode("utf-8", "replace"))

@@ -183,21 +183,20 @@ class TraceReader:
         self.sink.problem(reason, 1, raw[:120].decode("utf-8", "replace"))
 
     def _scanned_events(self) -> Iterator[EventBatch]:
-        from peephole.sources.chrome import json_scan as scan
-        from peephole.sources.chrome import raw
+        from peephole.sources.chrome import json_scan, raw
 
         texts = raw.RawTexts(self.intern)
-        spans = np.empty((raw.ROOM, len(scan.FIELDS), 2), np.int64)
+        spans = np.empty((raw.ROOM, len(json_scan.FIELDS), 2), np.int64)
         at = 0
         while True:
             array = np.frombuffer(self._data, np.uint8)
-            n, at, state = scan.scan(array, at, len(array), spans)
+            n, at, state = json_scan.scan(array, at, len(array), spans)
             if n:
                 yield raw.batch_from_spans(self._data, spans, n, texts)
-            if state == scan.DONE:
+            if state == json_scan.DONE:
                 self._data = self._data[at:]
                 return
-            if state == scan.BROKEN:
+            if state == json_scan.BROKEN:
                 at = yield from self._skip_broken(at)
                 if at < 0:
                     return

@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from peephole.errors import CaptureError
-from peephole.store.index import name_codes as codes
-from peephole.store.index import series_file as seriesfile
+from peephole.store.index import name_codes, series_file
 from peephole.store.index.pyramid import FILE, SMALLEST, Pyramid, PyramidWriter
 from peephole.store.index.series_build import write_series
 from peephole.store.tables.arrow import as_array, indices_of
@@ -26,7 +25,7 @@ from peephole.store.tables.lanes import runs
 
 _LANES_FILE: Final = "lanes.parquet"
 _NAMES_FILE: Final = "names.parquet"
-FILES: Final = (_LANES_FILE, _NAMES_FILE, FILE, codes.FILE, seriesfile.FILE)
+FILES: Final = (_LANES_FILE, _NAMES_FILE, FILE, name_codes.FILE, series_file.FILE)
 """What the folder of an index holds."""
 _NAMES_SCHEMA: Final = pa.schema([("name", pa.string())])
 
@@ -46,7 +45,7 @@ class IndexWriter:
         self._segments: list[list[NDArray[Any]]] = []
         self._pyramid = PyramidWriter(self._folder / FILE)
         try:
-            self._codes = codes.CodesWriter(self._folder / codes.FILE)
+            self._codes = name_codes.CodesWriter(self._folder / name_codes.FILE)
         except BaseException:
             self._pyramid.abort()
             raise
@@ -104,9 +103,9 @@ class Index:
         lanes = _read(folder / INDEX / _LANES_FILE, LANES_SCHEMA)
         self.segments: dict[str, NDArray[Any]] = {n: lanes.column(n).to_numpy() for n in LANES_SCHEMA.names}
         self.names: list[str] = _read(folder / INDEX / _NAMES_FILE, _NAMES_SCHEMA).column("name").to_pylist()
-        self.codes = codes.Codes(folder / INDEX / codes.FILE)
+        self.codes = name_codes.Codes(folder / INDEX / name_codes.FILE)
         self.pyramid = Pyramid(folder / INDEX / FILE)
-        self.series = seriesfile.SeriesFile(folder / INDEX / seriesfile.FILE)
+        self.series = series_file.SeriesFile(folder / INDEX / series_file.FILE)
         count = self.segments["count"]
         follow = np.array_equal(self.segments["first"], np.cumsum(count) - count) and (count > 0).all()
         if not follow or {self.pyramid.slices, self.codes.slices, int(count.sum())} != {slices}:

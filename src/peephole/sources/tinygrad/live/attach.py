@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from peephole.record import active
 from peephole.sources.tinygrad.buffers import credit_whole_buffers
-from peephole.sources.tinygrad.live import copy_times as copies
-from peephole.sources.tinygrad.live import kernel_times as kernels
-from peephole.sources.tinygrad.live import node_lines as lines
+from peephole.sources.tinygrad.live import copy_times, kernel_times, node_lines
 from peephole.sources.tinygrad.live.follow import Followed, Follower
 
 if TYPE_CHECKING:
@@ -71,11 +69,11 @@ def attach(recorder: Recorder) -> None:
     if tensor is not None and _loaded(tensor, "_METADATA", "_METADATA") and "tensor" not in _done:
         _done.add("tensor")
         helpers = _follower.followed.helpers
-        if _follower.followed.rewrites and "TRACEMETA" not in os.environ and lines.add_lines(tensor):
+        if _follower.followed.rewrites and "TRACEMETA" not in os.environ and node_lines.add_lines(tensor):
             helpers.TRACEMETA.value = 2  # only with it do the nodes' fields have the metadata
     if _follower.followed.profile:
-        kernels.time_kernels(_follower.ran)
-        copies.time_copies(_follower.ran)
+        kernel_times.time_kernels(_follower.ran)
+        copy_times.time_copies(_follower.ran)
 
 
 def _is_ancient() -> bool:

@@ -9,8 +9,7 @@ from typing import Any
 from peephole.errors import CaptureError
 from peephole.model.sink import Sink
 from peephole.sources.base import Progress
-from peephole.sources.tinygrad.pickle import reader as pickles
-from peephole.sources.tinygrad.pickle import release
+from peephole.sources.tinygrad.pickle import reader, release
 from peephole.sources.tinygrad.pickle.profile import read_profile
 from peephole.sources.tinygrad.pickle.reader import Loaded, without_collecting
 from peephole.sources.tinygrad.pickle.rewrites import Rewrites, Trace
@@ -29,7 +28,7 @@ def _read(paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
     profile: Loaded | None = None
     for done, path in enumerate(paths):
         progress(done, len(paths) + 1)
-        loaded = pickles.load(path)
+        loaded = reader.load(path)
         if _is_profile(loaded.value):
             if loaded.value and not any(name.startswith("tinygrad.") for name in loaded.classes):
                 raise CaptureError(f"{path} is a pickle that holds no profile of tinygrad.")
