@@ -144,7 +144,9 @@ def test_plain_data_comes_back_as_it_was(value: object, protocol: int) -> None:
 def test_reading_needs_no_tinygrad() -> None:
     code = (
         "import sys; sys.modules['tinygrad'] = None\n"
-        "from peephole.sources.tinygrad import SOURCE, files, attach\n"
+        "from peephole.sources.tinygrad import SOURCE\n"
+        "from peephole.sources.tinygrad.live import attach\n"
+        "from peephole.sources.tinygrad.pickle import files\n"
         "assert not {'tinygrad.helpers', 'numba', 'pyarrow'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
