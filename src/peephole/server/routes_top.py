@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from peephole.model.plain_names import plain
 from peephole.query.timeline import top_table
 from peephole.query.timeline import tracks as timeline
 from peephole.query.timeline.rates import rates
+from peephole.query.timeline.slice_names import slice_name
 from peephole.server.library import Shelf, quick
 from peephole.server.replies import FURTHEST, Refusal, number, query_moment, query_number, reply
 from peephole.server.routes_captures import shelf_of
@@ -95,15 +95,17 @@ async def runs(request: Request) -> Response:
     shelf, name = shelf_of(request), query_number(request, "name", 0)
 
     def answer(capture: Capture) -> dict[str, Any]:
-        if name >= len(capture.names()):
-            raise Refusal(404, f"This capture has {len(capture.names())} names; there is no number {name}.")
+        try:
+            title = slice_name(capture, name)
+        except IndexError as error:
+            raise Refusal(404, f"This capture has {error} names; there is no number {name}.") from None
         group, interval, origin = _asked(request, shelf, capture)
         found = top_table.name_runs(capture, name, group, interval)
         marks = timeline.markers(capture)
         times = np.array(marks.time, np.int64)
         before = [int(np.searchsorted(times, run.start, "right")) - 1 for run in found.slowest]
         return {
-            "name": plain(capture.names()[name]),
+            "name": title,
             "tracks": found.tracks,
             "slowest": [
                 {"row": run.row, "track": run.track, "start": run.start - origin, "dur": run.dur,
