@@ -70,12 +70,13 @@ def _generation(shelf: Shelf, capture: Capture) -> int:
     return shelf.once(capture, "timeline generation", lambda _: next(_generations))
 
 
-def _times(request: Request, origin: tuple[int, int]) -> tuple[int, int]:
+def interval_of(request: Request, span: tuple[int, int]) -> tuple[int, int]:
+    """What a request asks for with `t0` and `t1`, on the capture's clock; the whole span when it says nothing."""
     t0 = query_moment(request, "t0", 0)
-    t1 = query_moment(request, "t1", origin[1] - origin[0])
+    t1 = query_moment(request, "t1", span[1] - span[0])
     if t1 < t0:
         raise Refusal(400, "t1 must not be before t0.")
-    return origin[0] + t0, origin[0] + max(t1, t0 + 1)
+    return span[0] + t0, span[0] + max(t1, t0 + 1)
 
 
 def _pixels(request: Request) -> int:
@@ -142,7 +143,7 @@ async def window(request: Request) -> Response:
 
     def answer(capture: Capture) -> Response:
         span = span_of(shelf, capture)
-        t0, t1 = _times(request, span)
+        t0, t1 = interval_of(request, span)
         found = lane_windows(capture, lanes, t0, t1, pixels)
         head: dict[str, Any] = {
             "generation": _generation(shelf, capture),
@@ -183,7 +184,7 @@ async def series(request: Request) -> Response:
 
     def answer(capture: Capture) -> Response:
         span = span_of(shelf, capture)
-        t0, t1 = _times(request, span)
+        t0, t1 = interval_of(request, span)
         found = series_pixels(capture, counters, devices, t0, t1, pixels)
         head = {
             "generation": _generation(shelf, capture),
@@ -269,7 +270,7 @@ async def flows(request: Request) -> Response:
     def answer(capture: Capture) -> dict[str, Any]:
         span = span_of(shelf, capture)
         links = links_of(shelf, capture)
-        arrows, total = links.flows_in(*_times(request, span), most)
+        arrows, total = links.flows_in(*interval_of(request, span), most)
         return {"total": total, "flows": [_arrow(arrow, span[0]) for arrow in arrows]}
 
     return reply(await quick(shelf, answer))
@@ -293,7 +294,7 @@ async def range_figures(request: Request) -> Response:
 
     def answer(capture: Capture) -> dict[str, Any]:
         span = span_of(shelf, capture)
-        t0, t1 = _times(request, span)
+        t0, t1 = interval_of(request, span)
         rows = _tracks(shelf, capture)
         if (t0, t1) == span:  # the figures that are shown first, and again whenever a range is cleared
             make = lambda c: query.range_figures(c, t0, t1, rows=rows)  # noqa: E731
@@ -341,7 +342,7 @@ async def gaps(request: Request) -> Response:
 
     def answer(capture: Capture) -> dict[str, Any]:
         span = span_of(shelf, capture)
-        found = idle(capture, interval=_times(request, span) if ranged else None, limit=limit)
+        found = idle(capture, interval=interval_of(request, span) if ranged else None, limit=limit)
         titles = _titles(shelf, capture)
         rows = [
             {"track": gap.track.id, "trackName": titles.get(gap.track.id, gap.track.name),
