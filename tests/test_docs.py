@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import pkgutil
 import re
 from pathlib import Path
 
@@ -84,6 +85,40 @@ def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_page_is_linked_from_another() -> None:
+    pages = [*ROOT.glob("*.md"), *DOCS.glob("*.md")]
+    linked = {
+        (page.parent / target).resolve()
+        for page in pages
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+        if (page.parent / target).resolve() != page
+    }
+    assert [page.name for page in DOCS.glob("*.md") if page not in linked] == [], "nobody finds these pages"
+
+
+NAMED = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", NAMED, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_files_and_names_that_a_page_mentions_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    roots = [ROOT, ROOT / "src" / "peephole", ROOT / "web", ROOT / "web" / "src", ROOT / "packaging"]
+    files = set(re.findall(r"`([\w./-]+\.(?:py|ts|mjs|md|pth))`", text))
+    # a name in capitals stands for any, as in `server/routes_NAME.py`
+    lost = {name for name in files if name == name.lower() and not any((root / name).exists() for root in roots)}
+    unknown = {name for name in re.findall(r"\bpeephole(?:\.[a-z_]\w*)+", text) if not is_there(name)}
+    assert (lost, unknown) == (set(), set())
+
+
+def is_there(dotted: str) -> bool:
+    """Whether a dotted name is a module of ours, or something in one."""
+    try:
+        pkgutil.resolve_name(dotted)
+    except (ImportError, AttributeError):
+        return False
+    return True
 
 
 def test_the_readme_names_only_commands_that_exist() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from peephole.cli.format import Column, Printer, count
 from peephole.cli.views import Request
+from peephole.query.capture.info import holds
 
 if TYPE_CHECKING:
     from peephole.query.hardware.counters import Counter
@@ -19,10 +20,10 @@ ALL_COUNTERS = "All Counters"
 
 def sources(capture: Capture) -> list[str]:
     """The traces and counters of the capture."""
+    if not holds(capture, "hardware"):
+        return []
     from peephole.query.hardware.traces import entries
 
-    if not capture.count("hardware"):
-        return []
     found = entries(capture)
     counters = [ALL_COUNTERS] if any(entry.kind == "pmc" for entry in found) else []
     return [*counters, *(entry.source for entry in found)]

@@ -8,6 +8,7 @@ from peephole.cli.format import Column, Printer, count, duration
 from peephole.cli.views import Request
 from peephole.model.plain_names import plain
 from peephole.model.tables import NONE
+from peephole.query.capture.info import holds
 from peephole.query.capture.names import Track, find_tracks, tracks
 from peephole.query.timeline.source_items import COMPILER, compiled
 from peephole.query.timeline.top import top
@@ -22,7 +23,7 @@ TINY = "TINY"
 def sources(capture: Capture) -> list[str]:
     """The compiler's, when only its rewrites were recorded."""
     has_track = any(track.kind == COMPILER and track.slices for track in tracks(capture))
-    return [TINY] if capture.count("contexts") and not has_track else []
+    return [TINY] if holds(capture, "contexts") and not has_track else []
 
 
 def claims(capture: Capture, request: Request) -> bool:
@@ -38,7 +39,7 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
     """Prints the contexts of a compiler's source, and the names on any other, most time first."""
     assert request.source is not None
     found = find_tracks(tracks(capture), request.source)
-    if (not found or any(track.kind == COMPILER for track in found)) and capture.count("contexts"):
+    if (not found or any(track.kind == COMPILER for track in found)) and holds(capture, "contexts"):
         _contexts(capture, request, printer)
     else:
         _names(capture, request, found, printer)

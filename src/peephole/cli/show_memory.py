@@ -11,11 +11,12 @@ from peephole.query.memory.buffers import (
     Buffer,
     Memory,
     alive,
+    buffers_of_several_processes,
+    count_uses,
     devices,
     handle,
     memory,
     memory_events,
-    of_several_processes,
 )
 from peephole.query.timeline.correlations import Links, Use
 
@@ -45,7 +46,7 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
     if printer.json and request.top is not None:
         _peak_record(found, held[: request.top] if request.top >= 0 else held, printer)
         return 0
-    links = Links(capture) if capture.count("uses") else None
+    links = Links(capture) if count_uses(capture) else None
     if printer.json:
         _peak_record(found, held, printer)
     else:
@@ -69,7 +70,7 @@ def _peak(
     printer.line(("peak ", "dim"), (size(found.peak), "bold yellow"), when)
     buffers, left = found.buffers
     printer.line(("buffers ", "dim"), f"{count(buffers)}, {count(left)} never freed")
-    several = of_several_processes(capture.read("buffers", ["id"])["id"])
+    several = buffers_of_several_processes(capture)
     for buffer in held[:limit]:
         made = links.maker_of(buffer.id) if links else ""
         text = f"  {handle(buffer.id, several)}  {buffer.dtype}  {buffer.name}".rstrip()
@@ -82,7 +83,7 @@ def _peak(
 
 def _events(capture: Capture, found: Memory, request: Request, links: Links | None, printer: Printer) -> None:
     origin = _origin(capture)
-    several = of_several_processes(capture.read("buffers", ["id"])["id"])
+    several = buffers_of_several_processes(capture)
     for event in memory_events(capture, found, request.interval):
         buffer = event.buffer
         uses = links.users_of(buffer.id)[0] if links is not None and event.kind == "free" else []

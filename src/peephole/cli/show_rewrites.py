@@ -8,6 +8,7 @@ from peephole.cli.format import Printer, count, duration
 from peephole.cli.views import Request
 from peephole.errors import PeepholeError
 from peephole.query.capture.context_lookup import find_context, find_steps
+from peephole.query.capture.info import holds
 
 if TYPE_CHECKING:
     from peephole.query.capture.contexts import Context, Step
@@ -25,7 +26,7 @@ def sources(_capture: Capture) -> list[str]:
 
 def claims(capture: Capture, request: Request) -> bool:
     """Two items: a context and a step of it, in a capture that has any; a name that is not there is said there."""
-    return len(request.items) == 2 and capture.count("contexts") > 0
+    return len(request.items) == 2 and holds(capture, "contexts")
 
 
 def show(capture: Capture, request: Request, printer: Printer) -> int:

@@ -46,7 +46,7 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
         for item in found.contexts:
             _compiled(item, printer)
         printer.line()
-    show_events(capture, request, {track.id for track in known}, printer)
+    show_events(capture, request, {track.id for track in known}, printer, overlapping=True)
     return 0
 
 

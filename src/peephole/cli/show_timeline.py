@@ -137,15 +137,20 @@ def _top(capture: Capture, request: Request, chosen: Collection[int] | None, pri
     printer.table(columns, table)
 
 
-def show_events(capture: Capture, request: Request, chosen: Collection[int] | None, printer: Printer) -> None:
-    """Prints the events of those tracks in time order, or those of the names that are asked for."""
+def show_events(
+    capture: Capture, request: Request, chosen: Collection[int] | None, printer: Printer, overlapping: bool = False
+) -> None:
+    """Prints the events of those tracks in time order, or those of the names that are asked for.
+
+    Of an interval those that start in it, or, below a sum over it, all that overlap it.
+    """
     whole = span(capture)
     origin = whole[0] if whole else 0
     names = {track.id: track.name for track in tracks(capture)}
     details = Details(capture, request, printer)
     wanted = set(request.items)
     found = False
-    for event in events(capture, chosen, request.interval):
+    for event in events(capture, chosen, request.interval, overlapping):
         if wanted and plain(event.name) not in wanted:
             continue
         found = True

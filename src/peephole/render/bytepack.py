@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peephole.model import bytepack as pack
-from peephole.model.tables import TABLES, Column
+from peephole.query.capture.info import row_counts
+from peephole.query.timeline.export_rows import ColumnPart, TablePart, table_parts
 from peephole.store.capture import Capture
-from peephole.store.tables.frame import Frame
-
-PART = 1 << 18
 
 
 def varints(values: NDArray[np.uint64]) -> bytes:
@@ -60,25 +58,14 @@ def write_bytepack(capture: Capture, out: BinaryIO) -> int:
     facts = {"name": capture.name, "source": capture.manifest.source, "argv": capture.manifest.argv}
     _section(out, pack.FACTS, json.dumps(facts).encode())
     texts = _Texts()
-    for name in pack.PROFILE_TABLES:
-        for frame in _parts(capture, name):
-            payload = _rows(frame, name, texts)
-            if texts.fresh:
-                _section(out, pack.TEXTS, _text_payload(texts.fresh))
-                texts.fresh = []
-            _section(out, pack.ROWS, payload)
+    for part in table_parts(capture, pack.PROFILE_TABLES):
+        payload = _rows(part, texts)
+        if texts.fresh:
+            _section(out, pack.TEXTS, _text_payload(texts.fresh))
+            texts.fresh = []
+        _section(out, pack.ROWS, payload)
     _section(out, pack.END, b"")
-    return capture.count("slices")
-
-
-def _parts(capture: Capture, name: str) -> Any:
-    """Parts of a table; a part of slices is of one lane, so that its differences are small."""
-    if name != "slices":
-        yield from capture.scan(name, size=PART)
-        return
-    lanes = capture.lanes()
-    for first, count in zip(lanes.first.tolist(), lanes.count.tolist(), strict=True):
-        yield from capture.scan(name, rows=slice(first, first + count), size=PART)
+    return row_counts(capture)["slices"]
 
 
 def _section(out: BinaryIO, kind: int, payload: bytes) -> None:
@@ -92,28 +79,26 @@ def _text_payload(texts: list[str]) -> bytes:
     return len(raw).to_bytes(4, "little") + sizes + b"".join(raw)
 
 
-def _rows(frame: Frame, name: str, texts: _Texts) -> bytes:
-    columns = TABLES[name].columns
-    parts = [bytes([len(name)]), name.encode(), len(frame).to_bytes(8, "little"), bytes([len(columns)])]
-    for column in columns:
-        encoding, data = _column(frame, name, column, texts)
-        parts += [bytes([len(column.name)]), column.name.encode(), pack.COLUMN.pack(encoding, len(data)), data]
+def _rows(part: TablePart, texts: _Texts) -> bytes:
+    name = part.table
+    parts = [bytes([len(name)]), name.encode(), part.rows.to_bytes(8, "little"), bytes([len(part.columns)])]
+    for one in part.columns:
+        encoding, data = _column(name, one, texts)
+        title = one.column.name
+        parts += [bytes([len(title)]), title.encode(), pack.COLUMN.pack(encoding, len(data)), data]
     return b"".join(parts)
 
 
-def _column(frame: Frame, table: str, column: Column, texts: _Texts) -> tuple[int, bytes]:
-    if column.type in ("str", "text"):
-        found = frame.texts(column.name)
-        used, inverse = np.unique(found.codes, return_inverse=True)
-        numbers = [0 if code < 0 else texts.number(found.values[code]) + 1 for code in used.tolist()]
-        values = np.array(numbers, np.uint64)[inverse]
-        return pack.TEXT, varints(values)
-    values = frame[column.name]
-    if column.type == "f64":
-        return pack.F64, values.astype("<f8").tobytes()
-    if (table, column.name) in pack.RAW_SIZES:
-        return pack.U64, values.astype("<u8").tobytes()
-    wide = values.astype(np.int64)
+def _column(table: str, one: ColumnPart, texts: _Texts) -> tuple[int, bytes]:
+    if not isinstance(one.values, np.ndarray):
+        used, inverse = np.unique(one.values.codes, return_inverse=True)
+        numbers = [0 if code < 0 else texts.number(one.values.values[code]) + 1 for code in used.tolist()]
+        return pack.TEXT, varints(np.array(numbers, np.uint64)[inverse])
+    if one.column.type == "f64":
+        return pack.F64, one.values.astype("<f8").tobytes()
+    if (table, one.column.name) in pack.RAW_SIZES:
+        return pack.U64, one.values.astype("<u8").tobytes()
+    wide = one.values.astype(np.int64)
     if len(wide) and bool((wide == wide[0]).all()):
         return pack.SAME, varints(zigzag(wide[:1]))
     return pack.DELTA, varints(zigzag(np.diff(wide, prepend=np.int64(0))))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from peephole import __version__
-from peephole.model.tables import FORMAT_VERSION, TABLES
+from peephole.model.tables import FORMAT_VERSION
+from peephole.query.capture.info import holds, kind_counts, row_counts
 from peephole.server.library import Library, Shelf, ask
 from peephole.server.replies import reply
 from peephole.store.capture import Capture
@@ -52,31 +52,18 @@ def _info(shelf: Shelf, capture: Capture) -> dict[str, Any]:
         "created": manifest.created,
         "problems": manifest.problems,
         "dropped": manifest.dropped,
-        "tables": {name: capture.count(name) for name in TABLES},
-        "kinds": shelf.once(capture, "kinds", _kinds),
+        "tables": row_counts(capture),
+        "kinds": shelf.once(capture, "kinds", kind_counts),
         "advice": _advice(capture),
     }
 
 
 def _advice(capture: Capture) -> str:
-    if capture.count("slices"):
+    if holds(capture, "slices"):
         return ""
     from peephole.query.tape.tape import advice  # large, and nothing for a capture that shows something
 
     return advice(capture)
-
-
-def _kinds(capture: Capture) -> dict[str, int]:
-    """How many contexts, tracks and artifacts there are of each kind: the page shows a tab only where there is data."""
-    counts: dict[str, int] = {}
-    for table, prefix in (("contexts", ""), ("tracks", "track:"), ("artifacts", "artifact:")):
-        if not capture.count(table):
-            continue
-        kinds = capture.read(table, ["kind"]).texts("kind")
-        for code, number in zip(*np.unique(kinds.codes, return_counts=True), strict=True):
-            if code >= 0:
-                counts[prefix + kinds.values[int(code)]] = int(number)
-    return counts
 
 
 ROUTES = [

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from peephole.query.capture.code import artifact_content, code_of_contexts
+from peephole.query.timeline.context_runs import ContextRuns, runs_of_contexts
 from peephole.server.library import ask, ask_once
 from peephole.server.replies import Refusal, path_number, query_number, reply
 from peephole.server.routes_captures import shelf_of
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 LONGEST = 8 << 20
 """Bytes of one artifact that are sent as text; the reply says when there is more."""
 
-MOST_SLICES = 4_000_000
-"""With more slices than this, runs are not counted per kernel: the Top view has them."""
-
 BINARY = frozenset({"binary", "data"})
 
 
@@ -32,31 +30,13 @@ async def list_code(request: Request) -> Response:
 
 
 def _code(capture: Capture) -> dict[str, Any]:
-    frame = capture.read("artifacts", ["context", "kind", "content"])
-    kinds, blobs = frame.texts("kind"), frame.blobs("content")
-    lines: dict[int, int] = {}
-    ops: dict[int, int] = {}
-    errors: set[int] = set()
-    machine: set[int] = set()
-    for row, context in enumerate(frame["context"].tolist()):
-        if context < 0 or kinds[row] in ("file", "data"):
-            continue
-        content = blobs[row] or b""
-        lines.setdefault(context, 0)
-        if kinds[row] == "source":
-            lines[context] = content.rstrip(b"\n").count(b"\n") + 1
-        if kinds[row] == "oplist":
-            ops[context] = content.rstrip(b"\n").count(b"\n") + 1
-        if kinds[row] == "error":
-            errors.add(context)
-        if kinds[row] == "binary" and content.startswith(b"\x7fELF"):
-            machine.add(context)
+    found = code_of_contexts(capture)
     return {
-        "context": list(lines),
-        "lines": list(lines.values()),
-        "ops": [ops.get(context, 0) for context in lines],
-        "error": [int(context in errors) for context in lines],
-        "machine": [int(context in machine) for context in lines],
+        "context": [code.context for code in found],
+        "lines": [code.lines for code in found],
+        "ops": [code.ops for code in found],
+        "error": [int(code.failed) for code in found],
+        "machine": [int(code.machine_code) for code in found],
     }
 
 
@@ -69,20 +49,19 @@ async def one_artifact(request: Request) -> Response:
 def _artifact(capture: Capture, row: int) -> dict[str, Any]:
     from peephole.query.hardware.assembly import assembly
 
-    if row >= capture.count("artifacts"):
-        raise Refusal(404, f"This capture has {capture.count('artifacts')} artifacts; there is no number {row}.")
-    frame = capture.read("artifacts", rows=slice(row, row + 1))
-    content = frame.blobs("content")[0] or b""
-    kind = frame.texts("kind")[0] or ""
-    language = frame.texts("language")[0] or ""
+    try:
+        found = artifact_content(capture, row)
+    except IndexError as error:
+        raise Refusal(404, f"This capture has {error} artifacts; there is no number {row}.") from None
+    content = found.content
     head = content[:LONGEST]
-    listing = assembly(content, language) if kind == "binary" else None
-    text = _hexadecimal(head[: LONGEST >> 3]) if kind in BINARY else head.decode("utf-8", "replace")
+    listing = assembly(content, found.language) if found.kind == "binary" else None
+    text = _hexadecimal(head[: LONGEST >> 3]) if found.kind in BINARY else head.decode("utf-8", "replace")
     return {
         "row": row,
-        "kind": kind,
-        "language": "asm" if listing else language,
-        "name": frame.texts("name")[0] or "",
+        "kind": found.kind,
+        "language": "asm" if listing else found.language,
+        "name": found.name,
         "bytes": len(content),
         "cut": len(content) > LONGEST,
         "text": listing or text,
@@ -100,25 +79,12 @@ def _hexadecimal(content: bytes) -> str:
 async def runs(request: Request) -> Response:
     """How often a kernel ran on a device and for how long, -1 when there are too many slices to count at once."""
     number = path_number(request, "context")
-    known = await ask_once(shelf_of(request), "runs", _runs)
-    count, total = (-1, -1) if known is None else known.get(number, (0, 0))
-    every = -1 if known is None else sum(took for _, took in known.values())
-    return reply({"context": number, "count": count, "total": total, "all": every})
-
-
-def _runs(capture: Capture) -> dict[int, tuple[int, int]] | None:
-    if capture.count("slices") > MOST_SLICES:
-        return None
-    tracks = capture.read("tracks", ["id", "kind"])
-    # the compilation of a kernel is a slice of its context too, on the host
-    devices = [id_ for id_, kind in zip(tracks["id"].tolist(), tracks.texts("kind"), strict=True) if kind == "device"]
-    frame = capture.read("slices", ["track", "context", "dur"])
-    keep = (frame["context"] >= 0) & np.isin(frame["track"], devices)
-    contexts, place = np.unique(frame["context"][keep], return_inverse=True)
-    counts = np.bincount(place, minlength=len(contexts))
-    totals = np.zeros(len(contexts), np.int64)
-    np.add.at(totals, place, frame["dur"][keep])
-    return dict(zip(contexts.tolist(), zip(counts.tolist(), totals.tolist(), strict=True), strict=True))
+    known = await ask_once(shelf_of(request), "runs", runs_of_contexts)
+    if known is None:
+        return reply({"context": number, "count": -1, "total": -1, "all": -1})
+    own = known.get(number, ContextRuns(0, 0))
+    every = sum(runs.total for runs in known.values())
+    return reply({"context": number, "count": own.count, "total": own.total, "all": every})
 
 
 async def source(request: Request) -> Response:
@@ -126,13 +92,12 @@ async def source(request: Request) -> Response:
     file, line = request.query_params.get("file", ""), query_number(request, "line", 1, 1)
 
     def answer(capture: Capture) -> dict[str, Any]:
+        from peephole.query.rewrites.rules import is_rule_or_pass
         from peephole.server.rule_source import rule_lines
 
-        for table in ("matches", "steps"):
-            frame = capture.read(table, ["file", "line"])
-            if np.any((frame.texts("file").codes == frame.texts("file").code(file)) & (frame["line"] == line)):
-                return {"file": file, "line": line, "lines": rule_lines(capture, file, line)}
-        raise Refusal(404, "No rule or pass of this capture is written there.")
+        if not is_rule_or_pass(capture, file, line):
+            raise Refusal(404, "No rule or pass of this capture is written there.")
+        return {"file": file, "line": line, "lines": rule_lines(capture, file, line)}
 
     return reply(await ask(shelf_of(request), answer))
 

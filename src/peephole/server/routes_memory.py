@@ -11,7 +11,8 @@ from starlette.routing import Route
 
 from peephole.model.tables import NONE
 from peephole.query.memory.bands import DeviceMemory, buffer_use, read_devices
-from peephole.query.memory.buffers import of_several_processes, read_buffers
+from peephole.query.memory.buffers import count_uses, of_several_processes, read_buffers
+from peephole.query.memory.labels import buffer_labels
 from peephole.query.timeline.correlations import Use
 from peephole.server.arrays import raw_reply
 from peephole.server.library import Shelf, quick
@@ -19,7 +20,6 @@ from peephole.server.replies import Refusal, coded, path_number, query_moment, q
 from peephole.server.routes_captures import shelf_of
 from peephole.server.routes_timeline import links_of, span_of
 from peephole.store.capture import Capture
-from peephole.store.tables.frame import Frame
 
 BANDS: Final = 4000
 """Bands of a reply: more than fit on a screen, few enough to draw in a frame."""
@@ -61,7 +61,7 @@ async def list_devices(request: Request) -> Response:
         ]  # fmt: skip
         found = _devices(shelf, capture).values()
         several = of_several_processes(np.concatenate([device.id for device in found] or [np.empty(0, np.int64)]))
-        return {"duration": end - origin, "uses": capture.count("uses"), "several": several, "devices": devices}
+        return {"duration": end - origin, "uses": count_uses(capture), "several": several, "devices": devices}
 
     return reply(await quick(shelf, answer, fresh=True))
 
@@ -90,10 +90,10 @@ async def window(request: Request) -> Response:
         found = device.bands(t0, t1, most, seen, max(1, (t1 - t0) // pixels))
         # without a band nobody has to be placed: the total of very many buffers comes at once
         offset = _offsets(shelf, capture, device) if len(found.drawn) else device.alloc
-        texts = shelf.once(capture, "memory texts", lambda capture: capture.read("buffers", ["dtype", "name"]))
+        labels = shelf.once(capture, "memory labels", buffer_labels)
         rows = device.rows[found.drawn]
-        dtypes, dtype = _texts(texts, "dtype", rows)
-        names, name = _texts(texts, "name", rows)
+        dtypes, dtype = labels.dtypes(rows)
+        names, name = labels.names(rows)
         head = {
             "bands": len(rows), "pixels": len(total.start), "width": total.width,
             "folded": len(found.folded), "foldedBytes": int(device.size[found.folded].sum()),
@@ -110,13 +110,6 @@ async def window(request: Request) -> Response:
     return await quick(shelf, answer)
 
 
-def _texts(frame: Frame, column: str, rows: Any) -> tuple[list[str], Any]:
-    """The texts of some rows: those that occur, cut to what a label can show, and the place of each row's."""
-    texts = frame.texts(column)
-    codes, place = np.unique(texts.codes[rows], return_inverse=True)
-    return [texts.values[code][:200] if code >= 0 else "" for code in codes.tolist()], place.astype(np.int32)
-
-
 async def alive(request: Request) -> Response:
     """What a device held right after a moment, largest first, by column."""
     shelf = shelf_of(request)
@@ -127,7 +120,7 @@ async def alive(request: Request) -> Response:
         device = _device(request, shelf, capture)
         places = device.at(moment)
         shown = read_buffers(capture, device.rows[places[:ALIVE]])
-        links = links_of(shelf, capture) if capture.count("uses") else None
+        links = links_of(shelf, capture) if count_uses(capture) else None
         makers = [links.maker_of(buffer.id) if links else "" for buffer in shown]
         dtype, dtypes = coded([buffer.dtype for buffer in shown])
         producer, producers = coded([buffer.name or made for made, buffer in zip(makers, shown, strict=True)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from peephole.model.json_text import json_list
-from peephole.model.stacks import frames
-from peephole.replay.trace import work_of_contexts
+from peephole.query.capture.context_tables import context_columns, step_columns
+from peephole.query.capture.contexts import context_detail
+from peephole.query.rewrites.recorded_node import recorded_node
 from peephole.server.library import Shelf, ask, ask_once
 from peephole.server.replaying import ask_while_wanted
 from peephole.server.replies import Refusal, coded, path_number, query_number, reply
@@ -33,60 +34,27 @@ async def list_contexts(request: Request) -> Response:
 
 
 def _contexts(capture: Capture) -> dict[str, Any]:
-    frame = capture.read("contexts", ["id", "name", "kind", "parent", "start", "dur"])
-    ids = frame["id"].tolist()
-    work = work_of_contexts(capture.read("steps", ["context", "matches"]))
-    steps, matches = zip(*(work.get(id_, (0, 0)) for id_ in ids), strict=True) if ids else ((), ())
-    artifacts = capture.read("artifacts", ["context"])
-    with_code = set(artifacts["context"].tolist())
+    found = context_columns(capture)
     return {
-        "id": ids,
-        "name": [name or "" for name in frame.texts("name")],
-        "kind": [kind or "" for kind in frame.texts("kind")],
-        "parent": frame["parent"],
-        "start": frame["start"],
-        "dur": frame["dur"],
-        "steps": steps,
-        "matches": matches,
-        "code": [int(id_ in with_code) for id_ in ids],
+        "id": found.id,
+        "name": found.name,
+        "kind": found.kind,
+        "parent": found.parent,
+        "start": found.start,
+        "dur": found.dur,
+        "steps": found.steps,
+        "matches": found.matches,
+        "code": [int(there) for there in found.has_artifacts],
     }
 
 
 async def one_context(request: Request) -> Response:
     """Everything about one context but its steps: where it was opened, what it left behind."""
     number = path_number(request, "context")
-    return reply(await ask(shelf_of(request), lambda capture: _context(capture, number)))
-
-
-def _context(capture: Capture, number: int) -> dict[str, Any]:
-    frame = capture.read("contexts")
-    rows = np.flatnonzero(frame["id"] == number)
-    if not len(rows):
+    found = await ask(shelf_of(request), lambda capture: context_detail(capture, number))
+    if found is None:
         raise Refusal(404, f"This capture has no context {number}.")
-    row = int(rows[0])
-    artifacts = capture.read("artifacts", ["context", "step", "kind", "language", "name"])
-    kinds, languages, names = artifacts.texts("kind"), artifacts.texts("language"), artifacts.texts("name")
-    return {
-        "id": number,
-        "name": frame.texts("name")[row] or "",
-        "kind": frame.texts("kind")[row] or "",
-        "function": frame.texts("function")[row] or "",
-        "parent": frame["parent"][row],
-        "start": frame["start"][row],
-        "dur": frame["dur"][row],
-        "keys": json_list(frame.texts("keys")[row]),
-        "stack": frames(frame.texts("stack")[row]),
-        "artifacts": [
-            {
-                "row": int(at),
-                "kind": kinds[at] or "",
-                "language": languages[at] or "",
-                "name": names[at] or "",
-                "step": int(artifacts["step"][at]),
-            }
-            for at in np.flatnonzero(artifacts["context"] == number).tolist()
-        ],
-    }
+    return reply(found)
 
 
 async def list_steps(request: Request) -> Response:
@@ -105,19 +73,11 @@ async def context_steps(request: Request) -> Response:
 
 
 def _steps(capture: Capture) -> dict[str, Any]:
-    frame = capture.read(
-        "steps",
-        [
-            *("id", "context", "depth", "name", "file", "line", "root", "dur", "matches"),
-            *("bottom_up", "walk", "enter_calls", "error"),
-        ],
-    )
-    flags = (
-        frame["bottom_up"] * 1 + frame["walk"] * 2 + frame["enter_calls"] * 4 + (frame.texts("error").codes >= 0) * 8
-    )
-    names, name_list = coded([name or "" for name in frame.texts("name")])
-    files, file_list = coded([file or "" for file in frame.texts("file")])
-    plain = {name: frame[name] for name in ("id", "context", "depth", "line", "root", "dur", "matches")}
+    found = step_columns(capture)
+    flags = found.bottom_up * 1 + found.walk * 2 + found.enter_calls * 4 + found.raised * 8
+    names, name_list = coded(found.name)
+    files, file_list = coded(found.file)
+    plain = {name: getattr(found, name) for name in ("id", "context", "depth", "line", "root", "dur", "matches")}
     return {**plain, "flags": flags, "name": names, "names": name_list, "file": files, "files": file_list}
 
 
@@ -247,18 +207,10 @@ async def one_node(request: Request) -> Response:
     """A node as it was recorded, with the tensor operation that it came from; `known` is false for one that only a
     replay made."""
     number = path_number(request, "node")
-    return reply(await ask(shelf_of(request), lambda capture: _node(capture, number)))
-
-
-def _node(capture: Capture, number: int) -> dict[str, Any]:
-    count = capture.count("nodes")
-    ids = capture.read("nodes", ["id"])["id"] if count else np.zeros(0, np.int64)
-    row = int(np.searchsorted(ids, number))
-    if row >= count or ids[row] != number:
-        return {"id": number, "known": False}
-    frame = capture.read("nodes", rows=slice(row, row + 1))
-    texts = {name: frame.texts(name)[0] for name in ("op", "dtype", "arg", "tag", "shape", "metadata")}
-    return {"id": number, "known": True, "src": frame.lists("src")[0], **texts}
+    found = await ask(shelf_of(request), lambda capture: recorded_node(capture, number))
+    if found is None:
+        return reply({"id": number, "known": False})
+    return reply({"known": True, **dataclasses.asdict(found)})
 
 
 ROUTES = [

@@ -11,11 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from peephole.query.capture.info import holds
 from peephole.query.timeline import slice_facts as slice_query
 from peephole.query.timeline import slice_search as hits_query
 from peephole.query.timeline import tracks as query
 from peephole.query.timeline.correlations import Arrow, Links, SliceAt
 from peephole.query.timeline.idle import idle
+from peephole.query.timeline.slice_names import slice_names
+from peephole.query.timeline.windows import lane_windows, series_pixels, timeline_counts
 from peephole.server.arrays import RawReply, raw_reply
 from peephole.server.library import Shelf, quick
 from peephole.server.replies import Refusal, columns, number, query_moment, query_number, reply
@@ -32,7 +35,7 @@ _generations = itertools.count(1)
 
 def get_ready(shelf: Shelf, capture: Capture) -> None:
     """Makes what the timeline asks for first, while the browser still loads the page."""
-    if not capture.live and capture.count("slices"):
+    if not capture.live and holds(capture, "slices"):
         span_of(shelf, capture)
         _tracks(shelf, capture)
         colours_of(shelf, capture)
@@ -67,12 +70,13 @@ def _generation(shelf: Shelf, capture: Capture) -> int:
     return shelf.once(capture, "timeline generation", lambda _: next(_generations))
 
 
-def _times(request: Request, origin: tuple[int, int]) -> tuple[int, int]:
+def interval_of(request: Request, span: tuple[int, int]) -> tuple[int, int]:
+    """What a request asks for with `t0` and `t1`, on the capture's clock; the whole span when it says nothing."""
     t0 = query_moment(request, "t0", 0)
-    t1 = query_moment(request, "t1", origin[1] - origin[0])
+    t1 = query_moment(request, "t1", span[1] - span[0])
     if t1 < t0:
         raise Refusal(400, "t1 must not be before t0.")
-    return origin[0] + t0, origin[0] + max(t1, t0 + 1)
+    return span[0] + t0, span[0] + max(t1, t0 + 1)
 
 
 def _pixels(request: Request) -> int:
@@ -88,14 +92,15 @@ async def whole(request: Request) -> Response:
         rows = _tracks(shelf, capture)
         names = ("id", "name", "kind", "group", "depths", "slices", "parent", "under", "unit", "where")
         marks = shelf.once(capture, "timeline markers", query.markers)
+        counts = timeline_counts(capture)
         return {
             "origin": str(t0),
             "span": t1 - t0,
             "generation": _generation(shelf, capture),
             "live": capture.live,
-            "slices": capture.count("slices"),
-            "flows": capture.count("flows"),
-            "names": len(capture.names()),
+            "slices": counts.slices,
+            "flows": counts.flows,
+            "names": counts.names,
             "trackCount": len(rows),
             "tracks": columns(_shown(rows), names),
             "markerCount": marks.total,
@@ -122,7 +127,7 @@ async def names(request: Request) -> Response:
     first = query_number(request, "first", 0)
 
     def answer(capture: Capture) -> dict[str, Any]:
-        every = capture.names()
+        every = slice_names(capture)
         colours = colours_of(shelf, capture)
         page = slice(first, first + NAMES)
         colour = colours[: len(every)][page].tolist()
@@ -138,8 +143,8 @@ async def window(request: Request) -> Response:
 
     def answer(capture: Capture) -> Response:
         span = span_of(shelf, capture)
-        t0, t1 = _times(request, span)
-        found = capture.windows(lanes, t0, t1, pixels)
+        t0, t1 = interval_of(request, span)
+        found = lane_windows(capture, lanes, t0, t1, pixels)
         head: dict[str, Any] = {
             "generation": _generation(shelf, capture),
             "n": [len(lane) for lane in found],
@@ -153,10 +158,7 @@ async def window(request: Request) -> Response:
             at = own.stop
             start[own] = lane.start - span[0]
             end[own] = lane.end - span[0]
-            # something without length is there all the same
-            length = lane.end - lane.start
-            busy[own] = np.where(length > 0, lane.busy / np.maximum(length, 1), 1) if lane.width else 1
-            count[own], row[own], name[own] = lane.count, lane.row, lane.name
+            busy[own], count[own], row[own], name[own] = lane.busy, lane.count, lane.row, lane.name
         return reply.response()
 
     return await quick(shelf, answer)
@@ -182,21 +184,18 @@ async def series(request: Request) -> Response:
 
     def answer(capture: Capture) -> Response:
         span = span_of(shelf, capture)
-        t0, t1 = _times(request, span)
-        found = [capture.counter(track) for track in counters]
-        found += [capture.memory(device) for device in devices]
-        parts = [one.window(t0, t1, pixels) for one in found]
-        peaks = [one.peak() for one in found]
+        t0, t1 = interval_of(request, span)
+        found = series_pixels(capture, counters, devices, t0, t1, pixels)
         head = {
             "generation": _generation(shelf, capture),
-            "n": [len(part.start) for part in parts],
-            "peak": [value for _, value in peaks],
-            "peakTime": [time - span[0] for time, _ in peaks],
-            "low": [one.least() for one in found],
+            "n": [len(one.start) for one in found],
+            "peak": [one.peak for one in found],
+            "peakTime": [one.peak_time - span[0] for one in found],
+            "low": [one.least for one in found],
         }
         empty = [np.zeros(0)]
-        arrays = [np.concatenate([part.start - span[0] for part in parts] or empty).astype(np.float64)]
-        arrays += [np.concatenate([getattr(p, c) for p in parts] or empty) for c in ("low", "high", "mean")]
+        arrays = [np.concatenate([one.start - span[0] for one in found] or empty).astype(np.float64)]
+        arrays += [np.concatenate([getattr(one, c) for one in found] or empty) for c in ("low", "high", "mean")]
         return raw_reply(head, arrays)
 
     return await quick(shelf, answer)
@@ -223,8 +222,8 @@ async def one_slice(request: Request) -> Response:
         origin = span_of(shelf, capture)[0]
         try:
             found = slice_query.slice_detail(capture, row)
-        except IndexError:
-            raise Refusal(404, f"This capture has {capture.count('slices')} slices; there is no row {row}.") from None
+        except IndexError as error:
+            raise Refusal(404, f"This capture has {error} slices; there is no row {row}.") from None
         title = _titles(shelf, capture).get(found.track, found.track_name)
         return {
             "row": row, "track": found.track, "trackName": title, "depth": found.depth,
@@ -245,8 +244,8 @@ async def slice_links(request: Request) -> Response:
         links = links_of(shelf, capture)
         try:
             found = slice_query.slice_links(capture, row, links)
-        except IndexError:
-            raise Refusal(404, f"This capture has {capture.count('slices')} slices; there is no row {row}.") from None
+        except IndexError as error:
+            raise Refusal(404, f"This capture has {error} slices; there is no row {row}.") from None
         flows = [_arrow(arrow, origin) for arrow in found.flows]
         return {"row": row, "rank": found.rank, "of": found.of, "runs": found.runs, "buffers": found.buffers,
                 "several": found.several, "flows": flows}  # fmt: skip
@@ -271,7 +270,7 @@ async def flows(request: Request) -> Response:
     def answer(capture: Capture) -> dict[str, Any]:
         span = span_of(shelf, capture)
         links = links_of(shelf, capture)
-        arrows, total = links.flows_in(*_times(request, span), most)
+        arrows, total = links.flows_in(*interval_of(request, span), most)
         return {"total": total, "flows": [_arrow(arrow, span[0]) for arrow in arrows]}
 
     return reply(await quick(shelf, answer))
@@ -295,7 +294,7 @@ async def range_figures(request: Request) -> Response:
 
     def answer(capture: Capture) -> dict[str, Any]:
         span = span_of(shelf, capture)
-        t0, t1 = _times(request, span)
+        t0, t1 = interval_of(request, span)
         rows = _tracks(shelf, capture)
         if (t0, t1) == span:  # the figures that are shown first, and again whenever a range is cleared
             make = lambda c: query.range_figures(c, t0, t1, rows=rows)  # noqa: E731
@@ -343,7 +342,7 @@ async def gaps(request: Request) -> Response:
 
     def answer(capture: Capture) -> dict[str, Any]:
         span = span_of(shelf, capture)
-        found = idle(capture, interval=_times(request, span) if ranged else None, limit=limit)
+        found = idle(capture, interval=interval_of(request, span) if ranged else None, limit=limit)
         titles = _titles(shelf, capture)
         rows = [
             {"track": gap.track.id, "trackName": titles.get(gap.track.id, gap.track.name),

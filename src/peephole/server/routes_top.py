@@ -9,14 +9,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from peephole.model.plain_names import plain
 from peephole.query.timeline import top_table
 from peephole.query.timeline import tracks as timeline
-from peephole.query.timeline.rates import rates
+from peephole.query.timeline.rates import rates_by_name
+from peephole.query.timeline.slice_names import slice_name
 from peephole.server.library import Shelf, quick
-from peephole.server.replies import FURTHEST, Refusal, number, query_moment, query_number, reply
+from peephole.server.replies import Refusal, number, query_number, reply
 from peephole.server.routes_captures import shelf_of
-from peephole.server.routes_timeline import colours_of, span_of
+from peephole.server.routes_timeline import colours_of, interval_of, span_of
 from peephole.store.capture import Capture
 
 NAMES = 20_000
@@ -27,12 +27,9 @@ def _asked(request: Request, shelf: Shelf, capture: Capture) -> tuple[str, tuple
     group = request.query_params.get("group", "kernels")
     if group not in top_table.GROUPS:
         raise Refusal(400, f"group must be one of {', '.join(top_table.GROUPS)}.")
-    origin = span_of(shelf, capture)[0]
-    if "t0" not in request.query_params and "t1" not in request.query_params:
-        return group, None, origin
-    low = query_moment(request, "t0", 0)
-    high = query_moment(request, "t1", FURTHEST)
-    return group, (origin + low, origin + high), origin
+    span = span_of(shelf, capture)
+    ranged = "t0" in request.query_params or "t1" in request.query_params
+    return group, interval_of(request, span) if ranged else None, span[0]
 
 
 async def table(request: Request) -> Response:
@@ -45,8 +42,10 @@ async def table(request: Request) -> Response:
         group, interval, _ = _asked(request, shelf, capture)
         found = top_table.top_table(capture, group, tracks, interval)
         colours = colours_of(shelf, capture)
-        speed = _rates(capture, found, tracks, interval) if group == "kernels" else {}
         rows = found.rows[:NAMES]
+        chosen = {row.id for row in found.tracks if tracks is None or row.id in tracks}
+        names = {row.name for row in rows}
+        speed = rates_by_name(capture, names, chosen, interval) if group == "kernels" else {}
         speeds = [speed.get(row.name, {}) for row in rows]
         return {
             "group": group,
@@ -75,35 +74,22 @@ async def table(request: Request) -> Response:
     return reply(await quick(shelf, answer, fresh=True))
 
 
-def _rates(
-    capture: Capture, found: top_table.TopTable, tracks: set[int] | None, interval: tuple[int, int] | None
-) -> dict[str, dict[str, float]]:
-    """Rates by name: the mean of those on its tracks."""
-    chosen = {row.id for row in found.tracks if tracks is None or row.id in tracks}
-    names = {row.name for row in found.rows[:NAMES]}
-    parts: dict[str, list[dict[str, float]]] = {}
-    for (_, name), values in rates(capture, names, chosen, interval).items():
-        parts.setdefault(name, []).append(values)
-    return {
-        name: {key: float(np.mean([one[key] for one in values if key in one])) for key in set().union(*values)}
-        for name, values in parts.items()
-    }
-
-
 async def runs(request: Request) -> Response:
     """One name: its tracks and its slowest runs, each with the marker before it."""
     shelf, name = shelf_of(request), query_number(request, "name", 0)
 
     def answer(capture: Capture) -> dict[str, Any]:
-        if name >= len(capture.names()):
-            raise Refusal(404, f"This capture has {len(capture.names())} names; there is no number {name}.")
+        try:
+            title = slice_name(capture, name)
+        except IndexError as error:
+            raise Refusal(404, f"This capture has {error} names; there is no number {name}.") from None
         group, interval, origin = _asked(request, shelf, capture)
         found = top_table.name_runs(capture, name, group, interval)
         marks = timeline.markers(capture)
         times = np.array(marks.time, np.int64)
         before = [int(np.searchsorted(times, run.start, "right")) - 1 for run in found.slowest]
         return {
-            "name": plain(capture.names()[name]),
+            "name": title,
             "tracks": found.tracks,
             "slowest": [
                 {"row": run.row, "track": run.track, "start": run.start - origin, "dur": run.dur,

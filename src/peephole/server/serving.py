@@ -156,6 +156,7 @@ def _get_ready(library: Library) -> None:
     for shelf in library.shelves()[:1]:
         if shelf.asked:
             return
+        from peephole.query.capture.info import holds
         from peephole.server import routes_timeline
 
         # a capture that cannot be opened says so when somebody asks for it
@@ -163,7 +164,7 @@ def _get_ready(library: Library) -> None:
             with shelf.lock:
                 capture = shelf.open()
             routes_timeline.get_ready(shelf, capture)
-            if not capture.live and capture.count("hardware"):
+            if not capture.live and holds(capture, "hardware"):
                 from peephole.query.hardware.ready import get_ready
 
                 get_ready(capture)

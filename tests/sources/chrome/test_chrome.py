@@ -7,18 +7,16 @@ import json
 import random
 import subprocess
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kept_rows import KeptRows
 
 from peephole.errors import CaptureError
-from peephole.model.sink import Strings
 from peephole.sources import find, head_of
 from peephole.sources.chrome import SOURCE, reader
 from peephole.sources.chrome.batch import NO_TIME, Interner
@@ -30,33 +28,11 @@ PARSERS = [1 << 40, 0]
 """Sizes up to which the plain parser is taken: always, never."""
 
 
-class Rows:
-    """A sink that keeps rows as dictionaries."""
-
-    def __init__(self) -> None:
-        self.tables: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        self.problems: Counter[str] = Counter()
-        self.facts: dict[str, Any] = {}
-
-    def append(self, table: str, columns: Mapping[str, Any]) -> None:
-        lists = {name: _plain(values) for name, values in columns.items()}
-        assert len({len(values) for values in lists.values()}) == 1
-        self.tables[table].extend(dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True))
-
-    def problem(self, reason: str, count: int = 1, example: str = "") -> None:
-        self.problems[reason] += count
-
-    def describe(self, **facts: Any) -> None:
-        self.facts.update(facts)
+class Rows(KeptRows):
+    """What a trace became."""
 
     def slices(self) -> list[tuple[Any, ...]]:
-        return sorted((r["name"], r["start"], r["dur"]) for r in self.tables["slices"])
-
-
-def _plain(values: Any) -> list[Any]:
-    if isinstance(values, Strings):
-        return [values.values[code] for code in np.asarray(values.codes).tolist()]
-    return values.tolist() if hasattr(values, "tolist") else list(values)
+        return sorted((r["name"], r["start"], r["dur"]) for r in self.rows["slices"])
 
 
 def read(data: bytes | str, tmp_path: Path, small: int, monkeypatch: pytest.MonkeyPatch) -> Rows:
@@ -82,7 +58,7 @@ def read_paths(paths: list[Path], small: int, monkeypatch: pytest.MonkeyPatch) -
 
 def comparable(rows: Rows) -> dict[str, Counter[str]]:
     out = {}
-    for table, found in rows.tables.items():
+    for table, found in rows.rows.items():
         texts = []
         for row in found:
             row = {k: v for k, v in row.items() if k != "correlation" and not (table == "flows" and k != "kind")}
@@ -122,16 +98,16 @@ def test_every_phase(small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("outer", 20000, 10000),
         ("req", 1000, 2000),
     ]
-    by_name = {row["name"]: row for row in rows.tables["slices"]}
+    by_name = {row["name"]: row for row in rows.rows["slices"]}
     assert json.loads(by_name["a"]["args"]) == {"cat": "k", "n": 1}
     assert json.loads(by_name["left open"]["args"]) == {"open": True}
     assert json.loads(by_name["outer"]["args"]) == {"late": True}
-    assert [(r["from"], r["to"]) for r in rows.tables["flows"]] == [
+    assert [(r["from"], r["to"]) for r in rows.rows["flows"]] == [
         (by_name["a"]["correlation"], by_name["outer"]["correlation"])
     ]
-    assert {(row["name"], row["track"]) for row in rows.tables["markers"]} >= {("now", -1)}
-    assert sorted(row["value"] for row in rows.tables["counters"]) == [2.5, 4.0]
-    names = {row["name"] for row in rows.tables["tracks"]}
+    assert {(row["name"], row["track"]) for row in rows.rows["markers"]} >= {("now", -1)}
+    assert sorted(row["value"] for row in rows.rows["counters"]) == [2.5, 4.0]
+    names = {row["name"] for row in rows.rows["tracks"]}
     assert {"prog (1)", "main", "net", "heap · used", "heap · free"} <= names
     assert rows.problems == {"slice that was still open at the end": 1, "end without a begin": 1}
 
@@ -282,8 +258,8 @@ def test_ranks_stay_apart_on_one_clock(tmp_path: Path, monkeypatch: pytest.Monke
         paths.append(path)
     rows = read_paths(paths, PARSERS[0], monkeypatch)
     assert rows.slices() == [("all_reduce", 1000, 1000), ("all_reduce", 1500, 1000)]
-    assert {row["rank"] for row in rows.tables["tracks"]} == {0, 1}
-    assert len(rows.tables["tracks"]) == 4
+    assert {row["rank"] for row in rows.rows["tracks"]} == {0, 1}
+    assert len(rows.rows["tracks"]) == 4
 
 
 def test_torch_memory_becomes_buffers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,10 +268,10 @@ def test_torch_memory_becomes_buffers(tmp_path: Path, monkeypatch: pytest.Monkey
         return {"ph": "i", "name": "[memory]", "pid": 1, "tid": 1, "ts": ts, "s": "t", "args": args}
 
     rows = read(json.dumps([event(1, -8, 0), event(2, 100, 100), event(5, -100, 0)]), tmp_path, 0, monkeypatch)
-    assert [(b["device"], b["alloc"], b["free"], b["bytes"]) for b in rows.tables["buffers"]] == [
+    assert [(b["device"], b["alloc"], b["free"], b["bytes"]) for b in rows.rows["buffers"]] == [
         ("CUDA:0", 2000, 5000, 100)
     ]
-    assert [c["value"] for c in rows.tables["counters"]] == [0.0, 100.0, 0.0]
+    assert [c["value"] for c in rows.rows["counters"]] == [0.0, 100.0, 0.0]
     assert rows.problems == {"memory freed that was allocated before the trace began": 1}
 
 
@@ -310,7 +286,7 @@ def test_an_address_is_another_one_in_every_rank(tmp_path: Path, monkeypatch: py
         path.write_text(json.dumps({"distributedInfo": {"rank": rank}, "traceEvents": events}))
         paths.append(path)
     rows = read_paths(paths, PARSERS[0], monkeypatch)
-    assert [(b["alloc"], b["free"]) for b in rows.tables["buffers"]] == [(1000, 10000), (2000, 11000)]
+    assert [(b["alloc"], b["free"]) for b in rows.rows["buffers"]] == [(1000, 10000), (2000, 11000)]
     assert not rows.problems
 
 
@@ -349,14 +325,14 @@ def test_an_odd_event_costs_nothing_else(odd: str, small: int, tmp_path: Path, m
     good = '{"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1}'
     rows = read(f"[{good},{odd},{good}]", tmp_path, small, monkeypatch)
     assert [row for row in rows.slices() if row[0] == "a"] == [("a", 1000, 2000)] * 2
-    assert not rows.tables["counters"] and not rows.tables["buffers"]
+    assert not rows.rows["counters"] and not rows.rows["buffers"]
 
 
 @pytest.mark.parametrize("small", PARSERS)
 def test_numbers_that_no_reader_can_hold_are_null(small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     args = f'{{"a":1e400,"b":[-2E+999],"c":"1e400","d":1e10,"e":{"9" * 400}.5,"f":1e-400,"g":true}}'
     text = f'[{{"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1,"args":{args}}}]'
-    (row,) = read(text, tmp_path, small, monkeypatch).tables["slices"]
+    (row,) = read(text, tmp_path, small, monkeypatch).rows["slices"]
     found = json.loads(row["args"])
     assert found == {"a": None, "b": [None], "c": "1e400", "d": 1e10, "e": None, "f": 0.0, "g": True}
 
@@ -364,7 +340,7 @@ def test_numbers_that_no_reader_can_hold_are_null(small: int, tmp_path: Path, mo
 @pytest.mark.parametrize("small", PARSERS)
 def test_empty_args_with_a_category_are_json(small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = '[{"ph":"X","name":"a","cat":"k","ts":1,"dur":2,"pid":1,"tid":1,"args":{ }}]'
-    (row,) = read(text, tmp_path, small, monkeypatch).tables["slices"]
+    (row,) = read(text, tmp_path, small, monkeypatch).rows["slices"]
     assert json.loads(row["args"]) == {"cat": "k"}
 
 
@@ -385,7 +361,7 @@ def test_cut_gzip_keeps_what_came_before(tmp_path: Path, monkeypatch: pytest.Mon
     packed = gzip.compress(json.dumps(events).encode())
     path.write_bytes(packed[: len(packed) // 2])
     rows = read_paths([path], PARSERS[0], monkeypatch)
-    assert 100 < len(rows.tables["slices"]) < 5000
+    assert 100 < len(rows.rows["slices"]) < 5000
     assert rows.problems["the file was cut off"] >= 1
 
 
@@ -416,7 +392,7 @@ def test_viztracer_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     expected = sum(1 for event in reference if event["ph"] == "X")
     for small in PARSERS:
         rows = read_paths([out], small, monkeypatch)
-        assert len(rows.tables["slices"]) == expected > 400
+        assert len(rows.rows["slices"]) == expected > 400
     assert rows.facts["frameworks"]["viztracer"]
 
 
@@ -440,8 +416,8 @@ def test_real_files(name: str, shared: Any, monkeypatch: pytest.MonkeyPatch) -> 
     events = parsed if isinstance(parsed, list) else parsed["traceEvents"]
     phases = Counter(event.get("ph") for event in events)
     ends = plain.problems["end without a begin"]
-    assert len(plain.tables["slices"]) == phases["X"] + phases["E"] + phases["e"] - ends
-    assert len(plain.tables["flows"]) == phases["f"]
+    assert len(plain.rows["slices"]) == phases["X"] + phases["E"] + phases["e"] - ends
+    assert len(plain.rows["flows"]) == phases["f"]
 
 
 def test_interner_numbers_texts_once() -> None:

@@ -38,7 +38,7 @@ def test_a_number_of_many_digits_costs_nothing_else(
         "ts": {"event without a usable time": 1},
         "dur": {"X event without a duration, shown with none": 1},
     }.get(key, {})
-    found = {row["start"]: row for row in rows.tables["slices"]}
+    found = {row["start"]: row for row in rows.rows["slices"]}
     assert found[9000]["name"] == "last" and len(found) == (1 if key == "ts" else 2)
     if key != "ts":
         args = json.loads(found[1000]["args"])
@@ -60,7 +60,7 @@ def test_facts_and_metadata_of_many_digits(small: int, tmp_path: Path, monkeypat
     text = f'{{"baseTimeNanoseconds":{DIGITS},"other":[{DIGITS}],"traceEvents":[{",".join(events)}]}}'
     rows = read(text, tmp_path, small, monkeypatch)
     assert rows.slices() == [("async", 1000, 2000), ("last", 9000, 1000)]
-    assert [row["value"] for row in rows.tables["counters"]] == [2.0]
+    assert [row["value"] for row in rows.rows["counters"]] == [2.0]
     assert rows.problems == {"metadata that is not used": 1}
 
 

@@ -1,46 +1,21 @@
-"""Tapes that the tests write themselves, and a sink that keeps what it gets."""
+"""Tapes that the tests write themselves, and what they became."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kept_rows import KeptRows
 
-from peephole.model.sink import Strings
 from peephole.sources.base import no_progress
 from peephole.sources.gt import SOURCE
 
 
-class Kept:
-    """A sink with rows as dictionaries."""
-
-    def __init__(self) -> None:
-        self.rows: dict[str, list[dict[str, Any]]] = {}
-        self.problems: dict[str, int] = {}
-        self.examples: dict[str, str] = {}
-        self.facts: dict[str, Any] = {}
-
-    def append(self, table: str, columns: Mapping[str, Any]) -> None:
-        lists = {}
-        for name, values in columns.items():
-            if isinstance(values, Strings):
-                values = [None if code < 0 else values.values[code] for code in values.codes]
-            lists[name] = values.tolist() if hasattr(values, "tolist") else list(values)
-        sizes = {len(values) for values in lists.values()}
-        assert len(sizes) == 1, sizes
-        kept = self.rows.setdefault(table, [])
-        for row in zip(*lists.values(), strict=True):
-            kept.append(dict(zip(lists, row, strict=True)))
-
-    def problem(self, reason: str, count: int = 1, example: str = "") -> None:
-        self.problems[reason] = self.problems.get(reason, 0) + count
-        self.examples.setdefault(reason, example)
-
-    def describe(self, **facts: Any) -> None:
-        self.facts.update(facts)
+class Kept(KeptRows):
+    """What a tape became."""
 
     @property
     def tracks(self) -> dict[int, str]:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.kept_rows import KeptRows
 
 from peephole import sources
 from peephole.errors import CaptureError
@@ -224,12 +225,6 @@ def test_a_gzip_that_is_cut_early_is_found_by_what_is_left_of_it(tmp_path: Path,
         sources.find(path)
 
 
-class Nowhere:
-    def problem(self, reason: str, count: int = 1, example: str = "") -> None: ...
-    def append(self, table: str, columns: Any) -> None: ...
-    def describe(self, **facts: Any) -> None: ...
-
-
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.floats(-9, 9999), st.integers(0, 99999), st.text(max_size=40), st.text(max_size=60))))
 def test_any_names_and_details_come_back(tape_line: Line, rows: list[tuple[float, int, str, str]]) -> None:
@@ -240,7 +235,7 @@ def test_any_names_and_details_come_back(tape_line: Line, rows: list[tuple[float
         text = tape_line(time_, seq, "WORKER_SEND", f"WORKER {name}", "WorkerBatch", "12B", details)
         if len(text.splitlines()) != 1:
             continue
-        builder = Builder(Nowhere())
+        builder = Builder(KeptRows())
         builder.text(text.encode(errors="replace"))
         columns = builder.columns()
         assert columns.seq.tolist() == [seq]
@@ -264,7 +259,7 @@ def test_quick_enough(tape_line: Line) -> None:
     best = 9e9
     for _ in range(3):
         begin = time.process_time()
-        builder = Builder(Nowhere())
+        builder = Builder(KeptRows())
         builder.text(block)
         best = min(best, time.process_time() - begin)
     assert len(builder.columns()) == 40_000

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
+from peephole.model.json_text import json_list
 from peephole.model.plain_names import plain
-from peephole.model.stacks import frames, user_frame
+from peephole.model.stacks import Frame, frames, user_frame
 from peephole.store.capture import Capture
 
 
@@ -24,6 +26,34 @@ class Context:
     dur: int
     place: str
     """`file:line function` of the user's code that it was opened from; empty when unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactRow:
+    """An artifact without its content."""
+
+    row: int
+    kind: str
+    language: str
+    name: str
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContextDetail:
+    """A context with where it was opened and what it left behind."""
+
+    id: int
+    name: str
+    kind: str
+    function: str
+    parent: int
+    start: int
+    dur: int
+    keys: list[Any]
+    stack: tuple[Frame, ...]
+    """Innermost first."""
+    artifacts: tuple[ArtifactRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +95,33 @@ def contexts(capture: Capture) -> list[Context]:
         Context(id, plain(name), kind or "", parent, start, dur, _place(stack))
         for id, parent, start, dur, name, kind, stack in zip(*numbers, *texts, strict=True)
     ]
+
+
+def context_detail(capture: Capture, id: int) -> ContextDetail | None:
+    """The context of that id; None when there is none."""
+    rows = np.flatnonzero(capture.read("contexts", ["id"])["id"] == id)
+    if not len(rows):
+        return None
+    frame = capture.read("contexts", rows=slice(int(rows[0]), int(rows[0]) + 1))
+    texts = {name: frame.texts(name)[0] for name in ("name", "kind", "function", "keys", "stack")}
+    owned = capture.read("artifacts", ["context", "step", "kind", "language", "name"])
+    kinds, languages, names = (owned.texts(name) for name in ("kind", "language", "name"))
+    left = tuple(
+        ArtifactRow(row, kinds[row] or "", languages[row] or "", names[row] or "", int(owned["step"][row]))
+        for row in np.flatnonzero(owned["context"] == id).tolist()
+    )
+    return ContextDetail(
+        id,
+        texts["name"] or "",
+        texts["kind"] or "",
+        texts["function"] or "",
+        int(frame["parent"][0]),
+        int(frame["start"][0]),
+        int(frame["dur"][0]),
+        json_list(texts["keys"]),
+        frames(texts["stack"]),
+        left,
+    )
 
 
 def steps(capture: Capture, context: int) -> list[Step]:

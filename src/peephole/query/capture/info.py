@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from peephole.model.tables import NONE, TABLES
 from peephole.store.capture import Capture
 
@@ -55,7 +57,7 @@ def info(capture: Capture) -> Info:
         state=manifest.state,
         clean=manifest.clean,
         live=capture.live,
-        tables={name: capture.count(name) for name in TABLES},
+        tables=row_counts(capture),
         bytes=bytes_on_disk(capture.path),
         span_ns=span(capture),
         problems=tuple(
@@ -72,6 +74,29 @@ def info(capture: Capture) -> Info:
         processes=tuple(manifest.processes),
         clocks=dict(manifest.clocks),
     )
+
+
+def row_counts(capture: Capture) -> dict[str, int]:
+    """How many rows each table has."""
+    return {name: capture.count(name) for name in TABLES}
+
+
+def holds(capture: Capture, table: str) -> bool:
+    """Whether a table has any rows: what asks about it has something to say."""
+    return capture.count(table) > 0
+
+
+def kind_counts(capture: Capture) -> dict[str, int]:
+    """How many contexts, tracks and artifacts there are of each kind; `track:` and `artifact:` stand before theirs."""
+    counts: dict[str, int] = {}
+    for table, prefix in (("contexts", ""), ("tracks", "track:"), ("artifacts", "artifact:")):
+        if not capture.count(table):
+            continue
+        kinds = capture.read(table, ["kind"]).texts("kind")
+        for code, number in zip(*np.unique(kinds.codes, return_counts=True), strict=True):
+            if code >= 0:
+                counts[prefix + kinds.values[int(code)]] = int(number)
+    return counts
 
 
 def span(capture: Capture, *, contexts: bool = True) -> tuple[int, int] | None:

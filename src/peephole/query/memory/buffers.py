@@ -61,6 +61,16 @@ def of_several_processes(ids: Ints) -> bool:
     return bool(len(ids)) and int(ids.min()) >> PROCESS_SHIFT != int(ids.max()) >> PROCESS_SHIFT
 
 
+def buffers_of_several_processes(capture: Capture) -> bool:
+    """Whether the buffers of a capture were allocated by more than one process."""
+    return of_several_processes(capture.read("buffers", ["id"])["id"])
+
+
+def count_uses(capture: Capture) -> int:
+    """How many uses of buffers are known."""
+    return capture.count("uses")
+
+
 def handle(buffer: int, several: bool) -> str:
     """What people read a buffer as: its number in its process, and that process where there are several."""
     own = f"b{buffer & ((1 << PROCESS_SHIFT) - 1)}"

@@ -27,6 +27,16 @@ class RuleStats:
     """Ids of the contexts that it fired in, ascending."""
 
 
+def is_rule_or_pass(capture: Capture, file: str, line: int) -> bool:
+    """Whether a rule that fired, or a pass, of this capture is written there."""
+    for table in ("matches", "steps"):
+        frame = capture.read(table, ["file", "line"])
+        files = frame.texts("file")
+        if np.any((files.codes == files.code(file)) & (frame["line"] == line)):
+            return True
+    return False
+
+
 def rules(capture: Capture) -> list[RuleStats]:
     """All rules that fired, those that took longest first, then those that fired most often."""
     trace = trace_of(capture)

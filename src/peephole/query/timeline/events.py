@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.model.tables import NONE
+from peephole.query.timeline.interval import part_in
 from peephole.store.capture import Capture
 from peephole.store.tables.frame import Frame, Texts
 
@@ -42,14 +43,18 @@ class Event:
 
 
 def events(
-    capture: Capture, tracks: Collection[int] | None = None, interval: tuple[int, int] | None = None
+    capture: Capture,
+    tracks: Collection[int] | None = None,
+    interval: tuple[int, int] | None = None,
+    overlapping: bool = False,
 ) -> Iterator[Event]:
     """Slices and markers by the time at which they start; outer slices before inner ones.
 
-    `tracks` chooses tracks (markers of the whole capture are shown with every choice), `interval` what starts in it.
+    `tracks` chooses tracks (markers of the whole capture are shown with every choice), `interval` what starts in it,
+    or all that overlaps it: what a sum over the interval counts.
     """
     return heapq.merge(
-        slices(capture, tracks, interval),
+        slices(capture, tracks, interval, overlapping),
         markers(capture, tracks, interval),
         key=lambda event: (event.start, event.kind == "slice"),
     )
@@ -75,9 +80,12 @@ def markers(
 
 
 def slices(
-    capture: Capture, tracks: Collection[int] | None = None, interval: tuple[int, int] | None = None
+    capture: Capture,
+    tracks: Collection[int] | None = None,
+    interval: tuple[int, int] | None = None,
+    overlapping: bool = False,
 ) -> Iterator[Event]:
-    """The slices by start.
+    """The slices by start; of an interval those that start in it, or all that overlap it.
 
     A lane is sorted in the file, so the lanes are merged: everything up to the earliest end of what has been read of
     any lane can be given out.
@@ -86,7 +94,7 @@ def slices(
     streams = [stream for stream in streams if stream.fill()]
     while streams:
         frontier = min((stream.reach for stream in streams if stream.more), default=None)
-        yield from _in_order([stream.take(frontier) for stream in streams], interval)
+        yield from _in_order([stream.take(frontier) for stream in streams], interval, overlapping)
         streams = [stream for stream in streams if stream.fill()]
 
 
@@ -154,14 +162,16 @@ def _ranges(
         yield begin, end
 
 
-def _in_order(parts: list[_Rows], interval: tuple[int, int] | None) -> Iterator[Event]:
+def _in_order(parts: list[_Rows], interval: tuple[int, int] | None, overlapping: bool) -> Iterator[Event]:
     parts = [part for part in parts if len(part.at)]
     if not parts:
         return
     columns = {name: np.concatenate([part.frame[name][part.at] for part in parts]) for name in _NUMBERS}
     columns["row"] = np.concatenate([part.base + part.at for part in parts])
     order = np.lexsort((columns["depth"], columns["track"], columns["start"]))
-    if interval is not None:
+    if interval is not None and overlapping:
+        order = order[part_in(columns["start"][order], columns["dur"][order], interval)[0]]
+    elif interval is not None:
         start = columns["start"][order]
         order = order[np.searchsorted(start, interval[0], "left") : np.searchsorted(start, interval[1], "left")]
     names, args = _texts(parts, "name"), _texts(parts, "args")

@@ -44,10 +44,15 @@ def find_interval(capture: Capture, ends: Sequence[str]) -> tuple[int, int]:
 def part_in(
     start: NDArray[Any], dur: NDArray[Any], interval: tuple[int, int]
 ) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-    """Which slices overlap the interval, and how long they are in it: as `Capture.sums` has it."""
+    """Which slices overlap the interval, and how long they are in it: as `Capture.sums` has it.
+
+    The one rule of an interval: what overlaps counts, with the part inside. It holds its begin and not its end; one
+    that ends where it begins is a single ns.
+    """
+    begin, past = interval[0], max(interval[1], interval[0] + 1)
     end = start + dur
-    inside = (start < interval[1]) & ((start >= interval[0]) | (end > interval[0]))
-    return inside, np.minimum(end, interval[1]) - np.maximum(start, interval[0])
+    inside = (start < past) & ((start >= begin) | (end > begin))
+    return inside, np.minimum(end, past) - np.maximum(start, begin)
 
 
 def _moment(capture: Capture, text: str, origin: int) -> int:

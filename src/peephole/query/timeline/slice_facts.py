@@ -71,9 +71,8 @@ _COUNTED: Final = 4_000_000
 
 
 def slice_detail(capture: Capture, row: int) -> SliceDetail:
-    """The slice of that row; IndexError when there is none."""
-    if not 0 <= row < capture.count("slices"):
-        raise IndexError(row)
+    """The slice of that row; IndexError with how many there are when there is none."""
+    _check_row(capture, row)
     frame = capture.read("slices", rows=slice(row, row + 1))
     track, depth = int(frame["track"][0]), int(frame["depth"][0])
     context = int(frame["context"][0])
@@ -100,9 +99,8 @@ def slice_detail(capture: Capture, row: int) -> SliceDetail:
 
 
 def slice_links(capture: Capture, row: int, links: Links) -> SliceLinks:
-    """What the slice of that row is linked to; IndexError when there is none."""
-    if not 0 <= row < capture.count("slices"):
-        raise IndexError(row)
+    """What the slice of that row is linked to; IndexError with how many there are when there is none."""
+    _check_row(capture, row)
     frame = capture.read("slices", ["track", "dur", "name", "correlation"], slice(row, row + 1))
     correlation = int(frame["correlation"][0])
     rank, of, runs = _place(capture, int(frame["track"][0]), int(frame["dur"][0]), frame.texts("name")[0])
@@ -127,6 +125,12 @@ def slice_at(capture: Capture, track: int, depth: int, time: int) -> int:
     rows = capture.read("slices", ["start", "dur"], slice(near[0], near[-1] + 1))
     gaps = np.maximum(rows["start"] - time, time - rows["start"] - rows["dur"])
     return near[int(np.argmin(gaps))]
+
+
+def _check_row(capture: Capture, row: int) -> None:
+    slices = capture.count("slices")
+    if not 0 <= row < slices:
+        raise IndexError(slices)
 
 
 def _args(text: str | None) -> dict[str, Any]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peephole.query.capture.names import tracks as all_tracks
+from peephole.query.timeline.time_sums import Ints, TimeSums, slice_times
 from peephole.store.capture import Capture
 
 
@@ -53,118 +52,43 @@ def top(
     tracks: Collection[int] | None = None,
     interval: tuple[int, int] | None = None,
 ) -> Top:
-    """The names with the most time. `interval` counts slices that start in it, with their whole length."""
-    sums = _Sums(capture)
-    columns = ["track", "name", "dur", "context", *(["start"] if interval else [])]
-    chosen = None if tracks is None else np.fromiter(tracks, np.int64)
-    for frame in capture.scan("slices", columns):
-        keep: NDArray[np.bool_] | None = None
-        if chosen is not None:
-            keep = np.isin(frame["track"], chosen)
-        if interval is not None:
-            inside = (frame["start"] >= interval[0]) & (frame["start"] < interval[1])
-            keep = inside if keep is None else keep & inside
-        names = frame.texts("name")
-        values = [frame["track"], names.codes, frame["dur"], frame["context"]]
-        if keep is not None:
-            values = [value[keep] for value in values]
-        sums.add(names.values, *values)
-    return sums.result(limit)
+    """The names with the most time. Of an interval, slices that overlap it count with the part that lies in it."""
+    texts = [*capture.names(), ""]
+    nameless = len(texts) - 1
+    # a slice without a name is shown like one whose name is empty
+    blank = texts.index("")
+    ids, titles, title_of = _titles(capture)
+    sums = TimeSums()
+    for part in slice_times(capture, tracks, interval):
+        name = np.where(part.name == nameless, blank, part.name)
+        sums.add(title_of[np.searchsorted(ids, part.track)] * len(texts) + name, part.dur, part.context)
+    found = sums.result()
+    order = np.argsort(-found.total, kind="stable")
+    shown, rest = (order, order[:0]) if limit is None else (order[:limit], order[limit:])
+    whole = int(found.total.sum())
+    rows = []
+    for at in shown.tolist():
+        title, name_number = divmod(int(found.key[at]), len(texts))
+        total = int(found.total[at])
+        rows.append(
+            TopRow(
+                titles[title], texts[name_number], total, int(found.count[at]), int(found.shortest[at]),
+                int(found.longest[at]), total / whole if whole else 0.0, int(found.context[at]),
+            )
+        )  # fmt: skip
+    others = (int(found.total[rest].sum()), int(found.count[rest].sum()), len(rest))
+    return Top(tuple(rows), whole, int(found.count.sum()), *others)
 
 
-class _Sums:
-    """Adds up parts of the table: each has its own numbering of names."""
+def _titles(capture: Capture) -> tuple[Ints, list[str], Ints]:
+    """The tracks' ids, ascending; their names; and for each id the place of its name.
 
-    def __init__(self, capture: Capture) -> None:
-        self._track_of: dict[int, int] = {}
-        numbers: dict[str, int] = {}
-        # tracks of one name are one row: the same thread of eight processes
-        for track in all_tracks(capture):
-            self._track_of[track.id] = numbers.setdefault(track.name, len(numbers))
-        self._tracks = list(numbers)
-        self._names: dict[str, int] = {}
-        self._rows: dict[tuple[int, int], list[int]] = {}
-
-    def add(
-        self,
-        names: list[str],
-        track: NDArray[Any],
-        name: NDArray[Any],
-        dur: NDArray[Any],
-        context: NDArray[Any],
-    ) -> None:
-        if not len(track):
-            return
-        # code -1 is a slice without a name
-        keys = track.astype(np.int64)
-        keys *= len(names) + 1
-        keys += name
-        keys += 1
-        groups, place = _places(keys)
-        size = len(groups)
-        count = np.bincount(place, minlength=size)
-        # float64 holds whole numbers up to 104 days of ns, more than one part can sum to
-        total = np.bincount(place, weights=dur, minlength=size)
-        shortest = np.full(size, np.iinfo(np.int64).max)
-        longest = np.full(size, np.iinfo(np.int64).min)
-        np.minimum.at(shortest, place, dur)
-        np.maximum.at(longest, place, dur)
-        linked = np.full(size, -1, np.int64)
-        if context.max() >= 0:
-            np.maximum.at(linked, place, context)
-        there = np.flatnonzero(count)
-        groups, count, total = groups[there], count[there], total[there]
-        shortest, longest, linked = shortest[there], longest[there], linked[there]
-        columns = zip(
-            groups.tolist(),
-            count.tolist(),
-            total.tolist(),
-            shortest.tolist(),
-            longest.tolist(),
-            linked.tolist(),
-            strict=True,
-        )
-        for key, n, t, low, high, link in columns:
-            where, code = divmod(key, len(names) + 1)
-            text = names[code - 1] if code else ""
-            id = self._names.setdefault(text, len(self._names))
-            row = self._rows.get((self._track(where), id))
-            if row is None:
-                self._rows[self._track(where), id] = [int(t), n, low, high, link]
-            else:
-                row[:] = [row[0] + int(t), row[1] + n, min(row[2], low), max(row[3], high), max(row[4], link)]
-
-    def _track(self, id: int) -> int:
-        if id not in self._track_of:
-            self._track_of[id] = len(self._tracks)
-            self._tracks.append(f"track {id}")
-        return self._track_of[id]
-
-    def result(self, limit: int | None) -> Top:
-        names = list(self._names)
-        whole = sum(row[0] for row in self._rows.values())
-        ordered = sorted(self._rows.items(), key=lambda item: (-item[1][0], item[0]))
-        shown = ordered if limit is None else ordered[:limit]
-        rest = ordered[len(shown) :]
-        rows = tuple(
-            TopRow(self._tracks[track], names[name], t, n, low, high, t / whole if whole else 0.0, link)
-            for (track, name), (t, n, low, high, link) in shown
-        )
-        return Top(
-            rows,
-            whole,
-            sum(row[1] for row in self._rows.values()),
-            sum(row[0] for _, row in rest),
-            sum(row[1] for _, row in rest),
-            len(rest),
-        )
-
-
-def _places(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Keys that may occur, and for each row the place of its own among them."""
-    low, high = int(keys.min()), int(keys.max())
-    if high - low > 4 * len(keys) + 1024:
-        return np.unique(keys, return_inverse=True)
-    # dense: a key is its own place, which costs a tenth of sorting
-    keys -= low
-    return np.arange(low, high + 1), keys
+    Tracks of one name are one row: the same thread of eight processes.
+    """
+    names: dict[str, int] = {}
+    known = {track.id: names.setdefault(track.name, len(names)) for track in all_tracks(capture)}
+    for id in np.unique(capture.lanes().track).tolist():
+        if id not in known:
+            known[id] = names.setdefault(f"track {id}", len(names))
+    ids = sorted(known)
+    return np.array(ids, np.int64), list(names), np.array([known[id] for id in ids], np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.query.timeline.interval import part_in
+from peephole.query.timeline.time_sums import Ints, TimeSums, slice_times
 from peephole.query.timeline.tracks import DEVICES, HOST, MESSAGES, TimelineTrack, timeline_tracks
 from peephole.store.capture import Capture
 
-Ints = NDArray[np.int64]
 BINS: Final = 16
 EXACT: Final = 3_000_000
 """Slices up to which percentiles are exact; beyond, they come from 512 bins between the least and the largest."""
@@ -81,65 +81,47 @@ def top_table(
     chosen = [row for row in every if tracks is None or row.id in tracks]
     names = capture.names()
     size = len(names) + 1
-    count, total = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    shortest = np.full(size, np.iinfo(np.int64).max)
-    longest, context = np.full(size, -1, np.int64), np.full(size, -1, np.int64)
     exact = sum(row.slices for row in chosen) <= EXACT
     kept: list[tuple[Ints, Ints]] = []
-    for code, dur, link in _parts(capture, chosen, interval):
-        count += np.bincount(code, minlength=size)
-        np.add.at(total, code, dur)
-        np.minimum.at(shortest, code, dur)
-        np.maximum.at(longest, code, dur)
-        np.maximum.at(context, code, link)
+    sums = TimeSums()
+    wanted = [row.id for row in chosen]
+    for part in slice_times(capture, wanted, interval):
+        sums.add(part.name, part.dur, part.context)
         if exact:
-            kept.append((code, dur))
+            kept.append((part.name, part.dur))
+    found = sums.result()
+    shortest, longest = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    shortest[found.key], longest[found.key] = found.shortest, found.longest
     bins = np.zeros((size, BINS), np.int64)
     parts = 1 if exact else max(BINS, min(_FINE, _CELLS // size))
     fine = np.zeros((size, parts), np.int64)
     length = np.maximum(longest - shortest, 1)
-    for code, dur in kept if exact else ((c, d) for c, d, _ in _parts(capture, chosen, interval)):
-        where = (dur - shortest[code]) / length[code]
-        np.add.at(bins, (code, np.minimum((where * BINS).astype(np.int64), BINS - 1)), 1)
+    again = kept if exact else ((part.name, part.dur) for part in slice_times(capture, wanted, interval))
+    for name, dur in again:
+        where = (dur - shortest[name]) / length[name]
+        np.add.at(bins, (name, np.minimum((where * BINS).astype(np.int64), BINS - 1)), 1)
         if not exact:
-            np.add.at(fine, (code, np.minimum((where * parts).astype(np.int64), parts - 1)), 1)
+            np.add.at(fine, (name, np.minimum((where * parts).astype(np.int64), parts - 1)), 1)
     median, p95 = _exact(kept, size) if exact else _rough(fine, shortest, length)
-    order = [i for i in np.argsort(-total, kind="stable").tolist() if count[i]]
-    rows = tuple(
-        NameRow(
-            names[i] if i < len(names) else "", i if i < len(names) else -1, int(total[i]), int(count[i]),
-            int(shortest[i]), int(longest[i]), float(median[i]), float(p95[i]), int(context[i]),
-            tuple(bins[i].tolist()),
+    rows = []
+    for at in np.argsort(-found.total, kind="stable").tolist():
+        number = int(found.key[at])
+        named = number < len(names)
+        rows.append(
+            NameRow(
+                names[number] if named else "",
+                number if named else -1,
+                int(found.total[at]),
+                int(found.count[at]),
+                int(found.shortest[at]),
+                int(found.longest[at]),
+                float(median[number]),
+                float(p95[number]),
+                int(found.context[at]),
+                tuple(bins[number].tolist()),
+            )
         )
-        for i in order
-    )  # fmt: skip
-    return TopTable(rows, int(total.sum()), int(count.sum()), tuple(every), exact)
-
-
-def _parts(
-    capture: Capture, chosen: list[TimelineTrack], interval: tuple[int, int] | None
-) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Name (the last number for none), duration and context of the slices of some tracks, a part at a time."""
-    numbers = {name: number for number, name in enumerate(capture.names())}
-    last = len(numbers)
-    lanes = capture.lanes()
-    linked = capture.count("contexts") > 0
-    columns = ["dur", "name", *(["context"] if linked else []), *(["start"] if interval else [])]
-    for row in chosen:
-        own = lanes.of_track(row.id)
-        if own.start == own.stop:
-            continue
-        first = int(lanes.first[own.start])
-        past = int(lanes.first[own.stop - 1] + lanes.count[own.stop - 1])
-        for frame in capture.scan("slices", columns, rows=slice(first, past)):
-            texts = frame.texts("name")
-            table = np.array([*(numbers.get(text, last) for text in texts.values), last], np.int64)
-            code, dur = table[texts.codes], frame["dur"]
-            context = frame["context"] if linked else np.full(len(frame), -1, np.int64)
-            if interval is not None:
-                inside, dur = part_in(frame["start"], dur, interval)
-                code, dur, context = code[inside], dur[inside], context[inside]
-            yield code, dur, context
+    return TopTable(tuple(rows), int(found.total.sum()), int(found.count.sum()), tuple(every), exact)
 
 
 def _exact(kept: list[tuple[Ints, Ints]], size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

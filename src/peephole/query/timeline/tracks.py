@@ -15,6 +15,7 @@ from peephole.model.plain_names import plain
 from peephole.query.capture.info import span
 from peephole.query.capture.names import Track, titled, told_apart, tracks
 from peephole.query.memory.buffers import devices
+from peephole.query.timeline.interval import part_in
 from peephole.store.capture import Capture
 from peephole.store.index.windows import Buckets
 
@@ -260,7 +261,7 @@ class RangeFigures:
     kernels: int
     copies: int
     copied: int
-    """bytes moved by copies, 0 when unknown"""
+    """bytes moved by copies, of those over an edge in proportion; 0 when unknown"""
     exact: bool
     """False when there are so many tracks that only the fullest are summed up."""
 
@@ -309,8 +310,10 @@ def range_figures(
 def _bytes(capture: Capture, row: TimelineTrack, t0: int, t1: int) -> int:
     moved = 0
     for depth in row.depths:
-        frame, _ = capture.slices(row.id, depth, t0, t1, ["start", "args"])
-        for text in frame.texts("args"):
+        frame, _ = capture.slices(row.id, depth, t0, t1, ["start", "dur", "args"])
+        _, inside = part_in(frame["start"], frame["dur"], (t0, t1))
+        for text, dur, part in zip(frame.texts("args"), frame["dur"].tolist(), inside.tolist(), strict=True):
             value = (json_object(text) or {}).get("bytes")
-            moved += value if isinstance(value, int) else 0
+            if isinstance(value, int):
+                moved += value if part == dur else round(value * part / dur)
     return moved
