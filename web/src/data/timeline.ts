@@ -249,7 +249,7 @@ export class TimelineSource {
     const memory = wanted.filter((one) => "memory" in one);
     const order = [...counters, ...memory];
     const query = [
-      `counters=${counters.map((one) => (one as { counter: number }).counter).join(",")}`,
+      `counters=${counters.map((one) => one.counter).join(",")}`,
       ...ids.filter((id) => id.startsWith("memory")),
     ].join("&");
     const keys = order.flatMap((one) => places(part).map((place) => `${seriesId(one)}/${part.level}/${place}`));

@@ -172,7 +172,7 @@ export class Stage {
     this.laidFor = key;
     this.layout = layoutRows(this.source.whole.tracks, { ...options, small: this.small });
     this.space.style.height = `${this.layout.height}px`;
-    this.heads.setLayout(this.layout);
+    this.heads.clear();
     this.scroll = this.scroller.scrollTop;
     this.redraw();
   }
