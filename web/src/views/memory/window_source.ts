@@ -1,6 +1,6 @@
 /** Keeps the part of a device's memory that is on the screen: asks before the edge is reached, one request at a time. */
 import { isAbort, type CaptureClient } from "../../data/client.ts";
-import type { Span } from "../../layout/timeline_scale.ts";
+import type { Span } from "../../layout/span.ts";
 import { decodeMemory, type MemoryWindow } from "../../wire/memory.ts";
 
 /** Beside the window as much as this share of it is asked for on each side; less than NEAR of it left asks anew. */

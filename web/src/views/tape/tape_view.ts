@@ -4,6 +4,7 @@ import { count, counted, duration } from "../../base/format.ts";
 import { isAbort, sentenceOf } from "../../data/client.ts";
 import { shapeIcon } from "../../draw/tape_shapes.ts";
 import type { Drawn } from "../../draw/tape_draw.ts";
+import type { Span } from "../../layout/span.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import {
   readTapeWindow,
@@ -66,13 +67,13 @@ class TapeView implements View {
   private folded = true;
   private filterText = "";
   private typing = 0;
-  private asking = false;
-  private stale = false;
   private following = true;
-  /** The request whose answer is on the screen. */
-  private have = "";
   /** The request whose figures of a range are in the pane. */
   private ranged = "";
+  private asking = false;
+  private stale = false;
+  /** The request whose answer is on the screen. */
+  private have = "";
   private readonly leaving = new AbortController();
 
   constructor(private readonly page: Page) {
@@ -84,7 +85,7 @@ class TapeView implements View {
     this.stage = new TapeStage({
       moved: () => this.moved(),
       select: (seq) => this.go({ ev: seq }),
-      range: (range) => this.go({ r0: range ? range[0] : null, r1: range ? range[1] : null }),
+      range: (range) => this.go({ r0: range?.t0 ?? null, r1: range?.t1 ?? null }),
       drawn: (drawn) => this.wasDrawn(drawn),
       theme: (theme) => {
         this.list.refresh(theme.families);
@@ -125,25 +126,10 @@ class TapeView implements View {
 
   key(event: KeyboardEvent): boolean {
     if (!this.tape) return false;
+    if (this.stage.viewport.key(event)) return true;
     switch (event.key) {
       case " ":
         this.fit();
-        break;
-      case "w":
-      case "W":
-        this.stage.zoom(0.7);
-        break;
-      case "s":
-      case "S":
-        this.stage.zoom(1 / 0.7);
-        break;
-      case "a":
-      case "A":
-        this.stage.pan(-0.2);
-        break;
-      case "d":
-      case "D":
-        this.stage.pan(0.2);
         break;
       case "ArrowRight":
         void this.walk(1);
@@ -199,9 +185,9 @@ class TapeView implements View {
   }
 
   /** The selected range. */
-  private get range(): [number, number] | null {
+  private get range(): Span | null {
     const [r0, r1] = [numberParam(this.params, "r0", NaN), numberParam(this.params, "r1", NaN)];
-    return r1 > r0 ? [r0, r1] : null;
+    return r1 > r0 ? { t0: r0, t1: r1 } : null;
   }
 
   private get query(): string {
@@ -270,7 +256,7 @@ class TapeView implements View {
   /** Veil and figures of the selected range; the list shows what is in it. */
   private async takeRange(): Promise<void> {
     const { range, tape } = this;
-    const wanted = range ? `tape/range?${this.query}&t0=${range[0]}&t1=${range[1]}` : "";
+    const wanted = range ? `tape/range?${this.query}&t0=${range.t0}&t1=${range.t1}` : "";
     this.stage.setRange(range);
     if (wanted === this.ranged) return;
     this.ranged = wanted;
@@ -288,9 +274,8 @@ class TapeView implements View {
   private zoomIn(): void {
     const { range } = this;
     if (!range) return;
-    const margin = (range[1] - range[0]) * 0.02;
-    this.stage.setTimes(range[0] - margin, range[1] + margin);
-    this.stage.zoom(1);
+    const margin = (range.t1 - range.t0) * 0.02;
+    this.stage.showTimes(range.t0 - margin, range.t1 + margin);
   }
 
   private async takeSelection(): Promise<void> {
@@ -335,7 +320,7 @@ class TapeView implements View {
 
   private isFit(): boolean {
     const [a, b] = this.stage.times;
-    const { axis } = this.stage;
+    const axis = this.stage.timeAxis;
     return axis !== null && axis.toU(a) <= 0 && axis.toU(b) >= axis.length;
   }
 
@@ -372,7 +357,7 @@ class TapeView implements View {
     }
     const { tape, pages } = this;
     const [t0, t1] = this.stage.wide;
-    const [v0, v1] = this.range ?? this.stage.times;
+    const [v0, v1] = this.range ? [this.range.t0, this.range.t1] : this.stage.times;
     const path = `tape/window?${this.query}&t0=${t0}&t1=${t1}&v0=${v0}&v1=${v1 + 1}&per=${this.stage.per}`;
     if (path === this.have) return;
     this.asking = true;
@@ -436,13 +421,10 @@ class TapeView implements View {
   /** Enter: the first message in sight when none is selected, else the selected one comes near. */
   private async enter(): Promise<void> {
     if (!this.message) return this.walk(0);
-    const { axis } = this.stage;
-    if (!axis) return;
     const [t0, t1] = this.stage.times;
     const inColumns = !this.data?.marks.seq.includes(this.message.seq);
     const half = ((t1 - t0) / 2) * (inColumns ? 0.2 : 1);
-    this.stage.setTimes(this.message.time - half, this.message.time + half);
-    this.stage.zoom(1);
+    this.stage.showTimes(this.message.time - half, this.message.time + half);
   }
 
   private drawBar(): void {
@@ -521,7 +503,7 @@ class TapeView implements View {
         ),
       );
     if (drawn && drawn.left > 0) right.push(h("span.wide", `${counted(drawn.left, "name")} left out for space`));
-    const hidden = (tape.lead ? tape.parts[0]![0] - tape.first : 0) + (this.stage.axis?.folded ?? 0);
+    const hidden = (tape.lead ? tape.parts[0]![0] - tape.first : 0) + (this.stage.timeAxis?.folded ?? 0);
     if (this.folded && hidden > 0) {
       const early = tape.early > 0 ? ` (${counted(tape.early, "event")})` : "";
       right.push(
