@@ -1,6 +1,6 @@
 /** Hardware: waves and units of a kernel clock by clock, instructions with heat, counters, control flow. */
 import { fill, h } from "../../base/dom.ts";
-import { isAbort } from "../../data/client.ts";
+import { StretchSource, type Wanted } from "../../data/stretch_source.ts";
 import { wholeSpan } from "../../draw/hardware_draw.ts";
 import { HEAD } from "../../layout/hardware_rows.ts";
 import { numberParam, type Params } from "../../state/place.ts";
@@ -38,6 +38,10 @@ export const HARDWARE: ViewDef = {
   create: (page) => new HardwareView(page),
 };
 
+interface WantedLanes extends Wanted {
+  lanes: number[];
+}
+
 class HardwareView implements View {
   private readonly trouble = h("div"); // below the instructions: the focused event could not be read
   private readonly bar = new HardwareBar(
@@ -46,7 +50,7 @@ class HardwareView implements View {
   );
   private readonly stage = new HardwareStage({
     moved: () => this.moved(),
-    need: () => void this.fetchWindow(),
+    need: () => this.fetchWindow(),
     select: (event) => this.go({ ev: event }),
     engine: (row) => this.go({ row, ev: null, t0: null, t1: null }),
     drawn: () => this.drawn(),
@@ -63,8 +67,7 @@ class HardwareView implements View {
   private counted = false;
   /** The window that the address was last told of: what is on the screen is exact, the address is whole cycles. */
   private told = "";
-  private asked = "";
-  private windowRequest = new AbortController();
+  private readonly windows: StretchSource<LaneEvents[], WantedLanes>;
   private readonly leaving = new AbortController();
 
   constructor(private readonly page: Page) {
@@ -72,6 +75,11 @@ class HardwareView implements View {
     page.right.classList.add("hw-right");
     this.list = new InstructionList(page.right, (instruction) => this.chooseInstruction(instruction));
     page.right.append(this.trouble);
+    this.windows = new StretchSource(page.client, {
+      decode: readWindow,
+      onData: (found, wanted) => this.arrived(found, wanted),
+      onError: (error) => this.failed(error),
+    });
     void this.load();
   }
 
@@ -107,7 +115,7 @@ class HardwareView implements View {
 
   dispose(): void {
     this.leaving.abort();
-    this.windowRequest.abort();
+    this.windows.dispose();
     this.list.dispose();
     this.stage.dispose();
     this.page.right.classList.remove("hw-right");
@@ -185,7 +193,6 @@ class HardwareView implements View {
       return this.openTrace(other);
     }
     this.row = entry.row;
-    this.asked = "";
     this.focus = null;
     this.told = "";
     this.list.set(instructions);
@@ -255,7 +262,7 @@ class HardwareView implements View {
     this.told = told;
     const event = numberParam(this.params, "ev", -1);
     if (event < 0 || event !== this.focus?.event) void this.focusEvent(event);
-    void this.fetchWindow();
+    this.fetchWindow();
     this.stage.redraw();
   }
 
@@ -280,7 +287,7 @@ class HardwareView implements View {
     this.go({ t0, t1 }, "replace");
   }
 
-  private async fetchWindow(): Promise<void> {
+  private fetchWindow(): void {
     const { picture } = this;
     const width = this.body.clientWidth - HEAD;
     if (!picture || this.mode !== "waves" || width < 10) return;
@@ -289,27 +296,34 @@ class HardwareView implements View {
     const margin = (picture.t1 - picture.t0) * 0.5;
     const t0 = Math.max(0, Math.floor(picture.t0 - margin));
     const t1 = Math.max(t0 + 1, Math.ceil(picture.t1 + margin));
-    const path = `hardware/${this.row}/window?t0=${t0}&t1=${t1}&px=${width * 2}&lanes=${lanes.join(",")}`;
-    if (path === this.asked) return;
-    this.asked = path;
-    this.windowRequest.abort();
-    this.windowRequest = new AbortController();
-    try {
-      const found = readWindow(await this.page.client.bytes(path, this.windowRequest.signal));
-      if (this.picture !== picture) return;
-      picture.lanes = new Map(found.map((events, i) => [lanes[i]!, events]));
-      this.stage.redraw();
-    } catch (error) {
-      if (!isAbort(error))
-        showLayer(
-          this.body,
-          errorState(error, () => {
-            clearLayer(this.body);
-            this.asked = "";
-            void this.fetchWindow();
-          }),
-        );
-    }
+    const query = `t0=${t0}&t1=${t1}&px=${width * 2}&lanes=${lanes.join(",")}`;
+    this.windows.need({
+      path: `hardware/${this.row}/window?${query}`,
+      of: `${this.row}/${lanes.join(",")}`,
+      span: { t0: Math.max(0, picture.t0), t1: picture.t1 },
+      stretch: { t0, t1 },
+      scale: (picture.t1 - picture.t0) / width,
+      lanes,
+    });
+  }
+
+  private arrived(found: LaneEvents[], wanted: WantedLanes): void {
+    const { picture } = this;
+    if (!picture || picture.row !== this.row || !wanted.of.startsWith(`${picture.row}/`)) return;
+    clearLayer(this.body);
+    picture.lanes = new Map(found.map((events, i) => [wanted.lanes[i]!, events]));
+    this.stage.redraw();
+  }
+
+  private failed(error: unknown): void {
+    if (this.mode !== "waves") return;
+    showLayer(
+      this.body,
+      errorState(error, () => {
+        clearLayer(this.body);
+        this.fetchWindow();
+      }),
+    );
   }
 
   private drawn(): void {

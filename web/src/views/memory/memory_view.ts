@@ -11,8 +11,8 @@ import { clearLayer, emptyState, errorState, failure, showLayer, waitFor } from 
 import type { Page, View, ViewDef } from "../registry.ts";
 import { drawBuffer } from "./buffer_pane.ts";
 import { LeftPane } from "./left_pane.ts";
+import { MemoryWindows } from "./memory_windows.ts";
 import { MemoryStage, type Under } from "./stage.ts";
-import { WindowSource } from "./window_source.ts";
 
 export const MEMORY: ViewDef = {
   id: "memory",
@@ -39,7 +39,7 @@ const TINY = 0.02;
 class MemoryView implements View {
   private readonly left: LeftPane;
   private readonly stage: MemoryStage;
-  private readonly source: WindowSource;
+  private readonly source: MemoryWindows;
   private readonly deviceName = h("b.name.ell");
   private readonly windowText = h("span.dim.ell.grow");
   private readonly modes = h("span.seg", { role: "group", "aria-label": "What to show" });
@@ -93,7 +93,7 @@ class MemoryView implements View {
       onDrawn: () => this.drawn(),
     });
     page.middle.append(this.said);
-    this.source = new WindowSource(
+    this.source = new MemoryWindows(
       page.client,
       1,
       () => this.arrived(),

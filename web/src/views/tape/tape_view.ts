@@ -2,6 +2,7 @@
 import { fill, h } from "../../base/dom.ts";
 import { count, counted, duration } from "../../base/format.ts";
 import { isAbort, sentenceOf } from "../../data/client.ts";
+import { StretchSource, type Wanted } from "../../data/stretch_source.ts";
 import { shapeIcon } from "../../draw/tape_shapes.ts";
 import type { Drawn } from "../../draw/tape_draw.ts";
 import type { Span } from "../../layout/span.ts";
@@ -46,6 +47,11 @@ const SHOW = ["flows", "signals", "sizes"] as const;
 const DEFAULT_SHOW = "flows,signals";
 const TYPING_MS = 150;
 
+interface WantedTape extends Wanted {
+  /** The times that the list is to show. */
+  listed: [number, number];
+}
+
 class TapeView implements View {
   private readonly runs = h("select.btn", { "aria-label": "Run" }) as HTMLSelectElement;
   private readonly toggles = new Map<string, HTMLElement>();
@@ -70,10 +76,7 @@ class TapeView implements View {
   private following = true;
   /** The request whose figures of a range are in the pane. */
   private ranged = "";
-  private asking = false;
-  private stale = false;
-  /** The request whose answer is on the screen. */
-  private have = "";
+  private readonly windows: StretchSource<TapeWindow, WantedTape>;
   private readonly leaving = new AbortController();
 
   constructor(private readonly page: Page) {
@@ -91,6 +94,18 @@ class TapeView implements View {
         this.list.refresh(theme.families);
         if (this.tape) this.pane.draw(this.tape, theme.families);
       },
+    });
+    this.windows = new StretchSource(page.client, {
+      decode: readTapeWindow,
+      onData: (data, wanted) => this.take(data, wanted),
+      onError: (error) =>
+        showLayer(
+          this.stage.element,
+          errorState(error, () => {
+            clearLayer(this.stage.element);
+            this.fetch();
+          }),
+        ),
     });
     this.list = new MessageList(
       (seq) => this.go({ ev: seq }, "replace"),
@@ -172,6 +187,7 @@ class TapeView implements View {
     this.leaving.abort();
     window.clearTimeout(this.typing);
     this.pages?.dispose();
+    this.windows.dispose();
     this.stage.dispose();
     this.list.dispose();
   }
@@ -212,7 +228,7 @@ class TapeView implements View {
       clearLayer(this.stage.element);
       this.tape = tape;
       this.message = null;
-      this.have = "";
+      this.windows.forget();
       this.ranged = "";
       this.drawBar();
     }
@@ -250,7 +266,7 @@ class TapeView implements View {
       const [a, b] = this.stage.times;
       if (a !== t0 || b !== t1) this.stage.setTimes(t0, t1);
     } else this.stage.fit();
-    void this.fetch();
+    this.fetch();
   }
 
   /** Veil and figures of the selected range; the list shows what is in it. */
@@ -261,7 +277,7 @@ class TapeView implements View {
     if (wanted === this.ranged) return;
     this.ranged = wanted;
     this.following = true;
-    void this.fetch();
+    this.fetch();
     if (!range) return this.pane.range(tape!, null);
     try {
       const found = await this.page.client.get<TapeRangeWire>(wanted, this.leaving.signal);
@@ -315,7 +331,7 @@ class TapeView implements View {
     const fitted = this.params["t0"] === undefined;
     this.following = true;
     if (!(fitted && this.isFit())) this.go({ t0, t1 }, "replace");
-    void this.fetch();
+    this.fetch();
   }
 
   private isFit(): boolean {
@@ -328,7 +344,7 @@ class TapeView implements View {
     this.stage.fit();
     this.following = true;
     this.go({ t0: null, t1: null });
-    void this.fetch();
+    this.fetch();
   }
 
   private toggle(name: string): void {
@@ -348,36 +364,26 @@ class TapeView implements View {
     );
   }
 
-  /** One request at a time; when the window moved meanwhile, the last one counts. */
-  private async fetch(): Promise<void> {
+  private fetch(): void {
     if (!this.tape || this.stage.width < 10) return;
-    if (this.asking) {
-      this.stale = true;
-      return;
-    }
-    const { tape, pages } = this;
     const [t0, t1] = this.stage.wide;
-    const [v0, v1] = this.range ? [this.range.t0, this.range.t1] : this.stage.times;
-    const path = `tape/window?${this.query}&t0=${t0}&t1=${t1}&v0=${v0}&v1=${v1 + 1}&per=${this.stage.per}`;
-    if (path === this.have) return;
-    this.asking = true;
-    try {
-      const data = readTapeWindow(await this.page.client.bytes(path, this.leaving.signal));
-      if (this.tape === tape && this.pages === pages) {
-        this.have = path;
-        this.take(tape, data, v0, v1);
-      } else this.stale = true;
-    } catch (error) {
-      if (!isAbort(error)) showLayer(this.stage.element, errorState(error));
-    }
-    this.asking = false;
-    if (this.stale) {
-      this.stale = false;
-      void this.fetch();
-    }
+    const [s0, s1] = this.stage.times;
+    const [v0, v1] = this.range ? [this.range.t0, this.range.t1] : [s0, s1];
+    const { per } = this.stage;
+    this.windows.need({
+      path: `tape/window?${this.query}&t0=${t0}&t1=${t1}&v0=${v0}&v1=${v1 + 1}&per=${per}`,
+      of: this.query,
+      span: { t0: s0, t1: s1 },
+      stretch: { t0, t1 },
+      scale: per,
+      listed: [v0, v1],
+    });
   }
 
-  private take(tape: TapeWire, data: TapeWindow, t0: number, t1: number): void {
+  private take(data: TapeWindow, wanted: WantedTape): void {
+    const { tape } = this;
+    if (!tape || wanted.of !== this.query) return;
+    const [t0, t1] = wanted.listed;
     const other = this.data?.kept !== data.kept || this.usedPages !== this.pages;
     this.data = data;
     this.stage.setData(data);
