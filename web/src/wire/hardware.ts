@@ -110,9 +110,14 @@ export interface LaneEvents {
   busy: Int32Array;
 }
 
+interface WindowHead {
+  /** Events of each lane. */
+  counts: number[];
+}
+
 /** The lanes of a window out of the reply of …/hardware/ROW/window. */
 export function readWindow(data: ArrayBuffer): LaneEvents[] {
-  const { head, f64, i32 } = readArrays<{ counts: number[] }>(data);
+  const { head, f64, i32 } = readArrays<WindowHead>(data);
   const n = sum(head.counts);
   return perLane(head.counts, {
     start: f64(n),

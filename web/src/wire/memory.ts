@@ -83,9 +83,7 @@ export interface TotalColumns {
   high: Float64Array;
 }
 
-export interface MemoryWindow {
-  bands: BandColumns;
-  total: TotalColumns;
+interface MemoryFacts {
   /** ns of a pixel */
   width: number;
   folded: number;
@@ -96,16 +94,22 @@ export interface MemoryWindow {
   names: string[];
 }
 
-interface Head extends Omit<MemoryWindow, "bands" | "total"> {
+export interface MemoryWindow extends MemoryFacts {
+  bands: BandColumns;
+  total: TotalColumns;
+}
+
+interface MemoryHead extends MemoryFacts {
+  /** How many there are of each column. */
   bands: number;
   pixels: number;
 }
 
 /** A window out of the reply of …/memory/window. */
 export function decodeMemory(buffer: ArrayBuffer): MemoryWindow {
-  const { head, f64, i32 } = readArrays<Head>(buffer);
-  const { bands: n, pixels: m } = head;
+  const { head, f64, i32 } = readArrays<MemoryHead>(buffer);
+  const { bands: n, pixels: m, ...facts } = head;
   const bands = { alloc: f64(n), free: f64(n), offset: f64(n), bytes: f64(n), id: f64(n) };
   const total = { start: f64(m), low: f64(m), high: f64(m) };
-  return { ...head, bands: { ...bands, dtype: i32(n), name: i32(n) }, total };
+  return { ...facts, bands: { ...bands, dtype: i32(n), name: i32(n) }, total };
 }

@@ -142,7 +142,7 @@ export interface TapeMarks {
   flags: Int32Array;
 }
 
-export interface TapeWindow {
+interface TapeFacts {
   /** Lanes that the filter leaves. */
   lanes: number[];
   kept: number;
@@ -151,6 +151,9 @@ export interface TapeWindow {
   stack: number;
   cell: number;
   arrowCell: number;
+}
+
+export interface TapeWindow extends TapeFacts {
   marks: TapeMarks;
   columns: { start: Float64Array; lane: Int32Array; family: Int32Array; count: Int32Array; seq: Int32Array };
   arrows: {
@@ -163,14 +166,8 @@ export interface TapeWindow {
   };
 }
 
-interface Head {
-  lanes: number[];
-  kept: number;
-  visible: number;
-  first: number;
-  stack: number;
-  cell: number;
-  arrowCell: number;
+interface TapeHead extends TapeFacts {
+  /** How many there are of each column. */
   marks: number;
   columns: number;
   arrows: number;
@@ -178,7 +175,7 @@ interface Head {
 
 /** A window out of the reply of …/tape/window. */
 export function readTapeWindow(data: ArrayBuffer): TapeWindow {
-  const { head, f64, i32 } = readArrays<Head>(data);
+  const { head, f64, i32 } = readArrays<TapeHead>(data);
   const { marks, columns, arrows } = head;
   // first all columns of f64, then those of i32
   const mark = { time: f64(marks), dur: f64(marks), size: f64(marks) };

@@ -179,9 +179,16 @@ export interface SeriesReply {
   series: SeriesWindow[];
 }
 
+interface WindowHead {
+  generation: number;
+  /** Of each lane: how many entries it has, and ns of one, 0 for slices. */
+  n: number[];
+  width: number[];
+}
+
 /** Lanes out of the reply of …/timeline/window. */
 export function decodeWindow(buffer: ArrayBuffer): WindowReply {
-  const { head, f64, f32, u32, i32 } = readArrays<{ generation: number; n: number[]; width: number[] }>(buffer);
+  const { head, f64, f32, u32, i32 } = readArrays<WindowHead>(buffer);
   const n = sum(head.n);
   const columns = { start: f64(n), end: f64(n), busy: f32(n), count: u32(n), row: u32(n), name: i32(n) };
   const lanes = perLane(head.n, columns).map((lane, at) => ({ ...lane, width: head.width[at]! }));
@@ -210,8 +217,12 @@ export function decodeSeries(buffer: ArrayBuffer): SeriesReply {
   return { generation: head.generation, series };
 }
 
+interface OverviewHead {
+  pixels: number;
+}
+
 /** Busy shares of the whole trace, pixel by pixel: devices and host. */
 export function decodeOverview(buffer: ArrayBuffer): { devices: Float32Array; host: Float32Array } {
-  const { head, f32 } = readArrays<{ pixels: number }>(buffer);
+  const { head, f32 } = readArrays<OverviewHead>(buffer);
   return { devices: f32(head.pixels), host: f32(head.pixels) };
 }
