@@ -191,7 +191,7 @@ export function rewrite(graph: GraphWire, seed: number): GraphWire {
   result.added = result.identity.flatMap((identity, v) => (before.has(identity) ? [] : [v]));
   const sources = (g: GraphWire, v: number): string =>
     g.src
-      .slice(g.srcStart[v]!, g.srcStart[v + 1]!)
+      .slice(g.srcStart[v], g.srcStart[v + 1])
       .map((s) => g.identity[s])
       .join();
   result.changed = result.identity.flatMap((identity, v) => {
@@ -215,7 +215,7 @@ function draft(graph: GraphWire, v: number): Draft {
     arg: text(graph.args, graph.arg[v]!),
     shape: text(graph.shapes, graph.shape[v]!),
     tag: graph.tag[v]! < 0 ? null : graph.tags[graph.tag[v]!]!,
-    src: graph.src.slice(graph.srcStart[v]!, graph.srcStart[v + 1]!),
+    src: graph.src.slice(graph.srcStart[v], graph.srcStart[v + 1]),
   };
 }
 

@@ -24,7 +24,8 @@ const STYLES: Record<string, string> = {
   "37": "",
   "97": "",
 };
-const CODE = /\x1b\[([0-9;]*)m/;
+const ESC = "\x1b";
+const CODE = new RegExp(`${ESC}\\[([0-9;]*)m`);
 
 /** The pieces of a name, without its escape codes. */
 export function pieces(name: string): Piece[] {

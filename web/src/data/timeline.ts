@@ -9,8 +9,9 @@ import {
   type SeriesWindow,
   type TimelineWire,
 } from "../wire/timeline.ts";
-import { isAbort, type CaptureClient } from "./client.ts";
-import { gridFor, PIXELS, TileStore, type Grid } from "./timeline_tiles.ts";
+import type { CaptureClient } from "./client.ts";
+import { gridFor, PIXELS, tileKey, TileStore, type Grid, type Tile } from "./timeline_tiles.ts";
+import { WindowSource, type Piece } from "./window_source.ts";
 
 /** A lane: track and depth. */
 export interface LaneKey {
@@ -71,18 +72,13 @@ export class Names {
   }
 }
 
-interface Flight {
-  abort: AbortController;
-  keys: Set<string>;
-}
-
 /** Fetches tiles for what is on the screen; what is no longer wanted is cancelled. */
 export class TimelineSource {
   readonly lanes = new TileStore<LaneWindow>();
   readonly series = new TileStore<SeriesWindow>(8 << 20);
   names: Names;
-  private flights: Flight[] = [];
-  private disposed = false;
+  private readonly laneTiles: WindowSource<Tile<LaneWindow>>;
+  private readonly seriesTiles: WindowSource<Tile<SeriesWindow>>;
   /** What was wanted last: a frame that wants the same again has nothing to ask. */
   private wantedFor = "";
   /** Milliseconds of the last replies of …/window, for the status and the benchmark. */
@@ -93,8 +89,14 @@ export class TimelineSource {
     public whole: TimelineWire,
     private readonly onData: () => void,
     private readonly onStale: () => void,
-    private readonly onError: (error: unknown) => void,
+    onError: (error: unknown) => void,
   ) {
+    const failed = (error: unknown): void => {
+      this.wantedFor = "";
+      onError(error);
+    };
+    this.laneTiles = new WindowSource(client, this.lanes, onData, failed);
+    this.seriesTiles = new WindowSource(client, this.series, onData, failed);
     this.names = new Names(client, onData);
     if (whole.names > 0) void this.names.load(0);
   }
@@ -113,12 +115,13 @@ export class TimelineSource {
       if (this.whole === whole) this.names = fresh;
       this.onData();
     });
-    for (const flight of this.flights.splice(0)) flight.abort.abort();
+    this.laneTiles.cancel();
+    this.seriesTiles.cancel();
     this.wantedFor = "";
   }
 
   get waiting(): boolean {
-    return this.flights.length > 0;
+    return this.laneTiles.waiting || this.seriesTiles.waiting;
   }
 
   /** Makes sure that a window of these lanes is there or on its way. */
@@ -136,34 +139,13 @@ export class TimelineSource {
     ].join();
     if (key === this.wantedFor) return;
     this.wantedFor = key;
-    const wanted = new Set<string>();
-    for (const lane of lanes)
-      for (let i = shown.first; i < shown.past; i++) wanted.add(`${laneId(lane)}/${grid.level}/${i}`);
-    for (const one of series)
-      for (let i = shown.first; i < shown.past; i++) wanted.add(`${seriesId(one)}/${grid.level}/${i}`);
-    this.cancel(wanted);
+    this.laneTiles.keepOnly(tileKeys(lanes.map(laneId), shown));
+    this.seriesTiles.keepOnly(tileKeys(series.map(seriesId), shown));
     if (shown.first >= shown.past) return;
-    const flying = new Set(this.flights.flatMap((flight) => [...flight.keys]));
     // one tile more on both sides, so that a pan finds something
     const wide = { ...grid, first: Math.max(0, shown.first - 1), past: Math.min(last, shown.past + 1) };
-    this.fetchAll(
-      lanes,
-      laneId,
-      (lane, place) => this.lanes.has(laneId(lane), grid.level, place, this.whole.generation),
-      flying,
-      shown,
-      wide,
-      (some, part) => this.askLanes(some, part),
-    );
-    this.fetchAll(
-      series,
-      seriesId,
-      (one, place) => this.series.has(seriesId(one), grid.level, place, this.whole.generation),
-      flying,
-      shown,
-      wide,
-      (some, part) => this.askSeries(some, part),
-    );
+    this.fetchMissing(this.laneTiles, lanes, laneId, shown, wide, (some, part) => this.askLanes(some, part));
+    this.fetchMissing(this.seriesTiles, series, seriesId, shown, wide, (some, part) => this.askSeries(some, part));
   }
 
   async overview(pixels: number): Promise<{ devices: Float32Array; host: Float32Array }> {
@@ -171,34 +153,25 @@ export class TimelineSource {
   }
 
   dispose(): void {
-    this.disposed = true;
-    for (const flight of this.flights) flight.abort.abort();
-    this.lanes.clear();
-    this.series.clear();
-  }
-
-  /** Ends requests of which nothing is wanted any more. */
-  private cancel(wanted: Set<string>): void {
-    this.flights = this.flights.filter((flight) => {
-      for (const key of flight.keys) if (wanted.has(key)) return true;
-      flight.abort.abort();
-      return false;
-    });
+    this.laneTiles.dispose();
+    this.seriesTiles.dispose();
   }
 
   /** Groups what misses the same tiles into one request. */
-  private fetchAll<K>(
+  private fetchMissing<K, T>(
+    source: WindowSource<Tile<T>>,
     keys: readonly K[],
     id: (key: K) => string,
-    has: (key: K, place: number) => boolean,
-    flying: Set<string>,
     shown: Grid,
     wide: Grid,
     ask: (keys: K[], part: Grid) => void,
   ): void {
     const groups = new Map<string, { keys: K[]; part: Grid }>();
     for (const key of keys) {
-      const missing = (place: number): boolean => !has(key, place) && !flying.has(`${id(key)}/${wide.level}/${place}`);
+      const missing = (place: number): boolean => {
+        const tile = tileKey(id(key), wide.level, place);
+        return source.kept.peek(tile)?.generation !== this.whole.generation && !source.isComing(tile);
+      };
       let first = -1;
       let past = -1;
       for (let place = shown.first; place < shown.past; place++) {
@@ -218,79 +191,71 @@ export class TimelineSource {
   }
 
   private askLanes(lanes: LaneKey[], part: Grid): void {
-    const query = `${this.times(part)}&lanes=${lanes.map(laneId).join(",")}`;
-    const keys = lanes.flatMap((lane) => places(part).map((place) => `${laneId(lane)}/${part.level}/${place}`));
+    const ids = lanes.map(laneId);
     const begun = performance.now();
-    this.fly(keys, `timeline/window?${query}`, (buffer) => {
-      const reply = decodeWindow(buffer);
-      this.replies.push(performance.now() - begun);
-      if (reply.generation !== this.whole.generation) return this.onStale();
-      lanes.forEach((lane, at) => {
-        for (const place of places(part)) {
+    this.laneTiles.ask({
+      path: `timeline/window?${this.times(part)}&lanes=${ids.join(",")}`,
+      keys: [...tileKeys(ids, part)],
+      read: (buffer) => {
+        const reply = decodeWindow(buffer);
+        this.replies.push(performance.now() - begun);
+        return this.tiles(ids, part, reply.generation, (at, place) => {
           // all tiles of a reply share its arrays: ten thousand views of them would cost a frame
           const data = reply.lanes[at]!;
-          const entries =
-            bound(data.start, (place + 1) * part.width, true) - bound(data.start, place * part.width, true);
-          this.lanes.put(laneId(lane), part.level, place, {
-            data,
-            generation: reply.generation,
-            bytes: 32 * entries + 200,
-          });
-        }
-      });
+          const past = bound(data.start, (place + 1) * part.width, true);
+          return { data, entries: past - bound(data.start, place * part.width, true) };
+        });
+      },
     });
   }
 
   private askSeries(wanted: SeriesKey[], part: Grid): void {
-    const ids = wanted.map((one) =>
-      "counter" in one ? `counters=${one.counter}` : `memory=${encodeURIComponent(one.memory)}`,
-    );
     const counters = wanted.filter((one) => "counter" in one);
     const memory = wanted.filter((one) => "memory" in one);
-    const order = [...counters, ...memory];
+    const ids = [...counters, ...memory].map(seriesId);
     const query = [
-      `counters=${counters.map((one) => (one as { counter: number }).counter).join(",")}`,
-      ...ids.filter((id) => id.startsWith("memory")),
+      `counters=${counters.map((one) => one.counter).join(",")}`,
+      ...memory.map((one) => `memory=${encodeURIComponent(one.memory)}`),
     ].join("&");
-    const keys = order.flatMap((one) => places(part).map((place) => `${seriesId(one)}/${part.level}/${place}`));
-    this.fly(keys, `timeline/series?${this.times(part)}&${query}`, (buffer) => {
-      const reply = decodeSeries(buffer);
-      if (reply.generation !== this.whole.generation) return this.onStale();
-      order.forEach((one, at) => {
-        for (const place of places(part)) {
+    this.seriesTiles.ask({
+      path: `timeline/series?${this.times(part)}&${query}`,
+      keys: [...tileKeys(ids, part)],
+      read: (buffer) => {
+        const reply = decodeSeries(buffer);
+        return this.tiles(ids, part, reply.generation, (at, place) => {
           const data = cutSeries(reply.series[at]!, place * part.width, (place + 1) * part.width);
-          this.series.put(seriesId(one), part.level, place, {
-            data,
-            generation: reply.generation,
-            bytes: 32 * data.start.length + 200,
-          });
-        }
-      });
+          return { data, entries: data.start.length };
+        });
+      },
     });
+  }
+
+  /** The tiles of a reply; none when the capture has grown since it was asked for. */
+  private tiles<T>(
+    ids: readonly string[],
+    part: Grid,
+    generation: number,
+    tile: (at: number, place: number) => { data: T; entries: number },
+  ): Piece<Tile<T>>[] {
+    if (generation !== this.whole.generation) {
+      this.onStale();
+      return [];
+    }
+    return ids.flatMap((id, at) =>
+      places(part).map((place) => {
+        const { data, entries } = tile(at, place);
+        return { key: tileKey(id, part.level, place), value: { data, generation }, bytes: 32 * entries + 200 };
+      }),
+    );
   }
 
   private times(part: Grid): string {
     return `t0=${part.first * part.width}&t1=${part.past * part.width}&px=${(part.past - part.first) * PIXELS}`;
   }
+}
 
-  private fly(keys: string[], path: string, take: (buffer: ArrayBuffer) => void): void {
-    const flight = { abort: new AbortController(), keys: new Set(keys) };
-    this.flights.push(flight);
-    this.client
-      .bytes(path, flight.abort.signal)
-      .then((buffer) => {
-        this.flights = this.flights.filter((one) => one !== flight);
-        if (this.disposed || flight.abort.signal.aborted) return;
-        take(buffer);
-        this.onData();
-      })
-      .catch((error: unknown) => {
-        this.flights = this.flights.filter((one) => one !== flight);
-        if (isAbort(error) || this.disposed) return;
-        this.wantedFor = "";
-        this.onError(error);
-      });
-  }
+function tileKeys(ids: readonly string[], part: Grid): Set<string> {
+  return new Set(ids.flatMap((id) => places(part).map((place) => tileKey(id, part.level, place))));
 }
 
 function places(part: Grid): number[] {

@@ -1,4 +1,5 @@
 /** What was fetched of the timeline: tiles of a power of two ns, per lane, the least recently used go first. */
+import { Kept } from "./kept.ts";
 
 /** ns of a tile are 2 ** level; a tile is drawn on between PIXELS / 2 and PIXELS pixels. */
 export const PIXELS = 512;
@@ -30,46 +31,16 @@ export function gridFor(t0: number, t1: number, pixels: number): Grid {
 export interface Tile<T> {
   data: T;
   generation: number;
-  bytes: number;
 }
 
-/** Tiles by lane, level and place. `Map` keeps the order of use. */
-export class TileStore<T> {
-  private readonly tiles = new Map<string, Tile<T>>();
-  /** Which levels a lane has tiles of, so that something coarser or finer can stand in. */
-  private bytes = 0;
+export function tileKey(lane: string, level: number, place: number): string {
+  return `${lane}/${level}/${place}`;
+}
 
-  constructor(private readonly limit = LIMIT_BYTES) {}
-
-  get(lane: string, level: number, place: number): Tile<T> | undefined {
-    const key = `${lane}/${level}/${place}`;
-    const tile = this.tiles.get(key);
-    if (tile) {
-      this.tiles.delete(key);
-      this.tiles.set(key, tile);
-    }
-    return tile;
-  }
-
-  has(lane: string, level: number, place: number, generation: number): boolean {
-    return this.tiles.get(`${lane}/${level}/${place}`)?.generation === generation;
-  }
-
-  put(lane: string, level: number, place: number, tile: Tile<T>): void {
-    const key = `${lane}/${level}/${place}`;
-    this.bytes += tile.bytes - (this.tiles.get(key)?.bytes ?? 0);
-    this.tiles.delete(key);
-    this.tiles.set(key, tile);
-    for (const [old, gone] of this.tiles) {
-      if (this.bytes <= this.limit) break;
-      this.tiles.delete(old);
-      this.bytes -= gone.bytes;
-    }
-  }
-
-  clear(): void {
-    this.tiles.clear();
-    this.bytes = 0;
+/** Tiles by lane, level and place. */
+export class TileStore<T> extends Kept<Tile<T>> {
+  constructor(limit = LIMIT_BYTES) {
+    super(limit);
   }
 
   /** The tiles of the grid's own level that are there, or of the nearest level that covers the window. */
@@ -97,7 +68,7 @@ export class TileStore<T> {
     const found: Tile<T>[] = [];
     let many = 0;
     for (let place = first; place < past; place++) {
-      const tile = this.get(lane, level, place);
+      const tile = this.get(tileKey(lane, level, place));
       if (!tile) continue;
       many++;
       if (found.at(-1)?.data !== tile.data) found.push(tile);

@@ -1,7 +1,8 @@
 /** Draws memory over time: the ruler, the total with its peak, one band per buffer, what is folded. */
 import { bufferHandle, bytes, counted } from "../base/format.ts";
 import { bufferColour, byteTicks, clock, FOLDED, type BandPlan } from "../layout/memory_bands.ts";
-import { ticks, type Span } from "../layout/timeline_scale.ts";
+import type { Span } from "../layout/span.ts";
+import { ticks } from "../layout/timeline_scale.ts";
 import type { BandColumns, MemoryWindow } from "../wire/memory.ts";
 import type { Theme } from "./theme.ts";
 

@@ -1,6 +1,7 @@
 /** Above the rows: the whole trace with the window in it, and the ruler with its flags. */
 import { duration } from "../base/format.ts";
-import { ticks, type Span } from "../layout/timeline_scale.ts";
+import type { Span } from "../layout/span.ts";
+import { ticks } from "../layout/timeline_scale.ts";
 import type { MarkersWire } from "../wire/timeline.ts";
 import { firstMarker, TICK } from "./timeline_painter.ts";
 import type { TimelineTheme } from "./timeline_theme.ts";

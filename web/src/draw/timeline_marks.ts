@@ -1,6 +1,6 @@
 /** Over the slices: the outline of the focused one and the arrows of its flows. */
 import type { RowLayout } from "../layout/timeline_rows.ts";
-import type { Span } from "../layout/timeline_scale.ts";
+import type { Span } from "../layout/span.ts";
 import type { FlowEndWire, FlowWire } from "../wire/timeline.ts";
 import type { Focus } from "./timeline_painter.ts";
 import type { TimelineTheme } from "./timeline_theme.ts";

@@ -92,16 +92,16 @@ function assign(
 export function neighbourhood(graph: GraphWire, seeds: readonly number[], most: number): Set<number> {
   const count = graph.id.length;
   const to = new Int32Array(graph.src.length);
-  for (let v = 0; v < count; v++) to.fill(v, graph.srcStart[v]!, graph.srcStart[v + 1]!);
+  for (let v = 0; v < count; v++) to.fill(v, graph.srcStart[v], graph.srcStart[v + 1]);
   const users = adjacency(count, Int32Array.from(graph.src), to);
   const found = new Set<number>(seeds.slice(0, most));
   const queue = [...found];
   for (let read = 0; read < queue.length && found.size < most; read++) {
     const v = queue[read]!;
-    const near = [...graph.src.slice(graph.srcStart[v]!, graph.srcStart[v + 1]!)];
+    const near = [...graph.src.slice(graph.srcStart[v], graph.srcStart[v + 1])];
     // a range or a parameter is used everywhere: its users are not near each other
     if (users.start[v + 1]! - users.start[v]! <= 8)
-      near.push(...users.node.subarray(users.start[v]!, users.start[v + 1]!));
+      near.push(...users.node.subarray(users.start[v], users.start[v + 1]));
     for (const other of near) {
       if (found.size >= most) break;
       if (!found.has(other)) {

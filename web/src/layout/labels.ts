@@ -204,10 +204,13 @@ function nameIn(arg: string): string {
   return /^\w+Info\(/.test(arg) ? "" : clean(arg);
 }
 
+/** Escape codes of a terminal's colours, as they are or as Python's repr writes them. */
+const COLOURS = new RegExp(`(?:\\\\x1b|\\\\033|${"\x1b"})\\[[0-9;]*m`, "g");
+
 function clean(arg: string): string {
   if (arg === "None") return "";
   return arg
-    .replace(/(?:\\x1b|\\033|\x1b)\[[0-9;]*m/g, "")
+    .replace(COLOURS, "")
     .replace(/\b(?:dtypes|Ops|AxisType|AddrSpace)\./g, "")
     .replace(/\s+/g, " ")
     .trim();

@@ -48,7 +48,7 @@ export function planBands(bands: Lives, t0: number, t1: number, least = 0, keep 
     if (from > end) gap += from - end;
     low[i] = from - gap;
     end = Math.max(end, from + bytes[i]!);
-    if (alloc[i]! < t1 && free[i]! > t0) height = Math.max(height, low[i]! + bytes[i]!);
+    if (alloc[i]! < t1 && free[i]! > t0) height = Math.max(height, low[i] + bytes[i]!);
   }
   return { low, height, folded, foldedBytes, small };
 }

@@ -148,7 +148,7 @@ function meanOf(ordered: Order, fixed: Adjacency, v: number): number {
 }
 
 function medianOf(ordered: Order, fixed: Adjacency, v: number): number {
-  const places = Array.from(fixed.node.subarray(fixed.start[v]!, fixed.start[v + 1]!), (u) => ordered.place[u]!);
+  const places = Array.from(fixed.node.subarray(fixed.start[v], fixed.start[v + 1]), (u) => ordered.place[u]!);
   places.sort((a, b) => a - b);
   const middle = places.length >> 1;
   return places.length % 2 === 1 ? places[middle]! : (places[middle - 1]! + places[middle]!) / 2;

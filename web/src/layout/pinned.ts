@@ -129,7 +129,7 @@ function keptRoutes(scene: Scene, before: Before, was: Int32Array): (Float32Arra
     const a = was[scene.from[e]!]!;
     const b = was[scene.to[e]!]!;
     const edge = a >= 0 && b >= 0 ? known.get(number(a, b, scene.port[e]!)) : undefined;
-    kept.push(edge === undefined ? null : points.subarray(start[edge]!, start[edge + 1]!));
+    kept.push(edge === undefined ? null : points.subarray(start[edge], start[edge + 1]));
   }
   return kept;
 }

@@ -1,40 +1,20 @@
-/** The window on time: zoom, pan, ticks, and times as text. */
-
-export interface Span {
-  t0: number;
-  t1: number;
-}
+/** The window on a trace: its limits, ticks, and times as text. */
+import type { Limits, Span } from "./span.ts";
 
 /** Shortest window, ns: one nanosecond is then some ten pixels wide. */
 const SHORTEST = 100;
 /** How far beyond the trace one may look, as a share of the window. */
 const BEYOND = 0.04;
 
-/** A window kept within the trace and not shorter than what can be read. */
-export function clampSpan(span: Span, whole: number): Span {
-  const longest = Math.max(SHORTEST, whole) * (1 + 2 * BEYOND);
-  const length = Math.min(Math.max(span.t1 - span.t0, SHORTEST), longest);
-  const margin = BEYOND * length;
-  const high = Math.max(Math.max(SHORTEST, whole) + margin - length, -margin);
-  const t0 = Math.min(Math.max(span.t0, -margin), high);
-  return { t0, t1: t0 + length };
+/** How far a window on a trace of that length may go. */
+export function traceLimits(whole: number): Limits {
+  const last = Math.max(SHORTEST, whole);
+  return { first: 0, last, shortest: SHORTEST, longest: last * (1 + 2 * BEYOND), beyond: BEYOND };
 }
 
 /** Everything. */
 export function fitSpan(whole: number): Span {
   return { t0: 0, t1: Math.max(SHORTEST, whole) };
-}
-
-/** Zoom by a factor (below 1: in) with the time at `share` of the width staying where it is. */
-export function zoomSpan(span: Span, factor: number, share: number, whole: number): Span {
-  const length = span.t1 - span.t0;
-  const wanted = Math.min(Math.max(length * factor, SHORTEST), Math.max(SHORTEST, whole) * (1 + 2 * BEYOND));
-  const at = span.t0 + share * length;
-  return clampSpan({ t0: at - share * wanted, t1: at + (1 - share) * wanted }, whole);
-}
-
-export function panSpan(span: Span, by: number, whole: number): Span {
-  return clampSpan({ t0: span.t0 + by, t1: span.t1 + by }, whole);
 }
 
 const UNITS: readonly [string, number][] = [

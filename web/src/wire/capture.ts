@@ -129,7 +129,6 @@ export interface ArtifactRow {
   language: string;
   name: string;
   step: number;
-  bytes: number;
 }
 
 /** When a node of a step's graphs came and went; match numbers, 0 is the graph that went in, -1 never. */

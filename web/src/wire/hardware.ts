@@ -1,4 +1,5 @@
 /** What the server says about hardware traces. See docs/api.md. */
+import { perLane, readArrays, sum } from "./arrays.ts";
 
 export interface HardwareEntry {
   row: number;
@@ -109,37 +110,24 @@ export interface LaneEvents {
   busy: Int32Array;
 }
 
-/** The lanes of a window out of the server's bytes: u32 length, JSON, two columns of f64, seven of i32. */
+interface WindowHead {
+  /** Events of each lane. */
+  counts: number[];
+}
+
+/** The lanes of a window out of the reply of …/hardware/ROW/window. */
 export function readWindow(data: ArrayBuffer): LaneEvents[] {
-  const size = new DataView(data).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, size))) as { counts: number[] };
-  const total = header.counts.reduce((sum, count) => sum + count, 0);
-  let at = 4 + size;
-  const floats = [0, 1].map(() => {
-    const column = new Float64Array(data, at, total);
-    at += 8 * total;
-    return column;
-  });
-  const ints = [0, 1, 2, 3, 4, 5, 6].map(() => {
-    const column = new Int32Array(data, at, total);
-    at += 4 * total;
-    return column;
-  });
-  let from = 0;
-  return header.counts.map((count) => {
-    const to = from + count;
-    const lane: LaneEvents = {
-      start: floats[0]!.subarray(from, to),
-      end: floats[1]!.subarray(from, to),
-      kind: ints[0]!.subarray(from, to),
-      op: ints[1]!.subarray(from, to),
-      instruction: ints[2]!.subarray(from, to),
-      link: ints[3]!.subarray(from, to),
-      event: ints[4]!.subarray(from, to),
-      weight: ints[5]!.subarray(from, to),
-      busy: ints[6]!.subarray(from, to),
-    };
-    from = to;
-    return lane;
+  const { head, f64, i32 } = readArrays<WindowHead>(data);
+  const n = sum(head.counts);
+  return perLane(head.counts, {
+    start: f64(n),
+    end: f64(n),
+    kind: i32(n),
+    op: i32(n),
+    instruction: i32(n),
+    link: i32(n),
+    event: i32(n),
+    weight: i32(n),
+    busy: i32(n),
   });
 }

@@ -1,4 +1,5 @@
 /** Memory as the server sends it: src/peephole/server/routes_memory.py. Times are ns from the begin of the timeline. */
+import { readArrays } from "./arrays.ts";
 
 export interface DeviceWire {
   name: string;
@@ -82,9 +83,7 @@ export interface TotalColumns {
   high: Float64Array;
 }
 
-export interface MemoryWindow {
-  bands: BandColumns;
-  total: TotalColumns;
+interface MemoryFacts {
   /** ns of a pixel */
   width: number;
   folded: number;
@@ -95,29 +94,22 @@ export interface MemoryWindow {
   names: string[];
 }
 
-interface Head extends Omit<MemoryWindow, "bands" | "total"> {
+export interface MemoryWindow extends MemoryFacts {
+  bands: BandColumns;
+  total: TotalColumns;
+}
+
+interface MemoryHead extends MemoryFacts {
+  /** How many there are of each column. */
   bands: number;
   pixels: number;
 }
 
-/** A window out of the reply of …/memory/window; nothing is copied. */
+/** A window out of the reply of …/memory/window. */
 export function decodeMemory(buffer: ArrayBuffer): MemoryWindow {
-  const length = new Uint32Array(buffer, 0, 1)[0]!;
-  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length))) as Head;
-  let at = 4 + length;
-  const floats = (n: number): Float64Array => {
-    const column = new Float64Array(buffer, at, n);
-    at += 8 * n;
-    return column;
-  };
-  const ints = (n: number): Int32Array => {
-    const column = new Int32Array(buffer, at, n);
-    at += 4 * n;
-    return column;
-  };
-  const n = head.bands;
-  const m = head.pixels;
-  const [alloc, free, offset, bytes, id] = [floats(n), floats(n), floats(n), floats(n), floats(n)];
-  const total = { start: floats(m), low: floats(m), high: floats(m) };
-  return { ...head, bands: { alloc, free, offset, bytes, id, dtype: ints(n), name: ints(n) }, total };
+  const { head, f64, i32 } = readArrays<MemoryHead>(buffer);
+  const { bands: n, pixels: m, ...facts } = head;
+  const bands = { alloc: f64(n), free: f64(n), offset: f64(n), bytes: f64(n), id: f64(n) };
+  const total = { start: f64(m), low: f64(m), high: f64(m) };
+  return { ...facts, bands: { ...bands, dtype: i32(n), name: i32(n) }, total };
 }

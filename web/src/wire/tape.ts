@@ -1,4 +1,5 @@
 /** What the server says about a tape: client, dispatcher, workers. See docs/api.md. Times are ns since the start. */
+import { readArrays } from "./arrays.ts";
 
 export interface TapeLane {
   name: string;
@@ -141,7 +142,7 @@ export interface TapeMarks {
   flags: Int32Array;
 }
 
-export interface TapeWindow {
+interface TapeFacts {
   /** Lanes that the filter leaves. */
   lanes: number[];
   kept: number;
@@ -150,6 +151,9 @@ export interface TapeWindow {
   stack: number;
   cell: number;
   arrowCell: number;
+}
+
+export interface TapeWindow extends TapeFacts {
   marks: TapeMarks;
   columns: { start: Float64Array; lane: Int32Array; family: Int32Array; count: Int32Array; seq: Int32Array };
   arrows: {
@@ -162,44 +166,25 @@ export interface TapeWindow {
   };
 }
 
-interface Head {
-  lanes: number[];
-  kept: number;
-  visible: number;
-  first: number;
-  stack: number;
-  cell: number;
-  arrowCell: number;
+interface TapeHead extends TapeFacts {
+  /** How many there are of each column. */
   marks: number;
   columns: number;
   arrows: number;
 }
 
-/** A window out of the server's bytes: u32 length, JSON, columns of f64, columns of i32. */
+/** A window out of the reply of …/tape/window. */
 export function readTapeWindow(data: ArrayBuffer): TapeWindow {
-  const size = new DataView(data).getUint32(0, true);
-  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, size))) as Head;
-  let at = 4 + size;
-  const f64 = (length: number): Float64Array => {
-    const column = new Float64Array(data, at, length);
-    at += 8 * length;
-    return column;
-  };
-  const i32 = (length: number): Int32Array => {
-    const column = new Int32Array(data, at, length);
-    at += 4 * length;
-    return column;
-  };
+  const { head, f64, i32 } = readArrays<TapeHead>(data);
   const { marks, columns, arrows } = head;
-  const [time, dur, bytes] = [f64(marks), f64(marks), f64(marks)];
-  const start = f64(columns);
-  const flows = { start: f64(arrows), end: f64(arrows), bytes: f64(arrows) };
+  // first all columns of f64, then those of i32
+  const mark = { time: f64(marks), dur: f64(marks), size: f64(marks) };
+  const column = { start: f64(columns) };
+  const arrow = { start: f64(arrows), end: f64(arrows), bytes: f64(arrows) };
   return {
     ...head,
     marks: {
-      time,
-      dur,
-      size: bytes,
+      ...mark,
       seq: i32(marks),
       lane: i32(marks),
       place: i32(marks),
@@ -209,7 +194,7 @@ export function readTapeWindow(data: ArrayBuffer): TapeWindow {
       op: i32(marks),
       flags: i32(marks),
     },
-    columns: { start, lane: i32(columns), family: i32(columns), count: i32(columns), seq: i32(columns) },
-    arrows: { ...flows, source: i32(arrows), target: i32(arrows), count: i32(arrows) },
+    columns: { ...column, lane: i32(columns), family: i32(columns), count: i32(columns), seq: i32(columns) },
+    arrows: { ...arrow, source: i32(arrows), target: i32(arrows), count: i32(arrows) },
   };
 }

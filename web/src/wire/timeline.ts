@@ -1,4 +1,5 @@
 /** What the server says about the timeline. Times are ns from `origin`. See docs/api.md. */
+import { perLane, readArrays, sum } from "./arrays.ts";
 
 export interface TracksWire {
   id: number[];
@@ -178,75 +179,50 @@ export interface SeriesReply {
   series: SeriesWindow[];
 }
 
-interface Raw<Head> {
-  head: Head;
-  body: number;
+interface WindowHead {
+  generation: number;
+  /** Of each lane: how many entries it has, and ns of one, 0 for slices. */
+  n: number[];
+  width: number[];
 }
 
-/** The JSON head of a reply of raw arrays, and where the arrays begin. */
-function headOf<Head>(buffer: ArrayBuffer): Raw<Head> {
-  const length = new Uint32Array(buffer, 0, 1)[0]!;
-  const text = new TextDecoder().decode(new Uint8Array(buffer, 4, length));
-  return { head: JSON.parse(text) as Head, body: 4 + length };
-}
-
-/** Lanes out of the reply of …/timeline/window; nothing is copied. */
+/** Lanes out of the reply of …/timeline/window. */
 export function decodeWindow(buffer: ArrayBuffer): WindowReply {
-  const { head, body } = headOf<{ generation: number; n: number[]; width: number[] }>(buffer);
-  const total = head.n.reduce((sum, n) => sum + n, 0);
-  const start = new Float64Array(buffer, body, total);
-  const end = new Float64Array(buffer, body + 8 * total, total);
-  const busy = new Float32Array(buffer, body + 16 * total, total);
-  const count = new Uint32Array(buffer, body + 20 * total, total);
-  const row = new Uint32Array(buffer, body + 24 * total, total);
-  const name = new Int32Array(buffer, body + 28 * total, total);
-  let at = 0;
-  const lanes = head.n.map((n, lane): LaneWindow => {
-    const a = at;
-    const b = (at += n);
-    return {
-      width: head.width[lane]!,
-      start: start.subarray(a, b),
-      end: end.subarray(a, b),
-      busy: busy.subarray(a, b),
-      count: count.subarray(a, b),
-      row: row.subarray(a, b),
-      name: name.subarray(a, b),
-    };
-  });
+  const { head, f64, f32, u32, i32 } = readArrays<WindowHead>(buffer);
+  const n = sum(head.n);
+  const columns = { start: f64(n), end: f64(n), busy: f32(n), count: u32(n), row: u32(n), name: i32(n) };
+  const lanes = perLane(head.n, columns).map((lane, at) => ({ ...lane, width: head.width[at]! }));
   return { generation: head.generation, lanes };
+}
+
+interface SeriesHead {
+  generation: number;
+  n: number[];
+  peak: number[];
+  peakTime: number[];
+  low: number[];
 }
 
 /** Series out of the reply of …/timeline/series. */
 export function decodeSeries(buffer: ArrayBuffer): SeriesReply {
-  const { head, body } = headOf<{ generation: number; n: number[]; peak: number[]; peakTime: number[]; low: number[] }>(
-    buffer,
-  );
-  const total = head.n.reduce((sum, n) => sum + n, 0);
-  const column = (place: number): Float64Array => new Float64Array(buffer, body + 8 * place * total, total);
-  const [start, low, high, mean] = [column(0), column(1), column(2), column(3)];
-  let at = 0;
-  const series = head.n.map((n, one): SeriesWindow => {
-    const a = at;
-    const b = (at += n);
-    return {
-      start: start.subarray(a, b),
-      low: low.subarray(a, b),
-      high: high.subarray(a, b),
-      mean: mean.subarray(a, b),
-      peak: head.peak[one]!,
-      peakTime: head.peakTime[one]!,
-      least: head.low[one]!,
-    };
-  });
+  const { head, f64 } = readArrays<SeriesHead>(buffer);
+  const n = sum(head.n);
+  const columns = { start: f64(n), low: f64(n), high: f64(n), mean: f64(n) };
+  const series = perLane(head.n, columns).map((one, at) => ({
+    ...one,
+    peak: head.peak[at]!,
+    peakTime: head.peakTime[at]!,
+    least: head.low[at]!,
+  }));
   return { generation: head.generation, series };
+}
+
+interface OverviewHead {
+  pixels: number;
 }
 
 /** Busy shares of the whole trace, pixel by pixel: devices and host. */
 export function decodeOverview(buffer: ArrayBuffer): { devices: Float32Array; host: Float32Array } {
-  const { head, body } = headOf<{ pixels: number }>(buffer);
-  return {
-    devices: new Float32Array(buffer, body, head.pixels),
-    host: new Float32Array(buffer, body + 4 * head.pixels, head.pixels),
-  };
+  const { head, f32 } = readArrays<OverviewHead>(buffer);
+  return { devices: f32(head.pixels), host: f32(head.pixels) };
 }

@@ -41,7 +41,7 @@ describe("layered", () => {
       for (let e = 0; e < drawing.from.length; e++) {
         const [a, b] = [drawing.from[e]!, drawing.to[e]!];
         expect(y[a]!).toBeLessThan(y[b]!);
-        const points = routes.points.subarray(routes.start[e]!, routes.start[e + 1]!);
+        const points = routes.points.subarray(routes.start[e], routes.start[e + 1]);
         if (points.length === 0) continue;
         expect(Math.abs(points[0]! - x[a]!)).toBeLessThanOrEqual(drawing.width[a]! / 2 + 40);
         expect(points[1]!).toBeCloseTo(y[a]! + 16, 3);
@@ -75,7 +75,7 @@ describe("layered", () => {
     expect(wide / high).toBeGreaterThan(0.4);
     expect(wide / high).toBeLessThan(3);
     for (let e = 0; e < drawing.from.length; e++) {
-      const points = routes.points.subarray(routes.start[e]!, routes.start[e + 1]!);
+      const points = routes.points.subarray(routes.start[e], routes.start[e + 1]);
       if (points.length > 0) expect(points[points.length - 1]!).toBeCloseTo(y[drawing.to[e]!]! - 16, 2);
     }
     for (const place of y) expect(place % 50).toBe(0); // whole rows: what later matches bring must find room

@@ -91,7 +91,7 @@ describe("pinned", () => {
     let cut = 0;
     for (let e = 0; e < drawn.from.length; e++) {
       if (drawn.edgeState[e] === 0) continue;
-      const points = placement.routes.points.subarray(placement.routes.start[e]!, placement.routes.start[e + 1]!);
+      const points = placement.routes.points.subarray(placement.routes.start[e], placement.routes.start[e + 1]);
       for (let i = 0; i < points.length; i += 6) {
         for (let box = 0; box < drawn.count; box++) {
           if (box === drawn.from[e] || box === drawn.to[e]) continue;

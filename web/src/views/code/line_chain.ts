@@ -21,7 +21,7 @@ export interface ChosenLine {
   line: LineWire;
   text: string;
   /** Goes to the next line of the same rule. */
-  next(): void;
+  next: () => void;
 }
 
 /** The chain, then what else the rule wrote. Parts that take a request fill themselves. */

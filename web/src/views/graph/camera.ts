@@ -1,8 +1,7 @@
 import type { Bounds, Camera, Picture } from "../../draw/renderer.ts";
 import { BOX } from "../../layout/drawing.ts";
+import { LEAST_ZOOM } from "../common/viewport/plane_viewport.ts";
 
-export const LEAST_ZOOM = 0.004;
-const MOST_ZOOM = 4;
 /** Labels are comfortable to read from here on: a graph that does not fit at this zoom is shown in part. */
 const READABLE = 0.86;
 const LEAST_READABLE = 0.45;
@@ -97,17 +96,13 @@ export function changes(picture: Picture, width: number, height: number): Camera
   return all.zoom >= LEAST_READABLE ? all : { ...opening(picture, -1, width, height), zoom: LEAST_READABLE };
 }
 
-/** The camera after zooming by a factor with the point (px, py) of the view staying under the pointer. */
-export function zoomedAt(
-  camera: Camera,
-  factor: number,
-  px: number,
-  py: number,
-  width: number,
-  height: number,
-): Camera {
-  const zoom = Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, camera.zoom * factor));
-  const dx = px - width / 2;
-  const dy = py - height / 2;
-  return { x: camera.x + dx / camera.zoom - dx / zoom, y: camera.y + dy / camera.zoom - dy / zoom, zoom };
+/** The camera that has a box in view, moved no further than needed. */
+export function revealing(picture: Picture, box: number, from: Camera, width: number, height: number): Camera {
+  const { scene, placement } = picture;
+  const zoom = Math.max(from.zoom, 0.6);
+  const w = width / 2 / zoom - scene.width[box]! / 2 - 40;
+  const top = height / 2 / zoom - 70;
+  const near = (value: number, at: number, reach: number): number =>
+    Math.max(at - Math.max(0, reach), Math.min(at + Math.max(0, reach), value));
+  return { x: near(from.x, placement.x[box]!, w), y: near(from.y, placement.y[box]!, top), zoom };
 }

@@ -1,6 +1,6 @@
 import "./graph.css";
 import { h } from "../../base/dom.ts";
-import { CanvasRenderer, seen } from "../../draw/canvas.ts";
+import { CanvasRenderer } from "../../draw/canvas.ts";
 import { Minimap } from "../../draw/minimap.ts";
 import { picture as pictureOf, type Camera, type Marks, type Picture } from "../../draw/renderer.ts";
 import { readTheme, type Theme } from "../../draw/theme.ts";
@@ -13,13 +13,15 @@ import type { Folding } from "../../layout/folding.ts";
 import { pinned } from "../../layout/pinned.ts";
 import { scene as sceneOf, type Scene } from "../../layout/scene.ts";
 import type { GraphWire } from "../../wire/graph.ts";
-import { changes, fitted, opening, zoomedAt } from "./camera.ts";
+import { listen, type Point } from "../common/viewport/gestures.ts";
+import { PlaneViewport } from "../common/viewport/plane_viewport.ts";
+import { boxAt, changeOutside, middleKey } from "./boxes_at.ts";
+import { changes, fitted, opening, revealing } from "./camera.ts";
 import { CALL_OPS, fullText, short, spoken } from "./describe.ts";
 import { find } from "./find.ts";
 import { step, type Direction } from "./keyboard.ts";
 import { Notice, Outside } from "./notice.ts";
 import { Overlay, type Tool } from "./overlay.ts";
-import { listen } from "./pointer.ts";
 
 export interface GraphOptions {
   onSelect(identity: number | null): void;
@@ -31,7 +33,6 @@ export interface GraphOptions {
   theme(): "dark" | "light";
 }
 
-const HOVER_MS = 80;
 const REFINE_MS = 110;
 /** Nodes around a change that stay by themselves in a large graph. */
 const NEAR = 220;
@@ -52,6 +53,7 @@ export class GraphView {
   private readonly client = new LayoutClient();
   private readonly stop = new AbortController();
   private readonly watch: ResizeObserver;
+  private readonly viewport: PlaneViewport;
   private graph: GraphWire | null = null;
   private picture: Picture | null = null;
   private theme: Theme;
@@ -65,7 +67,6 @@ export class GraphView {
   private shownStep = -1;
   private ticket = 0;
   private frame = 0;
-  private hoverTimer = 0;
   private refineTimer = 0;
   private width = 1;
   private height = 1;
@@ -89,7 +90,7 @@ export class GraphView {
     this.watch = new ResizeObserver(() => this.resize());
     this.watch.observe(host);
     this.resize();
-    this.listen();
+    this.viewport = this.listen();
   }
 
   get camera(): Camera {
@@ -130,7 +131,7 @@ export class GraphView {
   /** Lays the graph out anew, with one box (else the one nearest to the middle) staying where it is on the screen. */
   async layoutAgain(anchor?: number): Promise<void> {
     if (this.graph === null || this.picture === null) return;
-    const key = anchor ?? this.selected ?? this.middleKey();
+    const key = anchor ?? this.selected ?? middleKey(this.picture, this.view);
     const before = this.boxOfKey(key);
     const at = before < 0 ? null : { x: this.picture.placement.x[before]!, y: this.picture.placement.y[before]! };
     const nodes = before < 0 ? [] : this.nodesOf(before);
@@ -206,7 +207,7 @@ export class GraphView {
     this.watch.disconnect();
     this.client.dispose();
     cancelAnimationFrame(this.frame);
-    clearTimeout(this.hoverTimer);
+    this.overlay.dispose();
     clearTimeout(this.refineTimer);
     this.host.replaceChildren();
   }
@@ -314,23 +315,20 @@ export class GraphView {
     void this.layoutAgain(key);
   }
 
-  private listen(): void {
+  private listen(): PlaneViewport {
     const { signal } = this.stop;
-    listen(this.canvas, {
-      pan: (dx, dy) => (this.camera = { ...this.view, x: this.view.x - dx / this.view.zoom, y: this.view.y - dy / this.view.zoom }),
-      zoom: (factor, x, y) => (this.camera = zoomedAt(this.view, factor, x, y, this.width, this.height)),
-      click: (x, y) => this.choose(this.hit(x, y)),
-      open: (x, y) => this.hit(x, y) >= 0 && this.open(this.hit(x, y)),
-      hover: (at) => this.hover(at === null ? -1 : this.hit(at.x, at.y)),
-    }, signal); // prettier-ignore
-    const jump = (event: PointerEvent): void => {
-      if (event.type === "pointerdown") this.map.setPointerCapture(event.pointerId);
-      if (event.buttons === 0) return;
-      const box = this.map.getBoundingClientRect();
-      this.camera = { ...this.view, ...this.minimap.at(event.clientX - box.left, event.clientY - box.top) };
+    const target = {
+      camera: () => this.camera,
+      move: (camera: Camera) => (this.camera = camera),
+      size: () => ({ width: this.width, height: this.height }),
+      click: (at: Point) => this.choose(this.hit(at)),
+      open: (at: Point) => this.hit(at) >= 0 && this.open(this.hit(at)),
+      hover: (at: Point | null) => this.hover(at === null ? -1 : this.hit(at)),
     };
-    this.map.addEventListener("pointerdown", jump, { signal });
-    this.map.addEventListener("pointermove", jump, { signal });
+    const jump = (at: Point): void => {
+      this.camera = { ...this.view, ...this.minimap.at(at.x, at.y) };
+    };
+    listen(this.map, { wheel: () => undefined, press: (at) => (jump(at), { move: jump }) }, signal);
     this.canvas.addEventListener("keydown", (event) => this.key(event), { signal });
     this.overlay.listen({
       open: () => this.marks.selected >= 0 && this.open(this.marks.selected),
@@ -339,20 +337,20 @@ export class GraphView {
       wheel: (event) => this.canvas.dispatchEvent(new WheelEvent("wheel", event)),
     }, signal); // prettier-ignore
     document.addEventListener("copy", (event) => this.copy(event), { signal });
+    return new PlaneViewport(this.canvas, target, signal);
   }
 
   private key(event: KeyboardEvent): void {
     if (this.picture === null || event.ctrlKey || event.metaKey || event.altKey) return;
-    const zooms: Record<string, number> = { "+": 1.25, "=": 1.25, "-": 0.8 };
-    if (zooms[event.key] !== undefined) {
-      this.camera = zoomedAt(this.view, zooms[event.key]!, this.width / 2, this.height / 2, this.width, this.height);
+    if (this.viewport.key(event)) {
+      // moved already
     } else if (event.key === "Enter" && this.marks.selected >= 0) this.open(this.marks.selected);
     else if (event.key === "x" && this.marks.selected >= 0)
       this.toolsOf(this.marks.selected)
         .find((tool) => tool.title.endsWith("sources"))
         ?.act();
     else if (event.shiftKey && event.key.startsWith("Arrow")) {
-      const from = this.marks.selected >= 0 ? this.marks.selected : this.boxOfKey(this.middleKey());
+      const from = this.marks.selected >= 0 ? this.marks.selected : this.boxOfKey(middleKey(this.picture, this.view));
       const box = this.marks.selected < 0 ? from : step(this.picture, from, event.key.slice(5) as Direction);
       this.choose(box);
       this.reveal(box);
@@ -388,48 +386,29 @@ export class GraphView {
   }
 
   private hover(box: number): void {
-    clearTimeout(this.hoverTimer);
     this.canvas.classList.toggle("pointing", box >= 0);
     if (box !== this.marks.hovered) {
       this.marks = { ...this.marks, hovered: box };
       this.redraw();
     }
-    if (box < 0) {
-      this.hoverTimer = window.setTimeout(() => this.overlay.hideTip(), HOVER_MS);
-      return;
-    }
-    this.hoverTimer = window.setTimeout(() => {
-      if (this.picture === null || this.marks.hovered !== box) return;
+    if (box < 0) return this.overlay.leaveTip();
+    this.overlay.tipSoon(() => {
+      if (this.picture === null || this.marks.hovered !== box) return null;
       const { scene, placement } = this.picture;
       const { zoom, x, y } = this.view;
       const top = this.height / 2 + (placement.y[box]! - BOX / 2 - y) * zoom;
       const left = this.width / 2 + (placement.x[box]! - scene.width[box]! / 2 - x) * zoom;
-      this.overlay.showTip(fullText(this.graph!, scene, box), this.toolsOf(box), left, top, top + BOX * zoom);
-    }, HOVER_MS);
+      const tools = this.toolsOf(box);
+      return { text: fullText(this.graph!, scene, box), tools, left, top, bottom: top + BOX * zoom };
+    });
   }
 
-  private hit(px: number, py: number): number {
-    if (this.picture === null) return -1;
-    const { scene, placement } = this.picture;
-    const x = this.view.x + (px - this.width / 2) / this.view.zoom;
-    const y = this.view.y + (py - this.height / 2) / this.view.zoom;
-    const slack = this.view.zoom < 0.3 ? 2 / this.view.zoom : 0;
-    for (let box = scene.count - 1; box >= 0; box--) {
-      if (Math.abs(placement.y[box]! - y) > BOX / 2 + slack) continue;
-      if (Math.abs(placement.x[box]! - x) <= scene.width[box]! / 2 + slack) return box;
-    }
-    return -1;
+  private hit(at: Point): number {
+    return this.picture === null ? -1 : boxAt(this.picture, this.view, at, this.width, this.height);
   }
 
-  /** Brings a box into view, moving no further than needed. */
   private reveal(box: number): void {
-    const { scene, placement } = this.picture!;
-    const zoom = Math.max(this.view.zoom, 0.6);
-    const w = this.width / 2 / zoom - scene.width[box]! / 2 - 40;
-    const top = this.height / 2 / zoom - 70;
-    const near = (value: number, at: number, reach: number): number =>
-      Math.max(at - Math.max(0, reach), Math.min(at + Math.max(0, reach), value));
-    this.camera = { x: near(this.view.x, placement.x[box]!, w), y: near(this.view.y, placement.y[box]!, top), zoom };
+    this.camera = revealing(this.picture!, box, this.view, this.width, this.height);
   }
 
   private boxOfKey(key: number): number {
@@ -450,17 +429,6 @@ export class GraphView {
     const nodes: number[] = [];
     this.picture!.scene.boxOf.forEach((other, v) => other === box && nodes.push(v));
     return nodes;
-  }
-
-  private middleKey(): number {
-    const { scene, placement } = this.picture!;
-    let best = 0;
-    let least = Infinity;
-    for (let box = 0; box < scene.count; box++) {
-      const off = Math.hypot(placement.x[box]! - this.view.x, placement.y[box]! - this.view.y);
-      if (off < least) [least, best] = [off, box];
-    }
-    return scene.count === 0 ? -1 : scene.key[best]!;
   }
 
   private refreshTheme(): void {
@@ -503,22 +471,8 @@ export class GraphView {
       );
   }
 
-  private changeOutside(): boolean {
-    const { scene, placement } = this.picture!;
-    const view = seen(this.view, this.width, this.height);
-    let changes = 0;
-    for (let box = 0; box < scene.count; box++) {
-      if (scene.state[box] === 0) continue;
-      changes++;
-      const x = placement.x[box]!;
-      const y = placement.y[box]!;
-      if (x > view.left && x < view.right && y > view.top && y < view.bottom) return false;
-    }
-    return changes > 0;
-  }
-
   private drawRest(): void {
-    this.outside.shown = this.changeOutside();
+    this.outside.shown = changeOutside(this.picture!, this.view, this.width, this.height);
     this.map.hidden = !this.minimap.draw(this.view, this.width, this.height, this.theme, devicePixelRatio);
     this.overlay.place(this.view, this.picture, this.width, this.height);
   }

@@ -1,11 +1,21 @@
 import { fill, h } from "../../base/dom.ts";
 import { BOX } from "../../layout/drawing.ts";
 import type { Camera, Picture } from "../../draw/renderer.ts";
+import { RestingTip } from "../common/viewport/resting_tip.ts";
 
 /** Something to do with a box, offered in its tooltip. */
 export interface Tool {
   title: string;
   act(): void;
+}
+
+/** What the tooltip of a box says, and where the box is, px. */
+export interface TipContent {
+  text: string;
+  tools: readonly Tool[];
+  left: number;
+  top: number;
+  bottom: number;
 }
 
 /** What lies over the canvas as elements: the tooltip with its buttons, the selected box's text to select and copy. */
@@ -14,15 +24,10 @@ export class Overlay {
   private readonly text = h("div.graph-text", { hidden: true, "data-selected": "" });
   private readonly live = h("div.graph-live", { "aria-live": "polite" });
   private selected = -1;
-  private inside = false;
+  private readonly resting = new RestingTip(this.tip);
 
   constructor(private readonly host: HTMLElement) {
     host.append(this.text, this.tip, this.live);
-    this.tip.addEventListener("pointerenter", () => (this.inside = true));
-    this.tip.addEventListener("pointerleave", () => {
-      this.inside = false;
-      this.hideTip();
-    });
   }
 
   /** What happens on the text of the selected box. */
@@ -39,12 +44,23 @@ export class Overlay {
     }, { signal, passive: false }); // prettier-ignore
   }
 
-  /** Shows the full text of a box right under it, or above it where there is no room. */
-  showTip(text: string, tools: readonly Tool[], left: number, top: number, bottom: number): void {
+  /** When the pointer rests, shows the full text of a box right under it, or above it where there is no room. */
+  tipSoon(find: () => TipContent | null): void {
+    this.resting.soon(() => {
+      const found = find();
+      if (found) this.showTip(found);
+      return found !== null;
+    });
+  }
+
+  leaveTip(): void {
+    this.resting.leave();
+  }
+
+  private showTip({ text, tools, left, top, bottom }: TipContent): void {
     const [first = "", ...rest] = text.split("\n");
     const act = (tool: Tool): void => {
-      this.tip.hidden = true;
-      this.inside = false;
+      this.resting.hide();
       tool.act();
     };
     const buttons = tools.map((tool) => h("button.btn", { type: "button", onclick: () => act(tool) }, tool.title));
@@ -63,7 +79,7 @@ export class Overlay {
   }
 
   hideTip(): void {
-    if (!this.inside) this.tip.hidden = true;
+    this.resting.hide();
   }
 
   /** Makes a box the selected one; -1 for none. */
@@ -85,6 +101,10 @@ export class Overlay {
     const top = height / 2 + (placement.y[this.selected]! - BOX / 2 - camera.y) * camera.zoom;
     this.text.style.transform = `translate(${left}px, ${top}px) scale(${camera.zoom})`;
     this.text.hidden = camera.zoom < 0.4;
+  }
+
+  dispose(): void {
+    this.resting.dispose();
   }
 
   say(text: string): void {

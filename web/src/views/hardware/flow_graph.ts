@@ -95,7 +95,7 @@ export class FlowGraph {
       `button.ln${uses ? ".lit" : ""}${this.mapped && code.hits[index] === 0 ? ".skip" : ""}`,
       { type: "button", onclick: () => this.light(code.registers[index]!) },
       h("span.faint", code.pc[index]!.toString(16)),
-      h("span.name", code.text[index]!),
+      h("span.name", code.text[index]),
       h("span.num.faint", code.hits[index]! > 0 ? count(code.hits[index]!) : ""),
     );
   }

@@ -122,7 +122,7 @@ export class InstructionList {
     const row = h(
       `div.in${this.mapped && data.hits[index] === 0 ? ".skip" : ""}${uses ? ".lit" : ""}`,
       h("span", data.pc[index]!.toString(16)),
-      h("span.ell.name", data.text[index]!),
+      h("span.ell.name", data.text[index]),
       h("span.num", data.hits[index]! > 0 ? count(data.hits[index]!) : this.mapped ? "–" : ""),
       h("span.num.dim", mean),
       h("span.heat", bar, h("span.num", value > 0 ? count(value) : "")),
@@ -149,7 +149,7 @@ export class InstructionList {
     };
     return h(
       "div",
-      h("div.mono", data.text[index]!),
+      h("div.mono", data.text[index]),
       h(
         "div.dim",
         `pc 0x${data.pc[index]!.toString(16)}${this.mapped ? ` · ${counted(data.hits[index]!, "hit")}` : ""}`,

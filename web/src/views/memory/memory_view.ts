@@ -3,16 +3,16 @@ import { fill, h } from "../../base/dom.ts";
 import { bufferHandle, bytes, count, counted, duration } from "../../base/format.ts";
 import { isAbort } from "../../data/client.ts";
 import { clock } from "../../layout/memory_bands.ts";
-import { fitSpan, moment, type Span } from "../../layout/timeline_scale.ts";
+import type { Span } from "../../layout/span.ts";
+import { fitSpan, moment } from "../../layout/timeline_scale.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import type { AliveWire, BufferWire, DeviceWire, MemoryWire } from "../../wire/memory.ts";
 import { clearLayer, emptyState, errorState, failure, showLayer, waitFor } from "../common/states.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { drawBuffer } from "./buffer_pane.ts";
 import { LeftPane } from "./left_pane.ts";
-import { attachPointer } from "./pointer.ts";
+import { MemoryWindows } from "./memory_windows.ts";
 import { MemoryStage, type Under } from "./stage.ts";
-import { WindowSource } from "./window_source.ts";
 
 export const MEMORY: ViewDef = {
   id: "memory",
@@ -39,7 +39,7 @@ const TINY = 0.02;
 class MemoryView implements View {
   private readonly left: LeftPane;
   private readonly stage: MemoryStage;
-  private readonly source: WindowSource;
+  private readonly source: MemoryWindows;
   private readonly deviceName = h("b.name.ell");
   private readonly windowText = h("span.dim.ell.grow");
   private readonly modes = h("span.seg", { role: "group", "aria-label": "What to show" });
@@ -58,7 +58,6 @@ class MemoryView implements View {
   private readonly detail = h("div.scroll");
   private readonly said = h("div.offscreen", { "aria-live": "polite" });
   private readonly leaving = new AbortController();
-  private readonly stopPointer: () => void;
   private params: Params = {};
   private wire: MemoryWire | null = null;
   private device: DeviceWire | null = null;
@@ -85,6 +84,7 @@ class MemoryView implements View {
     );
     this.stage = new MemoryStage(page.middle, {
       onMoved: (span) => this.moved(span),
+      onClick: (under) => this.pick(under),
       onNeed: (span, width) => this.device && this.source.need(span, width),
       onLaid: (drawn) => {
         this.left.setDrawn(drawn);
@@ -93,7 +93,7 @@ class MemoryView implements View {
       onDrawn: () => this.drawn(),
     });
     page.middle.append(this.said);
-    this.source = new WindowSource(
+    this.source = new MemoryWindows(
       page.client,
       1,
       () => this.arrived(),
@@ -106,7 +106,6 @@ class MemoryView implements View {
           }),
         ),
     );
-    this.stopPointer = attachPointer(this.stage, (under) => this.pick(under));
     page.right.append(h("div.bar", h("b", "Buffer"), this.bufferId, h("span.grow"), this.closeButton), this.detail);
     void this.load();
   }
@@ -118,20 +117,8 @@ class MemoryView implements View {
 
   key(event: KeyboardEvent): boolean {
     if (!this.device) return false;
-    const big = event.shiftKey ? 3 : 1;
+    if (this.stage.viewport.key(event)) return true;
     switch (event.key.length === 1 ? event.key.toLowerCase() : event.key) {
-      case "w":
-        this.stage.zoom(0.8 ** big);
-        return true;
-      case "s":
-        this.stage.zoom(1.25 ** big);
-        return true;
-      case "a":
-        this.stage.pan(-0.12 * big);
-        return true;
-      case "d":
-        this.stage.pan(0.12 * big);
-        return true;
       case " ":
         this.fit();
         return true;
@@ -182,7 +169,6 @@ class MemoryView implements View {
     this.requests.alive.abort();
     this.requests.buffer.abort();
     this.source.dispose();
-    this.stopPointer();
     this.stage.dispose();
     this.left.dispose();
   }
@@ -277,15 +263,14 @@ class MemoryView implements View {
   }
 
   private fit(): void {
-    this.stage.moveTo(fitSpan(this.whole));
+    this.stage.move(fitSpan(this.whole));
   }
 
   private goToPeak(): void {
     if (!this.device) return;
     const { peakTime } = this.device;
     const { t0, t1 } = this.stage.span;
-    if (peakTime < t0 || peakTime > t1)
-      this.stage.moveTo({ t0: peakTime - (t1 - t0) / 2, t1: peakTime + (t1 - t0) / 2 });
+    if (peakTime < t0 || peakTime > t1) this.stage.move({ t0: peakTime - (t1 - t0) / 2, t1: peakTime + (t1 - t0) / 2 });
     this.page.nav.set({ time: peakTime });
   }
 
@@ -417,10 +402,10 @@ class MemoryView implements View {
     const { t0, t1 } = this.stage.span;
     const end = buffer.free ?? this.whole;
     const life = Math.max(1, end - buffer.alloc);
-    if (opening && life < TINY * (t1 - t0)) this.stage.moveTo({ t0: buffer.alloc - life, t1: end + life });
+    if (opening && life < TINY * (t1 - t0)) this.stage.move({ t0: buffer.alloc - life, t1: end + life });
     else if (end < t0 || buffer.alloc > t1) {
       const middle = Math.min(buffer.alloc + life / 2, buffer.alloc + (t1 - t0) / 4);
-      this.stage.moveTo({ t0: middle - (t1 - t0) / 2, t1: middle + (t1 - t0) / 2 });
+      this.stage.move({ t0: middle - (t1 - t0) / 2, t1: middle + (t1 - t0) / 2 });
     }
   }
 
@@ -480,7 +465,7 @@ class MemoryView implements View {
               h(
                 "span.mem-left",
                 `${counted(data.left, "smaller buffer")} not drawn, ${bytes(data.leftBytes)} · `,
-                link("zoom in", () => this.stage.zoom(0.5)),
+                link("zoom in", () => this.stage.viewport.zoom(0.5)),
               ),
             ]
           : []),

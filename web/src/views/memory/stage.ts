@@ -14,9 +14,13 @@ import {
 } from "../../draw/memory_draw.ts";
 import { readTheme } from "../../draw/theme.ts";
 import { bufferColour, highest, planBands } from "../../layout/memory_bands.ts";
-import { clampSpan, panSpan, zoomSpan, type Span } from "../../layout/timeline_scale.ts";
+import { clampSpan, type Limits, type Span } from "../../layout/span.ts";
+import { traceLimits } from "../../layout/timeline_scale.ts";
 import { onTheme } from "../../state/settings.ts";
 import type { BandColumns, BufferWire, DeviceWire, MemoryWindow } from "../../wire/memory.ts";
+import { AxisViewport, type AxisTarget } from "../common/viewport/axis_viewport.ts";
+import type { Point } from "../common/viewport/gestures.ts";
+import { describeMemory } from "./memory_tip.ts";
 
 export interface Under {
   time: number;
@@ -30,6 +34,7 @@ export interface Under {
 
 export interface StageEvents {
   onMoved(span: Span): void;
+  onClick(under: Under): void;
   onNeed(span: Span, width: number): void;
   /** Bands were laid out: which buffers have one. */
   onLaid(drawn: ReadonlySet<number>): void;
@@ -42,7 +47,7 @@ const NO_BANDS: BandColumns = {
   dtype: new Int32Array(), name: new Int32Array(),
 }; // prettier-ignore
 
-export class MemoryStage {
+export class MemoryStage implements AxisTarget {
   readonly element = h("div.stage");
   readonly canvas = h("canvas.mem-canvas", {
     tabindex: 0,
@@ -65,8 +70,7 @@ export class MemoryStage {
     cursor: null,
   };
   whole = 1;
-  /** Where the pointer is, as a share of the time axis; null when it is elsewhere. */
-  pointed: number | null = null;
+  readonly viewport: AxisViewport;
   /** Whether bands that are too small to be seen each are drawn as one. */
   merge = true;
   /** How many frames were drawn, and what the last one took, ms: for the benchmark. */
@@ -94,6 +98,7 @@ export class MemoryStage {
     });
     this.watcher = new ResizeObserver(() => this.resize());
     this.watcher.observe(this.element);
+    this.viewport = new AxisViewport(this.canvas, this);
   }
 
   get width(): number {
@@ -114,6 +119,14 @@ export class MemoryStage {
     return this.picture.span;
   }
 
+  get limits(): Limits {
+    return traceLimits(this.whole);
+  }
+
+  get axis(): { left: number; width: number } {
+    return { left: LEFT, width: this.room };
+  }
+
   setDevice(device: DeviceWire, whole: number, several: boolean): void {
     this.picture.several = several;
     this.picture.peak = device.peak;
@@ -123,7 +136,7 @@ export class MemoryStage {
   }
 
   setSpan(span: Span): void {
-    this.picture.span = clampSpan(span, this.whole);
+    this.picture.span = clampSpan(span, this.limits);
     // while the window moves, bands stay where they are; what lives through it is folded when it rests
     window.clearTimeout(this.settling);
     this.settling = window.setTimeout(() => {
@@ -150,18 +163,24 @@ export class MemoryStage {
     this.lay();
   }
 
-  /** Zooms with the time at `share` of the axis staying there: where the pointer is, else the middle. */
-  zoom(factor: number, share = this.pointed ?? 0.5): void {
-    this.moveTo(zoomSpan(this.span, factor, share, this.whole));
-  }
-
-  pan(share: number): void {
-    this.moveTo(panSpan(this.span, share * (this.span.t1 - this.span.t0), this.whole));
-  }
-
-  moveTo(span: Span): void {
+  /** The user moves. */
+  move(span: Span): void {
     this.setSpan(span);
     this.events.onMoved(this.span);
+  }
+
+  click(at: Point): void {
+    const under = this.under(at.x, at.y);
+    if (under) this.events.onClick(under);
+  }
+
+  cursor(at: Point): string {
+    return (this.under(at.x, at.y)?.band ?? -1) >= 0 ? "pointer" : "";
+  }
+
+  describe(at: Point): HTMLElement[] | null {
+    const under = this.under(at.x, at.y);
+    return under && describeMemory(this, under);
   }
 
   timeAt(x: number): number {
@@ -205,6 +224,7 @@ export class MemoryStage {
     window.clearTimeout(this.settling);
     this.watcher.disconnect();
     this.stopTheme();
+    this.viewport.dispose();
   }
 
   /** Gives each band its place: when there are others, and when the window rests. */

@@ -155,7 +155,7 @@ function ghostFields(node: GraphWire["removed"][number]): [string, string][] {
 }
 
 function sourcesOf(graph: GraphWire, at: number): number[] {
-  return graph.src.slice(graph.srcStart[at]!, graph.srcStart[at + 1]!);
+  return graph.src.slice(graph.srcStart[at], graph.srcStart[at + 1]);
 }
 
 function usersOf(graph: GraphWire, at: number): number[] {

@@ -49,7 +49,7 @@ export function findInText(host: HTMLElement, text: string, at: number): number 
   const needle = text.toLowerCase();
   const hits: HTMLElement[] = [];
   for (const line of host.querySelectorAll<HTMLElement>(".t")) {
-    const hit = needle !== "" && line.textContent!.toLowerCase().includes(needle);
+    const hit = needle !== "" && line.textContent.toLowerCase().includes(needle);
     line.classList.toggle("hit", hit);
     if (hit) hits.push(line);
   }

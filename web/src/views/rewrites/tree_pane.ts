@@ -268,7 +268,7 @@ export class TreePane {
       isContext && plain(name) === name
         ? bothEnds("span", name)
         : h("span.ell.name", ...(isContext ? nameNodes(name) : [clip(name)])),
-      isContext && this.tree.serials[row.at] !== "" && h("span.faint", this.tree.serials[row.at]!),
+      isContext && this.tree.serials[row.at] !== "" && h("span.faint", this.tree.serials[row.at]),
       failed && h("span.bad", { title: "This pass ended in an error" }, "!"),
       h("span.n", count(matches)),
     );

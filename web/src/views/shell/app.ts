@@ -297,7 +297,7 @@ export class App {
   private topBar(): HTMLElement {
     const { captureButton: capture, searchButton: find, panesButton: panes } = this;
     const colours = iconButton(theme(), "Theme");
-    onTheme(() => fill(colours, icon(chosenTheme() === "system" ? theme() : (chosenTheme() as IconName))));
+    onTheme(() => fill(colours, icon(chosenTheme() === "system" ? theme() : chosenTheme())));
     const keys = iconButton("keys", "Keys (?)");
     keys.addEventListener("click", () => openKeys(this.available()));
     const bar = h(

@@ -131,7 +131,9 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
       window.clearTimeout(late);
     }
   };
-  input.addEventListener("input", () => (answered = search()));
+  input.addEventListener("input", () => {
+    answered = search();
+  });
   input.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown") mark(chosen + 1);
     else if (event.key === "ArrowUp") mark(chosen - 1);

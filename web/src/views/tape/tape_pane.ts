@@ -75,7 +75,7 @@ export class TapePane {
   }
 
   private fields(tape: TapeWire, message: MessageWire): HTMLElement {
-    const { select } = this.actions;
+    const select = (seq: number): void => this.actions.select(seq);
     const row = (name: string, ...value: (Node | string | null | false)[]): HTMLElement[] => [
       h("dt", name),
       h("dd", ...value),
@@ -102,7 +102,7 @@ export class TapePane {
       ...row("From → to", h("span.name", route(tape, message.source, message.target))),
       ...row("Command", h("span.mono.name", message.command)),
       ...(tape.ops[message.op] && tape.ops[message.op] !== message.command
-        ? row("Operation", h("span.mono.name", tape.ops[message.op]!))
+        ? row("Operation", h("span.mono.name", tape.ops[message.op]))
         : []),
       ...row(
         "Time",

@@ -1,6 +1,5 @@
-/** The drawing of a tape: lanes, wheel, drag, hover. It knows nothing of the address: it says what the user did. */
-import { fill, h } from "../../base/dom.ts";
-import { bytes, count, counted, duration } from "../../base/format.ts";
+/** The drawing of a tape: lanes, window, range. It knows nothing of the address: it says what the user did. */
+import { h } from "../../base/dom.ts";
 import {
   drawTape,
   readTapeTheme,
@@ -9,12 +8,16 @@ import {
   type TapePicture,
   type TapeTheme,
 } from "../../draw/tape_draw.ts";
+import { anchorSpan, type Limits, type Span } from "../../layout/span.ts";
 import { TapeAxis } from "../../layout/tape_axis.ts";
 import { laneBoxes } from "../../layout/tape_lanes.ts";
 import { onTheme } from "../../state/settings.ts";
 import type { MessageWire, TapeWindow, TapeWire } from "../../wire/tape.ts";
+import { AxisViewport, type AxisTarget } from "../common/viewport/axis_viewport.ts";
+import type { Point } from "../common/viewport/gestures.ts";
+import type { RangeTarget } from "../common/viewport/range.ts";
 import { LaneHeads } from "./lane_heads.ts";
-import { momentWords, route, seconds } from "./words.ts";
+import { describeTape, seqAt } from "./tape_tip.ts";
 
 export interface StageActions {
   /** The user moved the window. */
@@ -22,7 +25,7 @@ export interface StageActions {
   /** The user chose a message, or none. */
   select(seq: number | null): void;
   /** The user selected a range of time, or none. */
-  range(range: [number, number] | null): void;
+  range(range: Span | null): void;
   /** It has been drawn. */
   drawn(drawn: Drawn): void;
   /** The colours changed. */
@@ -30,11 +33,11 @@ export interface StageActions {
 }
 
 const MARGIN = 0.02;
-const HOVER_MS = 80;
-/** How near the pointer must be to an edge of the range to take hold of it. */
-const EDGE = 4;
+/** The nearest window: two ticks of a clock of milliseconds; finer clocks may go on. */
+const NEAREST = 2e6;
+const FINEST = 200;
 
-export class TapeStage {
+export class TapeStage implements AxisTarget, RangeTarget {
   readonly element = h("div.stage.tp-stage");
   private readonly heads = new LaneHeads();
   private readonly host = h("div.tp-canvas-host");
@@ -43,25 +46,20 @@ export class TapeStage {
     role: "application",
     "aria-label": "Messages over time, a lane for each participant",
   }) as HTMLCanvasElement;
-  private readonly tooltip = h("div.tooltip", { role: "tooltip", hidden: true });
+  readonly viewport: AxisViewport;
   private readonly watcher: ResizeObserver;
   private readonly stopTheme: () => void;
   private picture: TapePicture | null = null;
   private colours: TapeTheme | null = null;
-  private last: Drawn | null = null;
+  private drawn: Drawn | null = null;
   private shown: number[] = [];
   private frame = 0;
-  private hover = 0;
 
   constructor(private readonly actions: StageActions) {
     this.host.append(this.canvas);
     this.element.append(this.heads.element, this.host);
-    document.body.append(this.tooltip);
-    this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.heads.element.addEventListener("wheel", (event) => this.scrollBy(event.deltaY), { passive: true });
-    this.canvas.addEventListener("pointerdown", (event) => this.press(event));
-    this.canvas.addEventListener("pointermove", (event) => this.point(event));
-    this.canvas.addEventListener("pointerleave", () => this.hideTip());
+    this.viewport = new AxisViewport(this.canvas, this, this);
     this.stopTheme = onTheme(() => this.takeTheme());
     this.watcher = new ResizeObserver(() => {
       this.layLanes();
@@ -95,8 +93,62 @@ export class TapeStage {
     this.takeTheme();
   }
 
-  get axis(): TapeAxis | null {
+  get timeAxis(): TapeAxis | null {
     return this.picture?.axis ?? null;
+  }
+
+  /** The window on the line that is drawn: its times are `times`. */
+  get span(): Span {
+    return { t0: this.picture?.u0 ?? 0, t1: this.picture?.u1 ?? 1 };
+  }
+
+  get limits(): Limits {
+    const length = this.picture?.axis.length ?? 1;
+    const shortest = Math.min(length, (this.picture?.tape.resolution ?? 0) >= 1e6 ? NEAREST : FINEST);
+    return { first: 0, last: length, shortest, longest: length * (1 + 2 * MARGIN), beyond: 0.5 };
+  }
+
+  get axis(): { left: number; width: number } {
+    return { left: 0, width: this.width };
+  }
+
+  get scroll(): number {
+    return this.picture?.scroll ?? 0;
+  }
+
+  get range(): Span | null {
+    return this.picture?.range ?? null;
+  }
+
+  get first(): number {
+    return this.picture?.tape.first ?? 0;
+  }
+
+  get last(): number {
+    return this.picture?.tape.last ?? 0;
+  }
+
+  timeAt(x: number): number {
+    const { t0, t1 } = this.span;
+    return this.picture?.axis.toTime(t0 + (x / Math.max(1, this.width)) * (t1 - t0)) ?? 0;
+  }
+
+  xOf(time: number): number {
+    const { t0, t1 } = this.span;
+    return this.picture ? ((this.picture.axis.toU(time) - t0) / (t1 - t0)) * this.width : 0;
+  }
+
+  select(range: Span | null, done: boolean): void {
+    this.setRange(range);
+    if (done) this.actions.range(range);
+  }
+
+  click(at: Point): void {
+    this.actions.select(this.picture && this.drawn && seqAt(this.picture, this.drawn, at));
+  }
+
+  describe(at: Point): Node[] | null {
+    return this.picture && this.drawn && describeTape(this.picture, this.drawn, at, this.width);
   }
 
   get width(): number {
@@ -138,7 +190,7 @@ export class TapeStage {
   }
 
   /** The selected range, which the address holds. */
-  setRange(range: [number, number] | null): void {
+  setRange(range: Span | null): void {
     if (this.picture) this.picture.range = range;
     this.redraw();
   }
@@ -175,29 +227,32 @@ export class TapeStage {
     const u = picture.axis.toU(time);
     if (u >= picture.u0 && u <= picture.u1) return false;
     const half = (picture.u1 - picture.u0) / 2;
-    this.move(u - half, u + half);
+    this.moveAround({ t0: u - half, t1: u + half });
     return true;
   }
 
-  zoom(factor: number, x = this.width / 2): void {
+  /** Moves to times as the user would: the address follows. */
+  showTimes(t0: number, t1: number): void {
     const { picture } = this;
-    if (!picture) return;
-    const at = picture.u0 + (x / Math.max(1, this.width)) * (picture.u1 - picture.u0);
-    this.move(at - (at - picture.u0) * factor, at + (picture.u1 - at) * factor);
+    if (picture) this.moveAround({ t0: picture.axis.toU(t0), t1: picture.axis.toU(t1) });
   }
 
-  pan(share: number): void {
+  move(span: Span): void {
     const { picture } = this;
     if (!picture) return;
-    const by = (picture.u1 - picture.u0) * share;
-    this.move(picture.u0 + by, picture.u1 + by);
+    [picture.u0, picture.u1] = [span.t0, span.t1];
+    this.redraw();
+    this.actions.moved();
+  }
+
+  scrollTo(y: number): void {
+    this.scrollBy(y - this.scroll);
   }
 
   dispose(): void {
     this.watcher.disconnect();
     this.stopTheme();
-    this.hideTip();
-    this.tooltip.remove();
+    this.viewport.dispose();
     cancelAnimationFrame(this.frame);
   }
 
@@ -206,18 +261,9 @@ export class TapeStage {
     this.frame = requestAnimationFrame(() => this.draw());
   }
 
-  /** Half the window may lie beyond either end, and a microsecond is as near as it gets; finer clocks may go on. */
-  private move(u0: number, u1: number): void {
-    const { picture } = this;
-    if (!picture) return;
-    const { length } = picture.axis;
-    const least = picture.tape.resolution >= 1e6 ? 2e6 : 200;
-    const span = Math.max(Math.min(least, length), Math.min(u1 - u0, length * (1 + 2 * MARGIN)));
-    const middle = (u0 + u1) / 2;
-    const begin = Math.max(-span / 2, Math.min(span === u1 - u0 ? u0 : middle - span / 2, length - span / 2));
-    [picture.u0, picture.u1] = [begin, begin + span];
-    this.redraw();
-    this.actions.moved();
+  /** A window that would be too short or too long keeps its middle. */
+  private moveAround(span: Span): void {
+    this.move(anchorSpan(span, 0.5, 0.5, 1, this.limits));
   }
 
   private takeTheme(): void {
@@ -267,212 +313,7 @@ export class TapeStage {
     }
     const g = canvas.getContext("2d", { alpha: false })!;
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.last = drawTape(g, width, height, picture, colours);
-    this.actions.drawn(this.last);
-  }
-
-  private wheel(event: WheelEvent): void {
-    if (!this.picture) return;
-    event.preventDefault();
-    this.hideTip();
-    if (event.shiftKey) return this.scrollBy(event.deltaY || event.deltaX);
-    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) return this.pan(event.deltaX / Math.max(1, this.width));
-    this.zoom(Math.exp(event.deltaY * 0.0015), event.offsetX);
-  }
-
-  private press(event: PointerEvent): void {
-    const { picture } = this;
-    if (!picture || event.button !== 0) return;
-    this.hideTip();
-    const fixed = event.shiftKey ? this.timeAt(event.offsetX) : this.otherEnd(event.offsetX);
-    if (fixed !== null) return this.pull(event, fixed);
-    const start = { x: event.offsetX, y: event.offsetY, u0: picture.u0, u1: picture.u1, scroll: picture.scroll };
-    let moved = false;
-    this.canvas.setPointerCapture(event.pointerId);
-    const move = (now: PointerEvent): void => {
-      const [dx, dy] = [now.offsetX - start.x, now.offsetY - start.y];
-      if (!moved && Math.hypot(dx, dy) < 4) return;
-      moved = true;
-      this.scrollBy(start.scroll - dy - picture.scroll);
-      const shift = (dx / Math.max(1, this.width)) * (start.u1 - start.u0);
-      this.move(start.u0 - shift, start.u1 - shift);
-    };
-    const up = (now: PointerEvent): void => {
-      this.canvas.removeEventListener("pointermove", move);
-      this.canvas.removeEventListener("pointerup", up);
-      this.canvas.removeEventListener("pointercancel", up);
-      if (!moved && now.type === "pointerup") this.actions.select(this.seqAt(now.offsetX, now.offsetY));
-    };
-    this.canvas.addEventListener("pointermove", move);
-    this.canvas.addEventListener("pointerup", up);
-    this.canvas.addEventListener("pointercancel", up);
-  }
-
-  private timeAt(x: number): number {
-    const { axis, u0, u1, tape } = this.picture!;
-    const time = axis.toTime(u0 + (x / Math.max(1, this.width)) * (u1 - u0));
-    return Math.round(Math.max(tape.first, Math.min(tape.last, time)));
-  }
-
-  /** The time of the range's other end when an edge of it is under the pointer. */
-  private otherEnd(x: number): number | null {
-    const { range, axis, u0, u1 } = this.picture!;
-    if (!range) return null;
-    const [left, right] = range.map((time) => Math.abs(((axis.toU(time) - u0) / (u1 - u0)) * this.width - x)) as [
-      number,
-      number,
-    ];
-    return Math.min(left, right) > EDGE ? null : left < right ? range[1] : range[0];
-  }
-
-  /** Draws a range out from a time that stays. */
-  private pull(event: PointerEvent, fixed: number): void {
-    const { canvas } = this;
-    const before = this.picture!.range;
-    const at = (now: PointerEvent): [number, number] | null => {
-      const other = this.timeAt(now.offsetX);
-      return other === fixed ? null : [Math.min(fixed, other), Math.max(fixed, other)];
-    };
-    canvas.setPointerCapture(event.pointerId);
-    const move = (now: PointerEvent): void => this.setRange(at(now));
-    const up = (now: PointerEvent): void => {
-      canvas.removeEventListener("pointermove", move);
-      canvas.removeEventListener("pointerup", up);
-      canvas.removeEventListener("pointercancel", up);
-      if (now.type === "pointerup") this.actions.range(at(now));
-      else this.setRange(before);
-    };
-    canvas.addEventListener("pointermove", move);
-    canvas.addEventListener("pointerup", up);
-    canvas.addEventListener("pointercancel", up);
-  }
-
-  private seqAt(x: number, y: number): number | null {
-    const data = this.picture?.window;
-    if (!data) return null;
-    const mark = this.markAt(x, y);
-    if (mark >= 0) return data.marks.seq[mark]!;
-    const column = this.columnAt(x, y);
-    return column ? data.columns.seq[column.column.from]! : null;
-  }
-
-  /** The mark under the pointer, or the nearest within a few pixels; the uppermost first. */
-  private markAt(x: number, y: number): number {
-    const { last, picture } = this;
-    if (!last || !picture) return -1;
-    const at = y - tapeTop(picture) + picture.scroll;
-    let [best, distance] = [-1, Infinity];
-    for (const mark of last.marks) {
-      const away = Math.hypot(mark.x - x, mark.y - at) - mark.r;
-      if (away < 4 && away <= distance) [best, distance] = [mark.index, Math.max(away, -1)];
-    }
-    return best;
-  }
-
-  private columnAt(x: number, y: number): Drawn["columns"][number] | undefined {
-    const { last, picture } = this;
-    if (!last || !picture) return undefined;
-    const at = y - tapeTop(picture) + picture.scroll;
-    return last.columns.find(
-      (column) =>
-        x >= column.x && x < column.x + column.width && at >= column.y - 4 && at <= column.y + column.height + 4,
-    );
-  }
-
-  private point(event: PointerEvent): void {
-    window.clearTimeout(this.hover);
-    if (event.buttons !== 0 || !this.picture) return;
-    const { offsetX, offsetY, clientX, clientY } = event;
-    this.canvas.style.cursor = event.shiftKey ? "crosshair" : this.otherEnd(offsetX) !== null ? "ew-resize" : "";
-    this.hover = window.setTimeout(() => {
-      const words = this.describe(offsetX, offsetY);
-      if (!words) return this.hideTip();
-      fill(this.tooltip, ...words);
-      this.tooltip.hidden = false;
-      this.tooltip.style.left = `${Math.min(clientX + 12, window.innerWidth - this.tooltip.offsetWidth - 4)}px`;
-      this.tooltip.style.top = `${Math.min(clientY + 14, window.innerHeight - this.tooltip.offsetHeight - 4)}px`;
-    }, HOVER_MS);
-  }
-
-  private describe(x: number, y: number): Node[] | null {
-    const { picture, last } = this;
-    const data = picture?.window;
-    if (!picture || !data || !last) return null;
-    const { tape } = picture;
-    const dim = (text: string): HTMLElement => h("span.dim", text);
-    const mark = this.markAt(x, y);
-    if (mark >= 0) {
-      const { marks } = data;
-      const together = marks.many[mark]!;
-      const where = tape.lanes[marks.lane[mark]!]!.name;
-      return [
-        h("b", `#${marks.seq[mark]!} ${tape.ops[marks.op[mark]!] ?? ""}`),
-        dim(` · ${tape.kinds[marks.event[mark]!]!.name} on ${where}`),
-        h(
-          "div",
-          `${seconds(marks.time[mark]!, tape.resolution)} s${marks.dur[mark]! > 0 ? ` · ${duration(marks.dur[mark]!)}` : ""}${marks.size[mark]! > 0 ? ` · ${bytes(marks.size[mark]!)}` : ""}`,
-        ),
-        ...(together > 1
-          ? [
-              h(
-                "div.faint",
-                `${marks.place[mark]! + 1}. of ${together} within ${duration(data.stack)}. ${momentWords(tape.resolution)}`,
-              ),
-            ]
-          : []),
-      ];
-    }
-    const column = this.columnAt(x, y);
-    if (column) {
-      const { from, to, total, lane } = column.column;
-      const parts = Array.from({ length: to - from }, (_, i) => from + i).sort(
-        (a, b) => data.columns.count[b]! - data.columns.count[a]!,
-      );
-      return [
-        h("b", counted(total, "event")),
-        dim(` on ${tape.lanes[lane]!.name} within ${duration(data.cell)}`),
-        ...parts
-          .slice(0, 8)
-          .map((i) => h("div", `${count(data.columns.count[i]!)} ${tape.families[data.columns.family[i]!]!.name}`)),
-        h("div.faint", "Zoom in for single messages."),
-      ];
-    }
-    const line = picture.signals && last.lines.find((other) => Math.abs(other.x - x) < 4);
-    if (line) {
-      const signal = tape.signals[line.index]!;
-      const length = signal.span ? ` · ${duration(signal.end - signal.start)}` : "";
-      return [
-        h("b", signal.name),
-        dim(
-          ` · signal${line.end ? " ends" : signal.span ? " begins" : ""} at ${seconds(line.end && signal.span ? signal.end : signal.start, tape.resolution)} s${length}`,
-        ),
-      ];
-    }
-    const at = y - tapeTop(picture) + picture.scroll;
-    const flow = last.arrows.find(({ x0, y0, x1, y1 }) => {
-      const share = (at - y0) / (y1 - y0 || 1);
-      return share >= 0 && share <= 1 && Math.abs(x0 + (x1 - x0) * share - x) < 4;
-    });
-    if (!flow) return this.foldAt(x);
-    const { arrows } = data;
-    const many = arrows.count[flow.index]!;
-    return [
-      h("b", route(tape, arrows.source[flow.index]!, arrows.target[flow.index]!)),
-      dim(
-        ` · ${counted(many, "message")}${arrows.bytes[flow.index]! > 0 ? `, ${bytes(arrows.bytes[flow.index]!)}` : ""}${many > 1 ? ` within ${duration(data.arrowCell)}` : ""}`,
-      ),
-    ];
-  }
-
-  private foldAt(x: number): Node[] | null {
-    const { axis, u0, u1 } = this.picture!;
-    const u = u0 + (x / Math.max(1, this.width)) * (u1 - u0);
-    const fold = axis.folds.find((other) => u >= other.u0 && u < other.u1);
-    return fold ? [h("b", `${duration(fold.ns)} folded`), h("span.dim", " · nothing happened")] : null;
-  }
-
-  private hideTip(): void {
-    window.clearTimeout(this.hover);
-    this.tooltip.hidden = true;
+    this.drawn = drawTape(g, width, height, picture, colours);
+    this.actions.drawn(this.drawn);
   }
 }

@@ -2,8 +2,10 @@
 import { fill, h } from "../../base/dom.ts";
 import { count, counted, duration } from "../../base/format.ts";
 import { isAbort, sentenceOf } from "../../data/client.ts";
+import { StretchSource, type Wanted } from "../../data/stretch_source.ts";
 import { shapeIcon } from "../../draw/tape_shapes.ts";
 import type { Drawn } from "../../draw/tape_draw.ts";
+import type { Span } from "../../layout/span.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import {
   readTapeWindow,
@@ -45,6 +47,11 @@ const SHOW = ["flows", "signals", "sizes"] as const;
 const DEFAULT_SHOW = "flows,signals";
 const TYPING_MS = 150;
 
+interface WantedTape extends Wanted {
+  /** The times that the list is to show. */
+  listed: [number, number];
+}
+
 class TapeView implements View {
   private readonly runs = h("select.btn", { "aria-label": "Run" }) as HTMLSelectElement;
   private readonly toggles = new Map<string, HTMLElement>();
@@ -66,13 +73,10 @@ class TapeView implements View {
   private folded = true;
   private filterText = "";
   private typing = 0;
-  private asking = false;
-  private stale = false;
   private following = true;
-  /** The request whose answer is on the screen. */
-  private have = "";
   /** The request whose figures of a range are in the pane. */
   private ranged = "";
+  private readonly windows: StretchSource<TapeWindow, WantedTape>;
   private readonly leaving = new AbortController();
 
   constructor(private readonly page: Page) {
@@ -84,12 +88,24 @@ class TapeView implements View {
     this.stage = new TapeStage({
       moved: () => this.moved(),
       select: (seq) => this.go({ ev: seq }),
-      range: (range) => this.go({ r0: range ? range[0] : null, r1: range ? range[1] : null }),
+      range: (range) => this.go({ r0: range?.t0 ?? null, r1: range?.t1 ?? null }),
       drawn: (drawn) => this.wasDrawn(drawn),
       theme: (theme) => {
         this.list.refresh(theme.families);
         if (this.tape) this.pane.draw(this.tape, theme.families);
       },
+    });
+    this.windows = new StretchSource(page.client, {
+      decode: readTapeWindow,
+      onData: (data, wanted) => this.take(data, wanted),
+      onError: (error) =>
+        showLayer(
+          this.stage.element,
+          errorState(error, () => {
+            clearLayer(this.stage.element);
+            this.fetch();
+          }),
+        ),
     });
     this.list = new MessageList(
       (seq) => this.go({ ev: seq }, "replace"),
@@ -125,25 +141,10 @@ class TapeView implements View {
 
   key(event: KeyboardEvent): boolean {
     if (!this.tape) return false;
+    if (this.stage.viewport.key(event)) return true;
     switch (event.key) {
       case " ":
         this.fit();
-        break;
-      case "w":
-      case "W":
-        this.stage.zoom(0.7);
-        break;
-      case "s":
-      case "S":
-        this.stage.zoom(1 / 0.7);
-        break;
-      case "a":
-      case "A":
-        this.stage.pan(-0.2);
-        break;
-      case "d":
-      case "D":
-        this.stage.pan(0.2);
         break;
       case "ArrowRight":
         void this.walk(1);
@@ -186,6 +187,7 @@ class TapeView implements View {
     this.leaving.abort();
     window.clearTimeout(this.typing);
     this.pages?.dispose();
+    this.windows.dispose();
     this.stage.dispose();
     this.list.dispose();
   }
@@ -199,9 +201,9 @@ class TapeView implements View {
   }
 
   /** The selected range. */
-  private get range(): [number, number] | null {
+  private get range(): Span | null {
     const [r0, r1] = [numberParam(this.params, "r0", NaN), numberParam(this.params, "r1", NaN)];
-    return r1 > r0 ? [r0, r1] : null;
+    return r1 > r0 ? { t0: r0, t1: r1 } : null;
   }
 
   private get query(): string {
@@ -226,7 +228,7 @@ class TapeView implements View {
       clearLayer(this.stage.element);
       this.tape = tape;
       this.message = null;
-      this.have = "";
+      this.windows.forget();
       this.ranged = "";
       this.drawBar();
     }
@@ -264,18 +266,18 @@ class TapeView implements View {
       const [a, b] = this.stage.times;
       if (a !== t0 || b !== t1) this.stage.setTimes(t0, t1);
     } else this.stage.fit();
-    void this.fetch();
+    this.fetch();
   }
 
   /** Veil and figures of the selected range; the list shows what is in it. */
   private async takeRange(): Promise<void> {
     const { range, tape } = this;
-    const wanted = range ? `tape/range?${this.query}&t0=${range[0]}&t1=${range[1]}` : "";
+    const wanted = range ? `tape/range?${this.query}&t0=${range.t0}&t1=${range.t1}` : "";
     this.stage.setRange(range);
     if (wanted === this.ranged) return;
     this.ranged = wanted;
     this.following = true;
-    void this.fetch();
+    this.fetch();
     if (!range) return this.pane.range(tape!, null);
     try {
       const found = await this.page.client.get<TapeRangeWire>(wanted, this.leaving.signal);
@@ -288,9 +290,8 @@ class TapeView implements View {
   private zoomIn(): void {
     const { range } = this;
     if (!range) return;
-    const margin = (range[1] - range[0]) * 0.02;
-    this.stage.setTimes(range[0] - margin, range[1] + margin);
-    this.stage.zoom(1);
+    const margin = (range.t1 - range.t0) * 0.02;
+    this.stage.showTimes(range.t0 - margin, range.t1 + margin);
   }
 
   private async takeSelection(): Promise<void> {
@@ -330,12 +331,12 @@ class TapeView implements View {
     const fitted = this.params["t0"] === undefined;
     this.following = true;
     if (!(fitted && this.isFit())) this.go({ t0, t1 }, "replace");
-    void this.fetch();
+    this.fetch();
   }
 
   private isFit(): boolean {
     const [a, b] = this.stage.times;
-    const { axis } = this.stage;
+    const axis = this.stage.timeAxis;
     return axis !== null && axis.toU(a) <= 0 && axis.toU(b) >= axis.length;
   }
 
@@ -343,7 +344,7 @@ class TapeView implements View {
     this.stage.fit();
     this.following = true;
     this.go({ t0: null, t1: null });
-    void this.fetch();
+    this.fetch();
   }
 
   private toggle(name: string): void {
@@ -363,36 +364,26 @@ class TapeView implements View {
     );
   }
 
-  /** One request at a time; when the window moved meanwhile, the last one counts. */
-  private async fetch(): Promise<void> {
+  private fetch(): void {
     if (!this.tape || this.stage.width < 10) return;
-    if (this.asking) {
-      this.stale = true;
-      return;
-    }
-    const { tape, pages } = this;
     const [t0, t1] = this.stage.wide;
-    const [v0, v1] = this.range ?? this.stage.times;
-    const path = `tape/window?${this.query}&t0=${t0}&t1=${t1}&v0=${v0}&v1=${v1 + 1}&per=${this.stage.per}`;
-    if (path === this.have) return;
-    this.asking = true;
-    try {
-      const data = readTapeWindow(await this.page.client.bytes(path, this.leaving.signal));
-      if (this.tape === tape && this.pages === pages) {
-        this.have = path;
-        this.take(tape, data, v0, v1);
-      } else this.stale = true;
-    } catch (error) {
-      if (!isAbort(error)) showLayer(this.stage.element, errorState(error));
-    }
-    this.asking = false;
-    if (this.stale) {
-      this.stale = false;
-      void this.fetch();
-    }
+    const [s0, s1] = this.stage.times;
+    const [v0, v1] = this.range ? [this.range.t0, this.range.t1] : [s0, s1];
+    const { per } = this.stage;
+    this.windows.need({
+      path: `tape/window?${this.query}&t0=${t0}&t1=${t1}&v0=${v0}&v1=${v1 + 1}&per=${per}`,
+      of: this.query,
+      span: { t0: s0, t1: s1 },
+      stretch: { t0, t1 },
+      scale: per,
+      listed: [v0, v1],
+    });
   }
 
-  private take(tape: TapeWire, data: TapeWindow, t0: number, t1: number): void {
+  private take(data: TapeWindow, wanted: WantedTape): void {
+    const { tape } = this;
+    if (!tape || wanted.of !== this.query) return;
+    const [t0, t1] = wanted.listed;
     const other = this.data?.kept !== data.kept || this.usedPages !== this.pages;
     this.data = data;
     this.stage.setData(data);
@@ -436,13 +427,10 @@ class TapeView implements View {
   /** Enter: the first message in sight when none is selected, else the selected one comes near. */
   private async enter(): Promise<void> {
     if (!this.message) return this.walk(0);
-    const { axis } = this.stage;
-    if (!axis) return;
     const [t0, t1] = this.stage.times;
     const inColumns = !this.data?.marks.seq.includes(this.message.seq);
     const half = ((t1 - t0) / 2) * (inColumns ? 0.2 : 1);
-    this.stage.setTimes(this.message.time - half, this.message.time + half);
-    this.stage.zoom(1);
+    this.stage.showTimes(this.message.time - half, this.message.time + half);
   }
 
   private drawBar(): void {
@@ -521,7 +509,7 @@ class TapeView implements View {
         ),
       );
     if (drawn && drawn.left > 0) right.push(h("span.wide", `${counted(drawn.left, "name")} left out for space`));
-    const hidden = (tape.lead ? tape.parts[0]![0] - tape.first : 0) + (this.stage.axis?.folded ?? 0);
+    const hidden = (tape.lead ? tape.parts[0]![0] - tape.first : 0) + (this.stage.timeAxis?.folded ?? 0);
     if (this.folded && hidden > 0) {
       const early = tape.early > 0 ? ` (${counted(tape.early, "event")})` : "";
       right.push(

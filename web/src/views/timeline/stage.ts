@@ -8,10 +8,15 @@ import { firstMarker, TimelinePainter, type Focus } from "../../draw/timeline_pa
 import { valueAt } from "../../draw/timeline_series.ts";
 import { readTimelineTheme, type TimelineTheme } from "../../draw/timeline_theme.ts";
 import { layoutRows, rowAt, type LaneBox, type RowBox, type RowLayout } from "../../layout/timeline_rows.ts";
-import { clampSpan, fitSpan, panSpan, ticks, zoomSpan, type Span } from "../../layout/timeline_scale.ts";
+import { clampSpan, panSpan, type Limits, type Span } from "../../layout/span.ts";
+import { ticks, traceLimits } from "../../layout/timeline_scale.ts";
 import { onTheme } from "../../state/settings.ts";
 import type { FlowWire, LaneWindow } from "../../wire/timeline.ts";
-import { attachPointer } from "./pointer.ts";
+import { AxisViewport, type AxisTarget } from "../common/viewport/axis_viewport.ts";
+import type { Point } from "../common/viewport/gestures.ts";
+import type { RangeTarget } from "../common/viewport/range.ts";
+import { headGestures } from "./head_gestures.ts";
+import { describe } from "./slice_tip.ts";
 import { TrackHeads } from "./track_heads.ts";
 
 export interface StageOptions {
@@ -42,7 +47,7 @@ export interface Under {
 
 const REST_MS = 140;
 
-export class Stage {
+export class Stage implements AxisTarget, RangeTarget {
   readonly element: HTMLElement;
   readonly body: HTMLElement;
   readonly headCanvas = h("canvas.tl-head", { "aria-hidden": "true" }) as HTMLCanvasElement;
@@ -54,7 +59,8 @@ export class Stage {
   private readonly painter: TimelinePainter;
   private readonly headPainter: HeadPainter;
   private readonly watcher: ResizeObserver;
-  private readonly stop: (() => void)[] = [];
+  private readonly stopTheme: () => void;
+  readonly viewport: AxisViewport;
   private theme: TimelineTheme;
   private source: TimelineSource | null = null;
   private frame = 0;
@@ -73,8 +79,6 @@ export class Stage {
   span: Span = { t0: 0, t1: 1 };
   /** How far down the rows are; kept, since asking the browser for it after a change costs a layout. */
   scroll = 0;
-  /** Where the pointer is, as a share of the width; null when it is elsewhere. */
-  pointed: number | null = null;
   range: Span | null = null;
   focus: Focus | null = null;
   flows: readonly FlowWire[] = [];
@@ -123,14 +127,13 @@ export class Stage {
     );
     this.watcher = new ResizeObserver(() => this.resize());
     this.watcher.observe(this.element);
-    this.stop.push(
-      onTheme(() => {
-        this.theme = readTimelineTheme(this.element);
-        this.painter.setTheme(this.theme);
-        this.redraw();
-      }),
-    );
-    this.stop.push(attachPointer(this));
+    this.stopTheme = onTheme(() => {
+      this.theme = readTimelineTheme(this.element);
+      this.painter.setTheme(this.theme);
+      this.redraw();
+    });
+    this.viewport = new AxisViewport(this.canvas, this, this);
+    this.viewport.listen(this.headCanvas, headGestures(this, this.viewport));
     // for tests and the benchmark: what is drawn where
     (this.element as HTMLElement & { timeline?: Stage }).timeline = this;
   }
@@ -145,6 +148,28 @@ export class Stage {
 
   get whole(): number {
     return this.source?.whole.span ?? 1;
+  }
+
+  get limits(): Limits {
+    return traceLimits(this.whole);
+  }
+
+  get axis(): { left: number; width: number } {
+    return { left: 0, width: this.width };
+  }
+
+  readonly first = 0;
+
+  get last(): number {
+    return this.whole;
+  }
+
+  timeAt(x: number): number {
+    return this.span.t0 + (x / this.width) * (this.span.t1 - this.span.t0);
+  }
+
+  xOf(time: number): number {
+    return ((time - this.span.t0) / (this.span.t1 - this.span.t0)) * this.width;
   }
 
   get small(): boolean {
@@ -172,14 +197,14 @@ export class Stage {
     this.laidFor = key;
     this.layout = layoutRows(this.source.whole.tracks, { ...options, small: this.small });
     this.space.style.height = `${this.layout.height}px`;
-    this.heads.setLayout(this.layout);
+    this.heads.clear();
     this.scroll = this.scroller.scrollTop;
     this.redraw();
   }
 
   /** Shows a window without telling anyone. */
   setSpan(span: Span): void {
-    this.span = clampSpan(span, this.whole);
+    this.span = clampSpan(span, this.limits);
     this.redraw();
   }
 
@@ -190,17 +215,13 @@ export class Stage {
     this.resting = window.setTimeout(() => this.options.onMoved(this.span), REST_MS);
   }
 
-  /** Zooms with the time at `share` of the width staying there: where the pointer is, else the middle. */
-  zoom(factor: number, share = this.pointed ?? 0.5): void {
-    this.move(zoomSpan(this.span, factor, share, this.whole));
+  /** As the wheel and the keys do: for the benchmark. */
+  zoom(factor: number, share?: number): void {
+    this.viewport.zoom(factor, share);
   }
 
   pan(share: number): void {
-    this.move(panSpan(this.span, share * (this.span.t1 - this.span.t0), this.whole));
-  }
-
-  fit(): void {
-    this.move(fitSpan(this.whole));
+    this.viewport.pan(share);
   }
 
   scrollBy(px: number): void {
@@ -219,13 +240,21 @@ export class Stage {
     if (done) this.options.onRange(range);
   }
 
-  click(under: Under | null): void {
-    if (under?.entry) this.options.onFocus(under.entry.lane.row[under.entry.at]!);
-    else this.options.onFocus(-1);
+  click(at: Point): void {
+    this.options.onFocus(this.sliceAt(at));
   }
 
-  open(under: Under | null): void {
-    if (under?.entry) this.options.onOpen(under.entry.lane.row[under.entry.at]!);
+  open(at: Point): void {
+    const row = this.sliceAt(at);
+    if (row >= 0) this.options.onOpen(row);
+  }
+
+  cursor(at: Point): string {
+    return this.sliceAt(at) >= 0 ? "pointer" : "";
+  }
+
+  describe(at: Point): HTMLElement[] | null {
+    return describe(this, this.under(at.x, at.y));
   }
 
   /** Brings a slice into sight: scrolls to its row, moves the window only when the slice is outside or too small. */
@@ -246,7 +275,7 @@ export class Stage {
       // something without length has no size of its own to zoom to
       const wanted = focus.dur > 0 ? Math.max(focus.dur * 12, 1000) : Math.min(length, this.whole / 200);
       this.move({ t0: middle - wanted / 2, t1: middle + wanted / 2 });
-    } else if (outside) this.move(panSpan(this.span, middle - (this.span.t0 + this.span.t1) / 2, this.whole));
+    } else if (outside) this.move(panSpan(this.span, middle - (this.span.t0 + this.span.t1) / 2, this.limits));
   }
 
   /** What is at a place of the canvas, CSS px. */
@@ -265,6 +294,12 @@ export class Stage {
       ? valueAt(this.source.series.cover(seriesId(row.series), grid, this.span.t0, this.span.t1), time)
       : null;
     return { row, lane, entry, value, moments: this.momentsAt(row, time, 3 / scale), time };
+  }
+
+  /** The row of the slice at a place, -1 for none. */
+  private sliceAt(at: Point): number {
+    const entry = this.under(at.x, at.y)?.entry;
+    return entry ? entry.lane.row[entry.at]! : -1;
   }
 
   private momentsAt(row: RowBox, at: number, reach: number): string[] {
@@ -305,7 +340,8 @@ export class Stage {
     window.clearTimeout(this.asked);
     window.clearTimeout(this.scrolling);
     this.watcher.disconnect();
-    for (const stop of this.stop) stop();
+    this.stopTheme();
+    this.viewport.dispose();
   }
 
   private resize(): void {

@@ -4,7 +4,8 @@ import { fill, h } from "../../base/dom.ts";
 import { count, duration } from "../../base/format.ts";
 import { isAbort } from "../../data/client.ts";
 import { TimelineSource } from "../../data/timeline.ts";
-import { clampSpan, fitSpan, moment, type Span } from "../../layout/timeline_scale.ts";
+import { clampSpan, type Span } from "../../layout/span.ts";
+import { fitSpan, moment } from "../../layout/timeline_scale.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import type { CaptureInfo } from "../../wire/capture.ts";
 import type { FlowsWire, GapsWire, LinksWire, RangeWire, SliceWire, TimelineWire } from "../../wire/timeline.ts";
@@ -120,20 +121,8 @@ class TimelineView implements View {
   }
 
   key(event: KeyboardEvent): boolean {
-    const big = event.shiftKey ? 3 : 1;
+    if (this.stage.viewport.key(event)) return true;
     switch (event.key.length === 1 ? event.key.toLowerCase() : event.key) {
-      case "w":
-        this.stage.zoom(0.8 ** big);
-        return true;
-      case "s":
-        this.stage.zoom(1.25 ** big);
-        return true;
-      case "a":
-        this.stage.pan(-0.12 * big);
-        return true;
-      case "d":
-        this.stage.pan(0.12 * big);
-        return true;
       case "ArrowLeft":
       case "ArrowRight":
         return this.walk(event.key === "ArrowRight" ? 1 : -1);
@@ -253,7 +242,7 @@ class TimelineView implements View {
   private arrive(): void {
     const { params, stage } = this;
     stage.setRows({ shut: idSet(params["shut"]), pinned: idSet(params["pin"]), filter: params["find"] ?? "" });
-    stage.span = clampSpan(this.wantedSpan(), stage.whole);
+    stage.span = clampSpan(this.wantedSpan(), stage.limits);
     const range = spanOf(params, "r0", "r1");
     stage.range = range;
     this.finder.show(params["find"] ?? "", params["slice"] === undefined);

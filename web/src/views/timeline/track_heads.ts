@@ -2,7 +2,7 @@
 import { h } from "../../base/dom.ts";
 import { bytes } from "../../base/format.ts";
 import { figure } from "../../draw/timeline_painter.ts";
-import type { RowBox, RowLayout } from "../../layout/timeline_rows.ts";
+import type { RowBox } from "../../layout/timeline_rows.ts";
 import { trackName } from "../common/both_ends.ts";
 import { tip } from "../common/tooltip.ts";
 
@@ -31,7 +31,7 @@ export class TrackHeads {
     return this.element.offsetWidth || 168;
   }
 
-  setLayout(_: RowLayout): void {
+  clear(): void {
     this.element.replaceChildren();
     this.heads.clear();
   }

@@ -1,0 +1,61 @@
+// Prints the interfaces of src/wire as JSON, for the test that holds them against what the server sends
+// (tests/server/test_wire.py): { "timeline.SliceWire": { "row": { "type": {"is": "number"}, "optional": false }, … } }.
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+
+const folder = join(dirname(fileURLToPath(import.meta.url)), "..", "src", "wire");
+const KEYWORDS = {
+  [ts.SyntaxKind.StringKeyword]: "string",
+  [ts.SyntaxKind.NumberKeyword]: "number",
+  [ts.SyntaxKind.BooleanKeyword]: "boolean",
+  [ts.SyntaxKind.UnknownKeyword]: "unknown",
+};
+
+/** A type as data; what the test cannot check is an error, so that it is never passed over in silence. */
+function typeOf(node, file) {
+  if (KEYWORDS[node.kind]) return { is: KEYWORDS[node.kind] };
+  if (ts.isArrayTypeNode(node)) return { is: "array", of: typeOf(node.elementType, file) };
+  if (ts.isTupleTypeNode(node)) return { is: "tuple", of: node.elements.map((one) => typeOf(one, file)) };
+  if (ts.isUnionTypeNode(node)) return { is: "union", of: node.types.map((one) => typeOf(one, file)) };
+  if (ts.isTypeLiteralNode(node)) return { is: "object", keys: keysOf(node.members, file) };
+  if (ts.isLiteralTypeNode(node))
+    return node.literal.kind === ts.SyntaxKind.NullKeyword
+      ? { is: "null" }
+      : { is: "literal", value: JSON.parse(node.literal.getText()) };
+  if (ts.isTypeReferenceNode(node)) {
+    const name = node.typeName.getText();
+    if (name === "Record") return { is: "record", of: typeOf(node.typeArguments[1], file) };
+    if (/^(Float|Int|Uint)\d+Array$/.test(name)) return { is: "column" };
+    return { is: "interface", name: `${file}.${name}` };
+  }
+  throw new Error(`${file}.ts: ${node.getText()} is a type that the test of the wire cannot check`);
+}
+
+function keysOf(members, file) {
+  return Object.fromEntries(
+    members.map((one) => [
+      one.name.getText(),
+      { type: typeOf(one.type, file), optional: one.questionToken !== undefined },
+    ]),
+  );
+}
+
+const found = {};
+for (const name of readdirSync(folder)) {
+  const file = name.replace(/\.ts$/, "");
+  if (file === "arrays") continue; // how columns are read; nothing of it is sent
+  const source = ts.createSourceFile(name, readFileSync(join(folder, name), "utf8"), ts.ScriptTarget.Latest, true);
+  for (const node of source.statements) {
+    if (!ts.isInterfaceDeclaration(node)) continue;
+    const parents = (node.heritageClauses ?? []).flatMap((clause) => clause.types.map((one) => one.getText()));
+    found[`${file}.${node.name.text}`] = {
+      parents: parents.map((parent) => `${file}.${parent}`),
+      keys: keysOf(node.members, file),
+    };
+  }
+}
+for (const one of Object.values(found))
+  for (const parent of one.parents) one.keys = { ...found[parent].keys, ...one.keys };
+console.log(JSON.stringify(Object.fromEntries(Object.entries(found).map(([name, one]) => [name, one.keys]))));

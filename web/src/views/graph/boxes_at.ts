@@ -1,0 +1,43 @@
+/** Which box of a picture is where. */
+import { seen } from "../../draw/canvas.ts";
+import type { Camera, Picture } from "../../draw/renderer.ts";
+import { BOX } from "../../layout/drawing.ts";
+import type { Point } from "../common/viewport/gestures.ts";
+
+/** The uppermost box at a point of the view, px; -1 for none. From far away it need not be hit exactly. */
+export function boxAt(picture: Picture, camera: Camera, at: Point, width: number, height: number): number {
+  const { scene, placement } = picture;
+  const x = camera.x + (at.x - width / 2) / camera.zoom;
+  const y = camera.y + (at.y - height / 2) / camera.zoom;
+  const slack = camera.zoom < 0.3 ? 2 / camera.zoom : 0;
+  for (let box = scene.count - 1; box >= 0; box--) {
+    if (Math.abs(placement.y[box]! - y) > BOX / 2 + slack) continue;
+    if (Math.abs(placement.x[box]! - x) <= scene.width[box]! / 2 + slack) return box;
+  }
+  return -1;
+}
+
+/** The key of the box nearest to the middle of the view; -1 for none. */
+export function middleKey({ scene, placement }: Picture, camera: Camera): number {
+  let best = 0;
+  let least = Infinity;
+  for (let box = 0; box < scene.count; box++) {
+    const off = Math.hypot(placement.x[box]! - camera.x, placement.y[box]! - camera.y);
+    if (off < least) [least, best] = [off, box];
+  }
+  return scene.count === 0 ? -1 : scene.key[best]!;
+}
+
+/** Whether a match changed something, and none of it is in the view. */
+export function changeOutside({ scene, placement }: Picture, camera: Camera, width: number, height: number): boolean {
+  const view = seen(camera, width, height);
+  let changes = 0;
+  for (let box = 0; box < scene.count; box++) {
+    if (scene.state[box] === 0) continue;
+    changes++;
+    const x = placement.x[box]!;
+    const y = placement.y[box]!;
+    if (x > view.left && x < view.right && y > view.top && y < view.bottom) return false;
+  }
+  return changes > 0;
+}
