@@ -11,9 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
     from peephole.replay.nodes import NodeTable
     from peephole.store.capture import Capture
+    from peephole.store.tables.frame import Texts
 
 GRAPH: Final = "GRAPH"
 """The op of a node whose sources are instructions in order."""
@@ -42,32 +45,40 @@ class Instructions:
     def __init__(self, capture: Capture, table: NodeTable) -> None:
         frame = capture.read("nodes", ["name", "shape", "metadata"])
         self.table = table
-        self._names, self._shapes, self._metadata = (frame.texts(name) for name in ("name", "shape", "metadata"))
-        self.name_codes: list[int] = self._names.codes.tolist()
-        self._shape_codes: list[int] = self._shapes.codes.tolist()
-        self._metadata_codes: list[int] = self._metadata.codes.tolist()
-        self._graph_code = table.op_names.code(GRAPH)
+        self.name_codes, self._names = _listed(frame.texts("name"))
+        self._shape_codes, self._shapes = _listed(frame.texts("shape"))
+        self._metadata_codes, self._metadata = _listed(frame.texts("metadata"))
+        own = np.asarray(table.owns)
+        shapes = len(self._shapes)
+        numbers = np.unique(own, return_inverse=True)[1]
+        self._fields: list[int] = (numbers * shapes + frame.texts("shape").codes + 1).tolist()
+        self._ops: list[int] = (own // table.op_radix).tolist()
+        self._graph_rows = frozenset(np.flatnonzero(own // table.op_radix == table.op_names.code(GRAPH)).tolist())
         self._nameless: dict[object, int] = {}
 
     def name(self, row: int) -> str | None:
         """The name of an instruction."""
-        return self._names[row]
+        return self._names[self.name_codes[row]]
 
     def shape(self, row: int) -> str | None:
         """Its shape, as it was recorded."""
-        return self._shapes[row]
+        return self._shapes[self._shape_codes[row]]
 
     def metadata(self, row: int) -> str | None:
         """Where it came from."""
-        return self._metadata[row]
+        return self._metadata[self._metadata_codes[row]]
 
     def is_graph(self, row: int) -> bool:
         """Whether its sources are a graph's instructions."""
-        return row >= 0 and self.table.own(row) // self.table.op_radix == self._graph_code
+        return row in self._graph_rows
 
-    def fields(self, row: int) -> tuple[int, int]:
+    def op(self, row: int) -> int:
+        """The code of its operation."""
+        return self._ops[row]
+
+    def fields(self, row: int) -> int:
         """What an instruction is by itself: two that are equal differ in what they read or in metadata at most."""
-        return self.table.own(row), self._shape_codes[row]
+        return self._fields[row]
 
     def origin(self, row: int) -> int:
         """The code of its metadata."""
@@ -89,6 +100,23 @@ class Keys:
 
     def take(self, row: int, key: int) -> int:
         """Says which box a row is."""
+        self.of_row[row] = key
+        return key
+
+    def plain(self, row: int, before: Listed | None, claimed: set[int]) -> int | None:
+        """The box of a row in the usual case: the only one of its name so far, or the first; None in any other."""
+        code = self._nodes.name_codes[row]
+        known = self._named.get(code)
+        if code < 0 or (known is None) == (before is not None):
+            return None
+        if known is None:
+            key = code * SAME_NAME
+            self._named[code] = [key]
+        else:
+            key = known[0]
+            if len(known) > 1 or before is None or key in claimed or key not in before.boxes:
+                return None
+        claimed.add(key)
         self.of_row[row] = key
         return key
 
@@ -125,20 +153,28 @@ class Listed:
         rows = table.reachable([root])
         self.boxes: Boxes = {}
         self.order: dict[int, list[int]] = {}
-        self._graphs_of: dict[int, list[int]] = {}
         graphs = [row for row in rows if nodes.is_graph(row)]
         claimed = {keys.of_row[row] for row in rows if row in keys.of_row} if before is not None else set()
         for place, row in enumerate(graphs):
             _key(nodes, keys, row, before, claimed, (), (GRAPH, place))
+        listed: dict[int, tuple[int, ...]] = {}
         for row in graphs:
+            only = (keys.of_row[row],)
             for member in table.sources(row):
-                self._graphs_of.setdefault(member, []).append(keys.of_row[row])
+                already = listed.get(member)
+                listed[member] = only if already is None or already == only else (*already, *only)
         if before is not None:
-            _pair(nodes, keys, rows, before, claimed, self._graphs_of)
+            _pair(nodes, keys, rows, before, claimed, listed)
+        of_row, sources, is_graph = keys.of_row, table.sources, nodes.is_graph
         for row in rows:
-            own = () if nodes.is_graph(row) else tuple(keys.of_row[s] for s in table.sources(row) if s in keys.of_row)
-            graphs_of = tuple(dict.fromkeys(self._graphs_of.get(row, ())))
-            key = _key(nodes, keys, row, before, claimed, graphs_of, (nodes.fields(row), own))
+            # a source that comes later is one of a circle, which no compiler writes
+            own = () if is_graph(row) else tuple([of_row[s] for s in sources(row) if s in of_row])
+            graphs_of = listed.get(row, ())
+            key = of_row.get(row)
+            if key is None:
+                key = keys.plain(row, before, claimed)
+            if key is None:
+                key = _key(nodes, keys, row, before, claimed, graphs_of, (nodes.fields(row), own))
             self.boxes[key] = Box(row, own, graphs_of)
         for row in graphs:
             self.order[keys.of_row[row]] = [keys.of_row[s] for s in table.sources(row) if s in keys.of_row]
@@ -178,7 +214,9 @@ def _key(
             same = nodes.nameless((content, 0))
             there = [same] if same in before.boxes and same not in claimed else []
         if there:
-            best = max(there, key=lambda key: _fit(nodes, row, graphs, before.boxes[key]))
+            best = there[0]
+            if len(there) > 1:
+                best = max(there, key=lambda key: _fit(nodes, row, graphs, before.boxes[key]))
             claimed.add(best)
             return keys.take(row, best)
     key = keys.fresh(row, content)
@@ -188,8 +226,7 @@ def _key(
 
 def _fit(nodes: Instructions, row: int, graphs: tuple[int, ...], box: Box) -> tuple[bool, bool]:
     """How well a row goes with a box of its name: in the same graph, of the same op."""
-    radix = nodes.table.op_radix
-    return box.graphs == graphs, nodes.fields(box.row)[0] // radix == nodes.fields(row)[0] // radix
+    return box.graphs == graphs, nodes.op(box.row) == nodes.op(row)
 
 
 def _pair(
@@ -198,15 +235,17 @@ def _pair(
     rows: list[int],
     before: Listed,
     claimed: set[int],
-    graphs_of: dict[int, list[int]],
+    graphs_of: dict[int, tuple[int, ...]],
 ) -> None:
     """Where several rows have one name, the one that goes best with the box of that name is that box."""
-    names = Counter(nodes.name_codes[row] for row in rows)
+    names = Counter([nodes.name_codes[row] for row in rows])
+    if len(names) == len(rows):
+        return
     several = [row for row in rows if names[nodes.name_codes[row]] > 1 and nodes.name_codes[row] >= 0]
     ways = []
     for place, row in enumerate(several):
         if row not in keys.of_row:
-            graphs = tuple(dict.fromkeys(graphs_of.get(row, ())))
+            graphs = graphs_of.get(row, ())
             for key in keys.named(row):
                 if key in before.boxes and key not in claimed:
                     fit = _fit(nodes, row, graphs, before.boxes[key])
@@ -215,6 +254,11 @@ def _pair(
         if row not in keys.of_row and key not in claimed:
             claimed.add(key)
             keys.take(row, key)
+
+
+def _listed(texts: Texts) -> tuple[list[int], list[str | None]]:
+    """The codes of a column of texts, and the texts with null at the end, where code -1 finds it."""
+    return texts.codes.tolist(), [*texts.values, None]
 
 
 def merged(old: Iterable[int], new: Iterable[int]) -> list[int]:

@@ -76,12 +76,15 @@ class NamedStep:
         self.before = Listed(nodes, root, keys)
         self.came_out = Listed(nodes, after, keys, self.before) if after >= 0 else None
         self._order: dict[int, list[int]] = {key: list(order) for key, order in self.before.order.items()}
-        editor = _Editor(nodes, keys, self.before, self.came_out)
-        self.entries: list[Entry] = [editor.apply(*match) for match in matches]
-        for graph, order in editor.orders():
-            self._order[graph] = order
-        if self.came_out is not None:
-            self.entries += self._rest(editor.boxes) if matches else self._groups()
+        self.entries: list[Entry] = []
+        if matches:
+            editor = _Editor(nodes, keys, self.before, self.came_out)
+            self.entries += [editor.apply(*match) for match in matches]
+            self._order.update(editor.orders())
+            if self.came_out is not None:
+                self.entries += self._rest(editor.boxes)
+        elif self.came_out is not None:
+            self.entries += self._groups()
         self._boxes, self._at = dict(self.before.boxes), 0
         self._rows = {key: row for row, key in keys.of_row.items()}
 
@@ -92,16 +95,13 @@ class NamedStep:
 
     def graph(self, entry: int) -> NamedGraph:
         """The graph after that entry."""
-        boxes = self._move(entry)
-        last = self.came_out if entry == len(self.entries) else None
-        order = {}
-        for key in boxes:
-            if key != ROOT and self.nodes.is_graph(boxes[key].row):
-                if last is not None:
-                    order[key] = last.order.get(key, [])
-                else:
-                    listed = self._order.get(key, ())
-                    order[key] = [one for one in listed if (box := boxes.get(one)) is not None and key in box.graphs]
+        if self.came_out is not None and entry == len(self.entries):
+            boxes, order = self.came_out.boxes, self.came_out.order
+        else:
+            boxes, order = self._move(entry), {}
+            for key, listed in self._order.items():
+                if key in boxes:
+                    order[key] = [one for one in listed if one in boxes and key in boxes[one].graphs]
         root = boxes[ROOT].src[0] if ROOT in boxes else -1
         return NamedGraph(entry, boxes, _walk(boxes, order, root), order, root)
 
@@ -116,7 +116,7 @@ class NamedStep:
         """What differs between the graph that went in and the one that came out."""
         if self.came_out is None:
             return Difference([], [], [], [])
-        return self._compare(_delta(self.before.boxes, self.came_out.boxes))
+        return self._compare(self._delta(self.before.boxes, self.came_out.boxes))
 
     def life(self, key: int, entry: int) -> tuple[int, int]:
         """The entry that made a box which is there after that entry, or goes with it, and the one that removed it.
@@ -155,6 +155,23 @@ class NamedStep:
             self._at += 1 if forward else -1
         return dict(boxes)
 
+    def _delta(self, old: Boxes, new: Boxes) -> dict[int, tuple[Box | None, Box | None]]:
+        """Every box that is not the same in both; another row of the same contents is."""
+        fields, origin = self.nodes.fields, self.nodes.origin
+        delta: dict[int, tuple[Box | None, Box | None]] = {}
+        for key, box in old.items():
+            other = new.get(key)
+            if other is None:
+                delta[key] = (box, None)
+            elif box[1:] != other[1:] or (
+                box.row != other.row and (fields(box.row) != fields(other.row) or origin(box.row) != origin(other.row))
+            ):
+                delta[key] = (box, other)
+        for key, box in new.items():
+            if key not in old:
+                delta[key] = (None, box)
+        return delta
+
     def _compare(self, delta: dict[int, tuple[Box | None, Box | None]]) -> Difference:
         fields, origin = self.nodes.fields, self.nodes.origin
         found = Difference([], [], [], [])
@@ -175,7 +192,7 @@ class NamedStep:
         """What the matches do not explain: one entry, or none."""
         assert self.came_out is not None
         target = self.came_out
-        delta = _delta(reached, target.boxes)
+        delta = self._delta(reached, target.boxes)
         found = self._compare(delta)
         for graph, order in target.order.items():
             self._order[graph] = merged(self._order.get(graph, ()), order)
@@ -191,7 +208,7 @@ class NamedStep:
     def _groups(self) -> list[Entry]:
         assert self.came_out is not None
         target = self.came_out
-        delta = _delta(self.before.boxes, target.boxes)
+        delta = self._delta(self.before.boxes, target.boxes)
         found = self._compare(delta)
         if self.is_partition and delta:
             return [Entry("partition", delta, *self._anchors(found, target))]
@@ -206,7 +223,7 @@ class NamedStep:
             entries.append(Entry("metadata", {key: delta[key] for key in found.metadata}))
         done = {key for entry in entries for key in entry.delta}
         left = {key: change for key, change in delta.items() if key not in done}
-        # what is left differs in its graph, or is another row of the same contents
+        # what is left differs in the graph that it is in
         moved = any(old is not None and new is not None and old.graphs != new.graphs for old, new in left.values())
         reached = dict(self.before.boxes)
         for key, (_, new) in delta.items():
@@ -271,19 +288,6 @@ def _parts(found: Difference) -> Iterator[list[int]]:
     yield from (found.added, found.removed, found.altered, found.metadata)
 
 
-def _delta(old: Boxes, new: Boxes) -> dict[int, tuple[Box | None, Box | None]]:
-    """Every box that is not the same in both."""
-    delta: dict[int, tuple[Box | None, Box | None]] = {}
-    for key, box in old.items():
-        other = new.get(key)
-        if other != box:
-            delta[key] = (box, other)
-    for key, box in new.items():
-        if key not in old:
-            delta[key] = (None, box)
-    return delta
-
-
 def _walk(boxes: Boxes, order: dict[int, list[int]], root: int) -> list[int]:
     """All boxes that the root reaches, sources before users."""
     done: set[int] = set()
@@ -301,12 +305,29 @@ def _walk(boxes: Boxes, order: dict[int, list[int]], root: int) -> list[int]:
     return found
 
 
-@dataclass(slots=True)
-class _Place:
-    """Where a box stands in the list of a graph; what was removed keeps its place."""
+class _Links:
+    """The boxes that a GRAPH ever listed, in order; what was removed keeps its place."""
 
-    before: int = ROOT
-    behind: int = ROOT
+    def __init__(self, keys: Iterable[int] = ()) -> None:
+        order = list(dict.fromkeys(keys))
+        self._before = dict(zip([*order, ROOT], [ROOT, *order], strict=True))
+        self._behind = dict(zip([ROOT, *order], [*order, ROOT], strict=True))
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._before
+
+    def __iter__(self) -> Iterator[int]:
+        key = self._behind[ROOT]
+        while key != ROOT:
+            yield key
+            key = self._behind[key]
+
+    def insert(self, key: int, follower: int) -> None:
+        """Puts a box in front of another; in front of ROOT is the end."""
+        if key not in self._before:
+            before = self._before[follower]
+            self._before[key], self._behind[key] = before, follower
+            self._behind[before] = self._before[follower] = key
 
 
 class _Editor:
@@ -321,12 +342,7 @@ class _Editor:
         for key, box in self.boxes.items():
             for s in box.src:
                 self._users.setdefault(s, set()).add(key)
-        self._links: dict[int, dict[int, _Place]] = {}
-        for graph, order in before.order.items():
-            links = self._links[graph] = {ROOT: _Place()}
-            for key in order:
-                if key not in links:
-                    _link(links, key, ROOT)
+        self._links = {graph: _Links(order) for graph, order in before.order.items()}
         self._forward: dict[int, int] = {}
         """What users of a box that went read instead."""
         self._gone: set[int] = set()
@@ -335,12 +351,7 @@ class _Editor:
     def orders(self) -> Iterator[tuple[int, list[int]]]:
         """For each GRAPH all boxes that it ever listed, in order."""
         for graph, links in self._links.items():
-            order = []
-            key = links[ROOT].behind
-            while key != ROOT:
-                order.append(key)
-                key = links[key].behind
-            yield graph, order
+            yield graph, list(links)
 
     def apply(self, before: int, after: int, removed: Iterable[int], added: Iterable[int]) -> Entry:
         """What a match does. Rows; `after` is -1 when the rule raised, the lists are empty when the two say it all."""
@@ -431,10 +442,9 @@ class _Editor:
                 listed = graphs
             if self._nodes.is_graph(row):
                 self._put(key, Box(row, (), known.graphs if known else ()))
-                links = self._links.setdefault(key, {ROOT: _Place()})
+                links = self._links.setdefault(key, _Links())
                 for s in own:
-                    if s not in links:
-                        _link(links, s, ROOT)
+                    links.insert(s, ROOT)
                     if s in self.boxes and key not in self.boxes[s].graphs:
                         box = self.boxes[s]
                         inside = tuple(g for g in box.graphs if g not in graphs) if s in fresh else box.graphs
@@ -443,9 +453,8 @@ class _Editor:
             self._put(key, Box(row, tuple(own), known.graphs if known else listed))
             if known is None:
                 for graph in listed:
-                    links = self._links.setdefault(graph, {ROOT: _Place()})
-                    if key not in links:
-                        _link(links, key, anchor if anchor in links else ROOT)
+                    links = self._links.setdefault(graph, _Links())
+                    links.insert(key, anchor if anchor in links else ROOT)
 
     def _unseen(self, row: int, graphs: tuple[int, ...]) -> bool:
         key = self._key(row, graphs)
@@ -494,14 +503,6 @@ class _Editor:
         self._gone.discard(key)
         for s in box.src:
             self._users.setdefault(s, set()).add(key)
-
-
-def _link(links: dict[int, _Place], key: int, follower: int) -> None:
-    """Puts a box in front of another; in front of ROOT is the end."""
-    before = links[follower].before
-    links[key] = _Place(before, follower)
-    links[before].behind = key
-    links[follower].before = key
 
 
 def named_step(trace: RewriteTrace, step: int) -> NamedStep | None:

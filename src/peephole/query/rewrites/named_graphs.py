@@ -124,15 +124,16 @@ def _columns(named: NamedStep, graph: NamedGraph, keys: list[int]) -> forms.Node
     table = nodes.table
     rows = [boxes[key].row for key in keys]
     texts = [table.texts(table.own(row)) for row in rows]
-    ids = table.ids
-    id_of = {key: int(ids[box.row]) for key, box in boxes.items() if key != ROOT}
+    there = boxes if len(keys) < len(graph.keys) else keys
+    id_of = dict(zip(there, table.ids[[boxes[key].row for key in there]].tolist(), strict=True))
+    order = graph.order
     return forms.NodeColumns(
         [id_of[key] for key in keys],
         keys,
         [text[0] for text in texts],
         [text[1] for text in texts],
         [text[2] for text in texts],
-        [[id_of[s] for s in graph.sources(key)] for key in keys],
+        [[id_of[s] for s in order.get(key, boxes[key].src) if s in id_of] for key in keys],
         [nodes.shape(row) for row in rows],
         [text[3] for text in texts],
         [nodes.name(row) for row in rows],
