@@ -28,6 +28,11 @@ ROOT: Final = -1
 """The box that reads the graph's root; it is never shown."""
 
 
+def by_name(key: int) -> int:
+    """A number that all boxes of one name share."""
+    return key // SAME_NAME if 0 <= key < NAMELESS else key
+
+
 class Box(NamedTuple):
     """An instruction in a graph: the row of its node, the boxes that it reads, the boxes of the graphs that list it."""
 
@@ -59,6 +64,18 @@ class Instructions:
     def name(self, row: int) -> str | None:
         """The name of an instruction."""
         return self._names[self.name_codes[row]]
+
+    def rows_named(self, name: str) -> list[int]:
+        """The rows of all nodes of that name."""
+        try:
+            code = self._names.index(name)
+        except ValueError:
+            return []
+        return [row for row, own in enumerate(self.name_codes) if own == code]
+
+    def first_box(self, row: int) -> int:
+        """The number of the box that has the name of this row, where no other has it."""
+        return self.name_codes[row] * SAME_NAME
 
     def shape(self, row: int) -> str | None:
         """Its shape, as it was recorded."""

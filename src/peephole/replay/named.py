@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from peephole.replay.boxes import ROOT, Box, Boxes, Instructions, Keys, Listed, merged
+from peephole.replay.boxes import ROOT, Box, Boxes, Instructions, Keys, Listed, by_name, merged
 
 if TYPE_CHECKING:
     from peephole.replay.trace import RewriteTrace
@@ -182,7 +182,9 @@ class NamedStep:
                 found.added.append(key)
             elif new is None:
                 found.removed.append(key)
-            elif fields(old.row) != fields(new.row) or old.src != new.src:
+            elif fields(old.row) != fields(new.row) or (
+                old.src != new.src and [*map(by_name, old.src)] != [*map(by_name, new.src)]
+            ):
                 found.altered.append(key)
             elif origin(old.row) != origin(new.row):
                 found.metadata.append(key)

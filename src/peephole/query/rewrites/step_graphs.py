@@ -213,6 +213,11 @@ def match_count(trace: RewriteTrace, step_id: int) -> int:
     return trace.number("matches", trace.step_row(step_id)) if named is None else len(named.entries)
 
 
+def count_matches(capture: Capture, step_id: int) -> int:
+    """The same for a capture."""
+    return match_count(trace_of(capture), step_id)
+
+
 def match_diffs(capture: Capture, step_id: int) -> Iterator[tuple[MatchInfo, list[DiffLine]]]:
     """Each match of a step with its diff, one at a time: nothing is kept."""
     trace = trace_of(capture)
