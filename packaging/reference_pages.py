@@ -32,6 +32,16 @@ A capture is complete without its `index`. One that was never sealed, because it
 has a `journal` and no tables; `peephole` opens it all the same, and seals it once the program has ended.
 The journal's layout is described in `src/peephole/model/journal.py`.
 
+## Versions
+
+An older capture, and an older journal, is read as it is: a column that came later has its default in every row (a text
+is null, a list empty), a table that came later is empty. A newer one is refused.
+
+| version | brought |
+| --- | --- |
+| 1 | the first |
+| 2 | passes with a graph after them: `steps.after`, `nodes.name`, `matches.removed`, `matches.added`, `decisions` |
+
 ## Conventions
 
 - Times are integer nanoseconds on the capture's own clock. `manifest.json` says under `clocks` how that relates to the
@@ -91,17 +101,19 @@ def format_page() -> str:
 
 
 def _table(table: Table) -> str:
+    since = f" Since version {table.since}." if table.since > 1 else ""
     lines = [
         f"### {table.name}",
         "",
-        f"A row is {table.row}. Sorted by {', '.join(table.order)}.",
+        f"A row is {table.row}. Sorted by {', '.join(table.order)}.{since}",
         "",
         "| column | type | unit | is | default |",
         "| --- | --- | --- | --- | --- |",
     ]
     for column in table.columns:
+        later = f"; since version {column.since}" if column.since > table.since else ""
         default = "" if column.default is None else f"{column.default}".lower()
-        lines.append(f"| {column.name} | {column.type} | {column.unit} | {_cell(column.doc)} | {default} |")
+        lines.append(f"| {column.name} | {column.type} | {column.unit} | {_cell(column.doc)}{later} | {default} |")
     return "\n".join([*lines, ""])
 
 

@@ -1,7 +1,7 @@
 """Peephole shows what a tensor program became and what it did.
 
 In a program: `record`, `span`, `marker`, `signal`, `counter`, `flow`, `alloc`, `free`, `use`, and for rewrite engines
-`track_rewrites`, `rewrite_step`, `match`, `node`. docs/recording.md explains them.
+`track_rewrites`, `rewrite_step`, `match`, `decision`, `node`. docs/recording.md explains them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from peephole.record.events import alloc, counter, flow, free, marker, signal, use
     from peephole.record.nodes import node
-    from peephole.record.rewrites import match, rewrite_step, track_rewrites
+    from peephole.record.rewrites import decision, match, rewrite_step, track_rewrites
     from peephole.record.span import span
     from peephole.recording import record
 
@@ -30,12 +30,14 @@ _HOMES: Final = {
     "track_rewrites": "peephole.record.rewrites",
     "rewrite_step": "peephole.record.rewrites",
     "match": "peephole.record.rewrites",
+    "decision": "peephole.record.rewrites",
     "node": "peephole.record.nodes",
 }
 
 __all__ = [
     "alloc",
     "counter",
+    "decision",
     "flow",
     "free",
     "marker",

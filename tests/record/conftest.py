@@ -49,7 +49,7 @@ class Journal:
         if not any(data[:32]):
             return  # the process was killed between making the file and its first write
         magic, version, ordinal, own_thread, own_number, used, crc, dropped = struct.unpack("<8sHHIIIII", data[:32])
-        assert (magic, version) == (b"PEEPJRN1", 1)
+        assert (magic, version) == (b"PEEPJRN1", 2)
         assert (ordinal, own_thread, own_number) == (self._ordinal, thread, number)
         self.dropped += dropped
         if used:

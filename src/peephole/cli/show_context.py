@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from peephole.cli.format import Printer, count, duration
+from peephole.cli.format import Printer, duration
+from peephole.cli.show_decisions import show_decisions
+from peephole.cli.show_rewrites import work
 from peephole.cli.views import Request
 from peephole.errors import PeepholeError
 from peephole.query.capture.context_lookup import find_contexts
@@ -108,14 +110,18 @@ class Details:
             self._artifacts(context, "error")
 
     def _step(self, step: Step) -> None:
+        from peephole.query.rewrites.decisions import decisions
+
         if self._printer.json:
             self._printer.record(_step_record(step))
+            show_decisions(decisions(self._capture, step.id), self._printer)
             return
-        matches = f" - {count(step.matches)}" if step.matches else ""
+        matches = work(self._capture, step)
         name = step.name or f"{step.file.rpartition('/')[2]}:{step.line}"
         self._printer.line(
             "    " + "  " * step.depth, name, (matches, "yellow"), ("  raised" if step.error else "", "red")
         )
+        show_decisions(decisions(self._capture, step.id), self._printer, "      " + "  " * step.depth)
         if step.error:
             self._printer.block(step.error, "red")
 
@@ -200,6 +206,7 @@ def _step_record(step: Step) -> dict[str, Any]:
         "file": step.file,
         "line": step.line,
         "matches": step.matches,
+        "after": None if step.after < 0 else step.after,
         "dur_ns": None if step.dur < 0 else step.dur,
         "error": step.error,
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Printer, count, duration
+from peephole.cli.show_decisions import show_decisions
+from peephole.cli.show_listing import UNTOLD, print_listing
 from peephole.cli.views import Request
 from peephole.errors import PeepholeError
 from peephole.query.capture.context_lookup import find_context, find_steps
@@ -34,9 +36,12 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
     context = find_context(capture, request.items[0])
     found = find_steps(capture, context, request.items[1])
     if request.match is not None:
+        from peephole.query.rewrites.step_graphs import count_matches
+
         found = found[:1]
-        if not 0 <= request.match <= found[0].matches:
-            last = f"matches 0 to {found[0].matches}" if found[0].matches else "no match, only the graph of match 0"
+        most = count_matches(capture, found[0].id)
+        if not 0 <= request.match <= most:
+            last = f"matches 0 to {most}" if most else "no match, only the graph of match 0"
             raise PeepholeError(f"{_name(found[0])} of {context.name} has {last}; there is no match {request.match}.")
     elif not printer.json:
         _passes(capture, context, found, printer)
@@ -54,12 +59,27 @@ def _passes(capture: Capture, context: Context, chosen: list[Step], printer: Pri
     printer.line((context.name, "bold"), (f"  {context.kind}", "dim"))
     numbers = {step.id for step in chosen}
     for step in steps(capture, context.id):
-        mark, style = ("▸ ", "bold") if step.id in numbers else ("  ", "dim" if not step.matches else "")
-        matched = f" - {count(step.matches)}" if step.matches else ""
+        matched = work(capture, step)
+        mark, style = ("▸ ", "bold") if step.id in numbers else ("  ", "dim" if not matched else "")
         printer.line(mark + "  " * step.depth, (_name(step), style), (matched, "yellow"))
 
 
+def work(capture: Capture, step: Step) -> str:
+    """What a step did, behind its name: its matches; where it has its graph after it, the boxes that differ."""
+    from peephole.query.rewrites.passes import changed_boxes
+
+    changed = changed_boxes(capture, step.id) if step.after >= 0 else None
+    if changed is None:
+        return f" - {count(step.matches)}" if step.matches else ""
+    if changed.graphs_in != changed.graphs_out:
+        return f" - {changed.graphs_in} → {changed.graphs_out}"
+    if changed.kind in ("order", "metadata"):
+        return f" - {changed.kind} only"
+    return f" - {count(changed.boxes)} changed" if changed.boxes else ""
+
+
 def _texts(capture: Capture, step: Step, match: int | None, printer: Printer) -> None:
+    from peephole.query.rewrites.decisions import decisions
     from peephole.query.rewrites.step_graphs import graph_at, match_diffs
 
     flags = [name for name in ("bottom_up", "walk", "enter_calls") if getattr(step, name)]
@@ -70,18 +90,32 @@ def _texts(capture: Capture, step: Step, match: int | None, printer: Printer) ->
         (f"  {count(len(graph.nodes.id))} nodes, match {graph.match} of {count(graph.matches)}", "dim"),
         (f"  {' '.join(flags)}" if flags else "", "dim"),
     )
-    _graph(graph, printer)
+    if graph.nodes.name:
+        print_listing(graph, printer)
+    else:
+        _graph(graph, printer)
     if match is not None:
-        if graph.rule is not None:
+        if graph.match:
             printer.line(
                 (f"{len(graph.added)} added, {len(graph.changed)} changed, {len(graph.removed)} removed", "dim")
             )
-            _rule(graph.rule.file, graph.rule.line, graph.rule.source, graph.rule.dur_ns, printer)
+            if graph.rule is not None:
+                _rule(graph.rule.file, graph.rule.line, graph.rule.source, graph.rule.dur_ns, printer)
+            else:
+                printer.line((f"  {UNTOLD[graph.kind]}", "dim"))
             _diff(graph.diff, printer)
     else:
         for info, diff in match_diffs(capture, step.id):
             _match(info, printer)
             _diff(diff, printer)
+        if step.after >= 0:
+            if not graph.matches:
+                printer.line(("This pass changed nothing.", "dim"))
+            else:
+                printer.line()
+                printer.line((_name(step), "bold"), ("  the graph that came out", "dim"))
+                print_listing(graph_at(capture, step.id, graph.matches), printer)
+        show_decisions(decisions(capture, step.id), printer)
     if graph.error or step.error:
         printer.block(graph.error or step.error or "", "red")
 
@@ -111,7 +145,11 @@ def _graph(graph: GraphAt, printer: Printer) -> None:
 
 
 def _match(info: MatchInfo, printer: Printer) -> None:
-    printer.line((f"match {info.ordinal}  ", "dim"), (f"{info.before_op} → {info.after_op}", "bold"))
+    before, after = info.before_name or info.before_op, info.after_name or info.after_op
+    printer.line((f"match {info.ordinal}  ", "dim"), (" → ".join(part for part in (before, after) if part), "bold"))
+    if info.kind != "rule":
+        printer.line((f"  {UNTOLD[info.kind]}", "dim"))
+        return
     _rule(info.file, info.line, info.source, info.dur, printer)
 
 
@@ -130,12 +168,14 @@ def _diff(lines: list[tuple[str, str]], printer: Printer) -> None:
 def _records(capture: Capture, context: Context, step: Step, match: int | None, printer: Printer) -> None:
     """One object for the match that was asked for; else one for each, of whose nodes the first holds all, the others
     what is new or changed."""
+    from peephole.query.rewrites.decisions import decisions
     from peephole.query.rewrites.step_graphs import graph_at, walk_matches
 
     printer.record(graph_record(context.name, step.name, graph_at(capture, step.id, match or 0)))
     if match is None:
         for done in walk_matches(capture, step.id):
             printer.record(_record(context.name, step.name, done, done.removed))
+        show_decisions(decisions(capture, step.id), printer)
 
 
 def graph_record(context: str, step: str, graph: GraphAt) -> dict[str, Any]:
@@ -149,9 +189,11 @@ def _record(context: str, step: str, graph: GraphAt | MatchDone, removed: list[i
         "context": context,
         "step": step,
         "match": graph.match,
+        **({"entry": graph.kind} if graph.match and nodes.name else {}),
         "nodes": [
             {
                 "id": id,
+                **({"name": nodes.name[i]} if nodes.name else {}),
                 "op": nodes.op[i],
                 "dtype": nodes.dtype[i],
                 "arg": nodes.arg[i],

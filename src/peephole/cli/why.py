@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Part, Printer, count
+from peephole.cli.show_decisions import show_verdict
 from peephole.cli.target import add_json, add_target, not_a_capture, open_target
 
 if TYPE_CHECKING:
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 HELP = """Says why two kernels of a schedule are two: the buffers between them, the node that was put into memory and
 why, the pass, match and rule that show it, and the line of the program. A kernel is given by its name (`r_64_16`,
-`r_64_16#2` for the second of that name, as `show` counts) or its place in the schedule (`#0`)."""
+`r_64_16#2` for the second of that name, as `show` counts) or its place in the schedule (`#0`). Where the capture has
+what a compiler decided about two instructions of these names (fused, refused), its last word is the answer."""
 
 INTERMIXED = True
 
@@ -31,11 +33,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the answer."""
     from peephole.compilers.tinygrad.fusion import why
+    from peephole.query.rewrites.decisions import decided
 
     for word in (args.kernel_a, args.kernel_b):
         not_a_capture(word, "peephole why KERNEL_A KERNEL_B CAPTURE")
-    answer = why(open_target(args.capture), args.kernel_a, args.kernel_b, args.schedule)
+    capture = open_target(args.capture)
     printer = Printer(args.json)
+    verdict = decided(capture, args.kernel_a, args.kernel_b, args.schedule)
+    if verdict is not None:
+        show_verdict(verdict, printer)
+        return 0
+    answer = why(capture, args.kernel_a, args.kernel_b, args.schedule)
     if args.json:
         printer.record(_record(answer))
     else:

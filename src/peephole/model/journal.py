@@ -10,6 +10,8 @@ segments per thread: `tNNNN.SSSSSS.seg`. A segment is a preallocated, memory-map
     a slice   exactly one slot (SLICE):     start dur name correlation track depth flags kind
     any other PAYLOAD_LEN u32 | 26 bytes of payload | flags u8 | kind u8, the payload goes on in the next slots
 
+The version in the header is the format's: a record has the columns that there were then (`Column.since`).
+
 Texts are numbered per thread: a STRING record gives the next number its text, number 0 is null. Ids (node,
 context, step, buffer, correlation) are numbered per process; a reader adds `ordinal << PROCESS_SHIFT`. Track
 numbers are per process too and are renumbered by the reader.
@@ -37,7 +39,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from peephole.model.tables import TABLES, Column, Table
+from peephole.model.tables import FORMAT_VERSION, TABLES, Column, Table
 
 SLOT: Final = 32
 MAGIC: Final = b"PEEPJRN1"
@@ -81,19 +83,19 @@ TABLE_KINDS: Final[dict[str, int]] = {name: FIRST_TABLE_KIND + i for i, name in 
 _CODES: Final = {"bool": "?", "i16": "h", "i32": "i", "i64": "q", "f64": "d", "str": "I"}
 
 
-def fixed_columns(table: Table) -> tuple[Column, ...]:
-    """The columns of fixed width, in order; a `str` is the number of its text."""
-    return tuple(column for column in table.columns if column.type in _CODES)
+def fixed_columns(table: Table, version: int = FORMAT_VERSION) -> tuple[Column, ...]:
+    """The columns of fixed width in a journal of that version, in order; a `str` is the number of its text."""
+    return tuple(column for column in table.columns if column.type in _CODES and column.since <= version)
 
 
-def tail_columns(table: Table) -> tuple[Column, ...]:
+def tail_columns(table: Table, version: int = FORMAT_VERSION) -> tuple[Column, ...]:
     """The columns that follow, each as u32 byte length and bytes (UTF-8; `ids` as packed i64)."""
-    return tuple(column for column in table.columns if column.type not in _CODES)
+    return tuple(column for column in table.columns if column.type not in _CODES and column.since <= version)
 
 
-def record_format(table: Table) -> struct.Struct:
+def record_format(table: Table, version: int = FORMAT_VERSION) -> struct.Struct:
     """The fixed part of a row's payload, little endian, unpadded. A null tail column has length 0xFFFFFFFF."""
-    return struct.Struct("<" + "".join(_CODES[column.type] for column in fixed_columns(table)))
+    return struct.Struct("<" + "".join(_CODES[column.type] for column in fixed_columns(table, version)))
 
 
 NULL_LENGTH: Final = 0xFFFFFFFF

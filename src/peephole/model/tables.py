@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-FORMAT_VERSION: Final = 1
-"""Version of tables, journal and manifest; a capture with a larger one is refused."""
+FORMAT_VERSION: Final = 2
+"""Version of tables, journal and manifest; a capture with a larger one is refused, a smaller one is read."""
 
 NONE: Final = -1
 """The id, time or number that stands for "there is none" in an integer column."""
@@ -21,13 +21,18 @@ ColumnType = Literal["bool", "i16", "i32", "i64", "f64", "str", "text", "bytes",
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, type, unit (or what it points to), one line of documentation, default."""
+    """One column: its name, type, unit (or what it points to), one line of documentation, default.
+
+    `since` is the version of the format that brought it: in an older capture its rows have the default, null or an
+    empty list. New columns come last, so that an older journal is read with those in front of them.
+    """
 
     name: str
     type: ColumnType
     unit: str
     doc: str
     default: int | float | bool | None = None
+    since: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class Table:
     row: str
     columns: tuple[Column, ...]
     order: tuple[str, ...]
+    since: int = 1
 
     def column(self, name: str) -> Column:
         """The column of that name; KeyError names table and column."""
@@ -47,20 +53,24 @@ class Table:
         raise KeyError(f"{self.name} has no column {name}")
 
 
-def _i64(name: str, unit: str, doc: str, default: int | None = None) -> Column:
-    return Column(name, "i64", unit, doc, default)
+def _i64(name: str, unit: str, doc: str, default: int | None = None, since: int = 1) -> Column:
+    return Column(name, "i64", unit, doc, default, since)
 
 
 def _i32(name: str, unit: str, doc: str, default: int | None = None) -> Column:
     return Column(name, "i32", unit, doc, default)
 
 
-def _str(name: str, doc: str, unit: str = "") -> Column:
-    return Column(name, "str", unit, doc)
+def _str(name: str, doc: str, unit: str = "", since: int = 1) -> Column:
+    return Column(name, "str", unit, doc, since=since)
 
 
 def _text(name: str, doc: str, unit: str = "") -> Column:
     return Column(name, "text", unit, doc)
+
+
+def _ids(name: str, unit: str, doc: str, since: int = 1) -> Column:
+    return Column(name, "ids", unit, doc, since=since)
 
 
 TRACKS: Final = Table(
@@ -170,7 +180,11 @@ CONTEXTS: Final = Table(
     (
         _i64("id", "context", "number of the context in this capture"),
         _str("name", "`Schedule 3 Kernels n1`, `r_256_64_4`"),
-        _str("kind", "callify, schedule, kernel, jit, rewrites (steps outside any other) or other"),
+        _str(
+            "kind",
+            "callify, schedule, kernel, jit, graph (a captured graph), half (of one that was partitioned: forward, "
+            "backward), module, rewrites (steps outside any other) or other",
+        ),
         _i64("parent", "contexts.id", "context that it was opened in, -1 for none", NONE),
         _str("function", "function that was tracked"),
         _text("keys", "what links it to slices and CALL nodes, a JSON array of texts"),
@@ -200,6 +214,7 @@ STEPS: Final = Table(
         Column("walk", "bool", "", "each node was visited once and its replacement not again", False),
         Column("enter_calls", "bool", "", "the pass went into the bodies of calls", False),
         _text("error", "traceback of a rule that raised; null when none did"),
+        _i64("after", "nodes.id", "root of the graph that came out, -1 when it is replayed from the matches", NONE, 2),
     ),
     ("context", "ordinal"),
 )
@@ -215,6 +230,8 @@ MATCHES: Final = Table(
         _str("file", "where the rule is written"),
         _i32("line", "", "line of the rule, -1 when unknown", NONE),
         _i64("dur", "ns", "how long the rule took, -1 when unknown", NONE),
+        _ids("removed", "nodes.id", "all nodes that the rule took, empty when `before` says it", 2),
+        _ids("added", "nodes.id", "all nodes that the rule put, empty when `after` says it", 2),
     ),
     ("step", "ordinal"),
 )
@@ -227,10 +244,11 @@ NODES: Final = Table(
         _str("op", "its operation: `ADD`, `RESHAPE`"),
         _str("dtype", "its element type"),
         _str("arg", "its argument as text"),
-        Column("src", "ids", "nodes.id", "its sources, in order"),
+        _ids("src", "nodes.id", "its sources, in order; those of a GRAPH are all its instructions"),
         _str("tag", "its tag as text, null for none"),
         _str("shape", "its shape as text, null when unknown"),
         _str("metadata", "tensor operation and line that it came from, null when unknown"),
+        _str("name", "name of the instruction, the same from graph to graph; null where nodes have none", since=2),
     ),
     ("id",),
 )
@@ -285,6 +303,23 @@ MESSAGES: Final = Table(
     ("slice",),
 )
 
+DECISIONS: Final = Table(
+    "decisions",
+    "something that a pass decided about one or two nodes",
+    (
+        _i64("step", "steps.id", "pass that decided"),
+        _i32("ordinal", "", "place within the step, from 0"),
+        _str("kind", "fused, refused, break, recompile or whatever the compiler calls it"),
+        _i64("a", "nodes.id", "the node that it is about, -1 for none", NONE),
+        _i64("b", "nodes.id", "the other one, -1 for none", NONE),
+        _str("reason", "why, in the compiler's own words"),
+        _str("file", "where that is written"),
+        _i32("line", "", "line of it, -1 when unknown", NONE),
+    ),
+    ("step", "ordinal"),
+    since=2,
+)
+
 TABLES: Final[dict[str, Table]] = {
     table.name: table
     for table in (
@@ -302,5 +337,6 @@ TABLES: Final[dict[str, Table]] = {
         ARTIFACTS,
         HARDWARE,
         MESSAGES,
+        DECISIONS,
     )
 }

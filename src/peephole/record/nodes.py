@@ -11,6 +11,8 @@ from peephole.record import active
 from peephole.record.recorder import Recorder
 
 _FIELDS: Final = ("op", "dtype", "arg", "tag", "shape")
+"""Taken from an object's attributes; its `name` is not, since many a class has one that names something else."""
+_GIVEN: Final = frozenset((*_FIELDS, "metadata", "name"))
 
 
 class NodeBook:
@@ -48,7 +50,8 @@ def node(of: object = None, *, src: Iterable[Any] | None = None, **fields: Any) 
 
     Give the object alone when it has `op` and `src` attributes (and `dtype`, `arg`, `tag`, `shape` where it likes),
     or name these as keywords, with or without an object. `src` holds objects or numbers. Nodes are immutable: fields
-    count when an object is seen first.
+    count when an object is seen first. So an instruction that passes alter in place is recorded without its object,
+    again whenever it is another: `name`, which is only ever given, says which instruction it is.
     """
     recorder = active.recorder
     if recorder is None:
@@ -62,7 +65,7 @@ def node(of: object = None, *, src: Iterable[Any] | None = None, **fields: Any) 
             return known
         if not fields and src is None:
             return _add_graph(book, of)
-    unknown = fields.keys() - {*_FIELDS, "metadata"}
+    unknown = fields.keys() - _GIVEN
     if unknown:
         raise TypeError(f"a node has no {', '.join(sorted(unknown))}")
     return book.add(of, fields, [node(source) for source in src or ()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from time import perf_counter_ns
 from types import TracebackType
@@ -114,8 +114,11 @@ class rewrite_step:
         bottom_up: bool = False,
         walk: bool = False,
         enter_calls: bool = False,
+        after: object = None,
     ) -> None:
         self.name = name
+        self.after = after
+        """The graph that came out, where matches do not add up to it; it may be set until the step ends."""
         self._root = root
         self._flags = {"bottom_up": bottom_up, "walk": walk, "enter_calls": enter_calls}
         self._recorder: Recorder | None = None
@@ -151,6 +154,9 @@ class rewrite_step:
             "start": self._start,
             **self._flags,
         }
+        self._decisions = 0
+        if self.after is not None:
+            self._row["after"] = node(self.after)
         recorder.row("steps", **self._row)
         self._outer = outer
         _step.set(self)
@@ -170,15 +176,26 @@ class rewrite_step:
         if error is not None and self._error is None:
             self._error = "".join(traceback.format_exception(error))
         dur = perf_counter_ns() - self._start
+        if self.after is not None:
+            self._row["after"] = node(self.after)
         recorder.row("steps", **self._row, dur=dur, matches=self.matches, error=self._error)
 
-    def match(self, before: object, after: object, rule: object = None, dur: int = -1) -> None:
+    def match(
+        self,
+        before: object,
+        after: object,
+        rule: object = None,
+        dur: int = -1,
+        removed: Iterable[object] = (),
+        added: Iterable[object] = (),
+    ) -> None:
         """Records that a rule turned one node into another; see the function `match`."""
         recorder = self._recorder
         if recorder is None:
             return
         file, line = rule_site(rule)
         ids = (node(before), -1 if after is None else node(after))
+        lists = {name: [node(of) for of in some] or None for name, some in (("removed", removed), ("added", added))}
         ordinal = self.matches
         self.matches = ordinal + 1
         recorder.row(
@@ -190,7 +207,20 @@ class rewrite_step:
             file=file,
             line=line,
             dur=dur,
+            **lists,
         )
+
+    def decide(self, kind: str, a: object, b: object, reason: str, rule: object) -> None:
+        """Records what was decided; see the function `decision`."""
+        recorder = self._recorder
+        if recorder is None:
+            return
+        file, line = rule_site(rule)
+        ids = [-1 if of is None else node(of) for of in (a, b)]
+        ordinal = self._decisions
+        self._decisions = ordinal + 1
+        place = {"step": self._row["id"], "ordinal": ordinal, "file": file, "line": line}
+        recorder.row("decisions", kind=kind, a=ids[0], b=ids[1], reason=reason, **place)
 
     def fail(self, error: BaseException) -> None:
         """Keeps the traceback of a rule that raised; the first one counts."""
@@ -203,13 +233,23 @@ class match:
 
     Without `after` it times the rule: `with match(before, rule=f) as m: m.after = f(node)`. Nothing is recorded when
     `m.after` stays None; when the rule raises, the match has no after and the step keeps the traceback. `rule` is
-    the rule's function, or its (file, line); without one it is where `match` was called.
+    the rule's function, or its (file, line); without one it is where `match` was called. `removed` and `added` are all
+    nodes that the rule took and put, where there are others than `before` and `after`.
     """
 
-    __slots__ = ("_before", "_rule", "_start", "_step", "after")
+    __slots__ = ("_before", "_rule", "_start", "_step", "added", "after", "removed")
 
-    def __init__(self, before: object, after: object = _UNSET, rule: object = None, dur: int = -1) -> None:
+    def __init__(
+        self,
+        before: object,
+        after: object = _UNSET,
+        rule: object = None,
+        dur: int = -1,
+        removed: Iterable[object] = (),
+        added: Iterable[object] = (),
+    ) -> None:
         self.after: object = None
+        self.removed, self.added = removed, added
         if active.recorder is None:
             self._step: rewrite_step | None = None
             return
@@ -220,7 +260,7 @@ class match:
         if rule is None:
             rule = call_site()
         if after is not _UNSET:
-            step.match(before, after, rule, dur)
+            step.match(before, after, rule, dur, removed, added)
         self._before, self._rule = before, rule
 
     def __enter__(self) -> Self:
@@ -238,7 +278,21 @@ class match:
             step.fail(error)
             step.match(self._before, None, self._rule, dur)
         elif self.after is not None:
-            step.match(self._before, self.after, self._rule, dur)
+            step.match(self._before, self.after, self._rule, dur, self.removed, self.added)
+
+
+def decision(kind: str, a: object, b: object = None, reason: str = "", rule: object = None) -> None:
+    """Records what the innermost step decided about one or two nodes: `decision("refused", a, b, "too large")`.
+
+    `kind` is fused, refused, break, recompile or the compiler's own word. `rule` is as in `match`.
+    """
+    recorder = active.recorder
+    if recorder is None:
+        return
+    step = _step.get()
+    if step is None or step._recorder is not recorder:
+        step = _default_step(recorder)
+    step.decide(kind, a, b, reason, call_site() if rule is None else rule)
 
 
 def _default_context(recorder: Recorder) -> _Context:

@@ -72,6 +72,11 @@ class NodeTable:
         place[place == len(self.ids)] = 0
         return np.where(self.ids[place] == wanted, place, NONE).astype(np.int64)
 
+    @property
+    def owns(self) -> memoryview[int]:
+        """What every node is, without its sources."""
+        return self._own
+
     def own(self, row: int) -> int:
         """What the node is, without its sources."""
         return self._own[row]

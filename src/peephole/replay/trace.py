@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from peephole.errors import PeepholeError
 from peephole.model.plain_names import plain
 from peephole.model.stacks import frames
+from peephole.replay.boxes import Instructions
 from peephole.replay.nodes import NodeTable
 from peephole.replay.pool import Pool
 from peephole.replay.replay import Pass, Replay, Stopped
@@ -25,7 +26,7 @@ from peephole.replay.source_lines import Places
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
-    from peephole.store.tables.frame import Frame, Texts
+    from peephole.store.tables.frame import Frame, Lists, Texts
 
 KEPT: Final = 8
 """Replays that a capture keeps at hand."""
@@ -46,6 +47,7 @@ class RewriteTrace:
         self._matches: Frame | None = None
         self._match_steps: NDArray[np.int64] = np.zeros(0, np.int64)
         self._table: NodeTable | None = None
+        self._instructions: Instructions | None = None
         self._replays: OrderedDict[int, Replay] = OrderedDict()
         self._shapes: weakref.WeakKeyDictionary[Replay, tuple[int, Shapes]] = weakref.WeakKeyDictionary()
         self.derived: dict[str, dict[int, Any]] = {}
@@ -174,6 +176,18 @@ class RewriteTrace:
         """The files of these matches' rules."""
         files = self._read_matches().texts("file")
         return [None if code < 0 else files.values[code] for code in files.codes[rows].tolist()]
+
+    def match_lists(self, rows: slice) -> tuple[Lists, Lists]:
+        """The nodes that the rules of these matches took, and those that they put."""
+        frame = self._capture.read("matches", ["removed", "added"], rows)
+        return frame.lists("removed"), frame.lists("added")
+
+    def instructions(self) -> Instructions:
+        """What the nodes' names, shapes and metadata are, read when first asked for."""
+        with self.lock:
+            if self._instructions is None:
+                self._instructions = Instructions(self._capture, self.table)
+            return self._instructions
 
     def matches(self) -> Frame:
         """All matches: step, before, after, file, line, dur."""

@@ -37,7 +37,10 @@ def graph_wire(graph: GraphAt) -> dict[str, Any]:
             {**dataclasses.asdict(node), "arg": node.arg or "", "shape": node.shape or ""} for node in graph.removed
         ],
         "error": graph.error,
+        "kind": graph.kind,
+        "graphs": [at[id_] for id_ in graph.graphs],
     }
     for name in TEXTS:
         wire[name], wire[name + "s"] = coded(list(getattr(nodes, name)))
+    wire["name"], wire["names"] = coded(nodes.name)
     return wire

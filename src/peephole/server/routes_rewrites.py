@@ -17,12 +17,13 @@ from peephole.query.capture.contexts import context_detail
 from peephole.query.rewrites.recorded_node import recorded_node
 from peephole.server.library import Shelf, ask, ask_once
 from peephole.server.replaying import ask_while_wanted
-from peephole.server.replies import Refusal, coded, path_number, query_number, reply
+from peephole.server.replies import Refusal, coded, columns, path_number, query_number, reply
 from peephole.server.routes_captures import shelf_of
 from peephole.store.capture import Capture
 
 if TYPE_CHECKING:
     from peephole.query.rewrites.node_history import NodeHistory
+    from peephole.query.rewrites.step_graphs import MatchInfo
 
 PAGE = 10_000
 """Most matches in one reply."""
@@ -77,7 +78,9 @@ def _steps(capture: Capture) -> dict[str, Any]:
     flags = found.bottom_up * 1 + found.walk * 2 + found.enter_calls * 4 + found.raised * 8
     names, name_list = coded(found.name)
     files, file_list = coded(found.file)
-    plain = {name: getattr(found, name) for name in ("id", "context", "depth", "line", "root", "dur", "matches")}
+    plain = {
+        name: getattr(found, name) for name in ("id", "context", "depth", "line", "root", "after", "dur", "matches")
+    }
     return {**plain, "flags": flags, "name": names, "names": name_list, "file": files, "files": file_list}
 
 
@@ -118,7 +121,48 @@ def _matches(capture: Capture, step: int, first: int, count: int) -> dict[str, A
         "handler": handlers,
         "handlers": handler_list,
         "dur": [row.dur for row in page],
+        **_entries(page),
     }
+
+
+def _entries(page: list[MatchInfo]) -> dict[str, Any]:
+    """What there is to say beyond the rules where instructions have names."""
+    kinds, kind_list = coded([row.kind for row in page])
+    both, names = coded([row.before_name for row in page] + [row.after_name for row in page])
+    return {
+        "kind": kinds,
+        "kinds": kind_list,
+        "beforeName": both[: len(page)],
+        "afterName": both[len(page) :],
+        "names": names,
+        "boxes": [row.boxes for row in page],
+    }
+
+
+async def context_passes(request: Request) -> Response:
+    """What each pass of a context changed that has its graph after it, one list a column."""
+    number = path_number(request, "context")
+    return reply(await ask(shelf_of(request), lambda capture: _passes(capture, number)))
+
+
+def _passes(capture: Capture, context: int) -> dict[str, Any]:
+    from peephole.query.rewrites.passes import Changed, changed_in
+
+    names = [field.name for field in dataclasses.fields(Changed)]
+    return columns(changed_in(capture, context), names)
+
+
+async def step_decisions(request: Request) -> Response:
+    """What a step decided about nodes, one list a column."""
+    step = path_number(request, "step")
+    return reply(await ask(shelf_of(request), lambda capture: _decisions(capture, step)))
+
+
+def _decisions(capture: Capture, step: int) -> dict[str, Any]:
+    from peephole.query.rewrites.decisions import Decision, decisions
+
+    names = [field.name for field in dataclasses.fields(Decision) if field.name != "step"]
+    return {"step": step, **columns(decisions(capture, step), names)}
 
 
 async def graph(request: Request) -> Response:
@@ -169,6 +213,7 @@ async def one_match(request: Request) -> Response:
             "stepDur": step_duration(capture, step),
             "lines": rule_lines(capture, rule.file, rule.line) if rule else [],
             "diff": [list(line) for line in at.diff],
+            "kind": at.kind,
             "error": at.error,
         }
 
@@ -218,10 +263,12 @@ ROUTES = [
     Route("/captures/{capture}/contexts", list_contexts),
     Route("/captures/{capture}/contexts/{context}", one_context),
     Route("/captures/{capture}/contexts/{context}/steps", context_steps),
+    Route("/captures/{capture}/contexts/{context}/passes", context_passes),
     Route("/captures/{capture}/steps", list_steps),
     Route("/captures/{capture}/steps/{step}/matches", list_matches),
     Route("/captures/{capture}/steps/{step}/matches/{match}", one_match),
     Route("/captures/{capture}/steps/{step}/graph", graph),
+    Route("/captures/{capture}/steps/{step}/decisions", step_decisions),
     Route("/captures/{capture}/steps/{step}/history", history),
     Route("/captures/{capture}/steps/{step}/progress", replay_progress),
 ]

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from peephole.errors import CaptureError
-from peephole.model.tables import TABLES
+from peephole.model.tables import TABLES, Column
 from peephole.store.index.capture_index import Index, open_index
 from peephole.store.index.row_groups import RowGroups, Sums
 from peephole.store.index.series import Series, held
@@ -30,7 +30,7 @@ from peephole.store.tables.columns import to_frame
 from peephole.store.tables.files import open_table, table_path
 from peephole.store.tables.frame import Frame, Texts
 from peephole.store.tables.lanes import Ints, Lanes, runs
-from peephole.store.tables.schema import arrow_schema
+from peephole.store.tables.schema import arrow_column, arrow_schema
 
 _FURTHEST: Final = 1 << 62
 
@@ -135,6 +135,11 @@ class Capture:
         if known is None and self.manifest.tables and not self.file(table).exists():
             return 0  # a table that the version that made this capture did not have
         return int(self._file(table).metadata.num_rows)
+
+    def later_columns(self, table: str) -> list[Column]:
+        """The columns that the version of the format that this capture has did not have yet."""
+        have = self._file(table).schema_arrow if self.count(table) else None
+        return [column for column in TABLES[table].columns if have is not None and column.name not in have.names]
 
     def file(self, table: str) -> Path:
         """The Parquet file of a table, for readers that take files."""
@@ -248,7 +253,8 @@ class Capture:
     def _slices(self) -> RowGroups:
         with self._lock:
             if self._groups is None:
-                self._groups = RowGroups(lambda: open_table(self._folder, "slices"), self._indexed())
+                version = self.manifest.format
+                self._groups = RowGroups(lambda: open_table(self._folder, "slices", version), self._indexed())
             return self._groups
 
     def close(self) -> None:
@@ -260,7 +266,7 @@ class Capture:
     def _file(self, table: str) -> pq.ParquetFile:
         with self._lock:
             if table not in self._files:
-                self._files[table] = open_table(self._folder, table)
+                self._files[table] = open_table(self._folder, table, self.manifest.format)
             return self._files[table]
 
     def _empty(self, table: str, names: list[str]) -> pa.Table:
@@ -286,10 +292,18 @@ class Capture:
         return data.select(names).slice(first - int(bounds[low]), last - first)
 
     def _decode(self, table: str, groups: list[int], names: list[str]) -> pa.Table:
+        later = {column.name: column for column in self.later_columns(table) if column.name in names}
+        there = [name for name in names if name not in later]
         try:
-            return self._file(table).read_row_groups(groups, columns=names, use_threads=len(groups) > 1)
+            data = self._file(table).read_row_groups(groups, columns=there, use_threads=len(groups) > 1)
         except (pa.ArrowException, OSError) as error:
             raise CaptureError(f"{self.file(table)} is damaged and cannot be read ({error}).") from None
+        rows = sum(self._file(table).metadata.row_group(group).num_rows for group in groups) if later else 0
+        if not there:
+            return pa.table({name: arrow_column(column, None, rows) for name, column in later.items()})
+        for name, column in later.items():
+            data = data.append_column(name, arrow_column(column, None, rows))
+        return data
 
     def _indexed(self) -> Index:
         with self._lock:

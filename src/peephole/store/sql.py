@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from peephole.errors import PeepholeError
-from peephole.model.tables import TABLES
+from peephole.model.tables import TABLES, Column
 from peephole.store.capture import Capture
-from peephole.store.tables.schema import arrow_schema
+from peephole.store.tables.schema import NUMPY, arrow_schema, default_of
 
 _LOCKS: Final = (
     "SET python_enable_replacements = false",  # a name in SQL is never a variable of ours
@@ -20,6 +20,17 @@ _LOCKS: Final = (
     "SET lock_configuration = true",
 )
 _PART: Final = 4096
+_SQL_TYPES: Final = {
+    "bool": "BOOLEAN",
+    "i16": "SMALLINT",
+    "i32": "INTEGER",
+    "i64": "BIGINT",
+    "f64": "DOUBLE",
+    "str": "VARCHAR",
+    "text": "VARCHAR",
+    "bytes": "BLOB",
+    "ids": "BIGINT[]",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +49,7 @@ def run_sql(capture: Capture, sql: str) -> Answer:
     connection = duckdb.connect(":memory:")
     try:
         for name in TABLES:
-            connection.register(name, _table(capture, name))
+            _register(connection, capture, name)
         for lock in _LOCKS:
             connection.execute(lock)
         statements = connection.extract_statements(sql)
@@ -66,6 +77,24 @@ def _rows(cursor: Any) -> Iterator[tuple[Any, ...]]:
         if not part:
             return
         yield from part
+
+
+def _register(connection: Any, capture: Capture, name: str) -> None:
+    """Gives a table its name; one of an older version of the format gets the columns that it did not have."""
+    later = {column.name for column in capture.later_columns(name)}
+    if not later:
+        connection.register(name, _table(capture, name))
+        return
+    connection.register(f"{name} as it is", _table(capture, name))
+    columns = [_default(c) if c.name in later else f'"{c.name}"' for c in TABLES[name].columns]
+    connection.execute(f'CREATE VIEW "{name}" AS SELECT {", ".join(columns)} FROM "{name} as it is"')
+
+
+def _default(column: Column) -> str:
+    """What every row of a column has that was not there yet, as SQL."""
+    if column.type in NUMPY:
+        return f'{default_of(column)}::{_SQL_TYPES[column.type]} AS "{column.name}"'
+    return f'{"[]" if column.type == "ids" else "NULL"}::{_SQL_TYPES[column.type]} AS "{column.name}"'
 
 
 def _table(capture: Capture, name: str) -> Any:

@@ -41,6 +41,8 @@ class StepColumns:
     file: list[str]
     line: Ints
     root: Ints
+    after: Ints
+    """Root of the graph that came out, -1 where it is replayed."""
     dur: Ints
     matches: Ints
     bottom_up: NDArray[np.bool_]
@@ -72,7 +74,7 @@ def context_columns(capture: Capture) -> ContextColumns:
 
 def step_columns(capture: Capture) -> StepColumns:
     """The steps of all contexts."""
-    numbers = ["id", "context", "depth", "line", "root", "dur", "matches", "bottom_up", "walk", "enter_calls"]
+    numbers = ["id", "context", "depth", "line", "root", "after", "dur", "matches", "bottom_up", "walk", "enter_calls"]
     frame = capture.read("steps", [*numbers, "name", "file", "error"])
     columns: dict[str, NDArray[Any]] = {name: frame[name] for name in numbers}
     return StepColumns(

@@ -73,6 +73,8 @@ class Step:
     enter_calls: bool
     error: str | None
     dur: int
+    after: int = -1
+    """Root of the graph that came out, -1 when it is replayed from the matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +130,14 @@ def steps(capture: Capture, context: int) -> list[Step]:
     """The steps of a context in order; their depths make a tree of them."""
     owners = capture.read("steps", ["context"])["context"]
     first, last = (int(np.searchsorted(owners, context, side)) for side in ("left", "right"))
-    numbers = ("id", "context", "ordinal", "depth", "line", "matches", "bottom_up", "walk", "enter_calls", "dur")
+    numbers = ("id", "context", "ordinal", "depth", "line", "matches", "dur", "after")
+    flags = ("bottom_up", "walk", "enter_calls")
     texts = ("name", "file", "error")
-    frame = capture.read("steps", [*numbers, *texts], slice(first, last))
-    columns = (*(frame[name].tolist() for name in numbers), *(frame.texts(name) for name in texts))
+    frame = capture.read("steps", [*numbers, *flags, *texts], slice(first, last))
+    columns = (*(frame[name].tolist() for name in (*numbers, *flags)), *(frame.texts(name) for name in texts))
     return [
-        Step(id, owner, ordinal, depth, plain(name), file or "", line, matches, bottom_up, walk, calls, error, dur)
-        for id, owner, ordinal, depth, line, matches, bottom_up, walk, calls, dur, name, file, error in zip(
+        Step(id, owner, ordinal, depth, plain(name), file or "", line, matches, up, walk, calls, error, dur, after)
+        for id, owner, ordinal, depth, line, matches, dur, after, up, walk, calls, name, file, error in zip(
             *columns, strict=True
         )
     ]

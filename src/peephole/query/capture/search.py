@@ -1,4 +1,4 @@
-"""Names of a whole capture, found at once: contexts, steps, ops, rules and kernels."""
+"""Names of a whole capture, found at once: contexts, steps, ops, rules, instructions and kernels."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Final
 import numpy as np
 
 from peephole.model.plain_names import plain
+from peephole.query.rewrites.named_nodes import first_seen
 from peephole.replay.trace import work_of_contexts
 from peephole.store.capture import Capture
 
-KINDS: Final = ("kernel", "context", "step", "rule", "op", "slice")
+KINDS: Final = ("kernel", "context", "step", "rule", "node", "op", "slice")
 """Kinds in the order in which equally good hits are listed."""
 
 SLICES: Final = 2_000_000
@@ -97,6 +98,7 @@ def build_index(capture: Capture) -> SearchIndex:
     hits = _contexts(capture, names) + _steps(capture, names)
     if capture.count("matches"):
         hits += _rules(capture, names) + _ops(capture)
+    hits += _named(capture, names)
     hits += _slices(capture, set(names.values()))
     tables = ("contexts", "steps", "matches", "nodes", "slices")
     return SearchIndex(hits, {name: capture.count(name) for name in tables if capture.count(name)})
@@ -168,6 +170,15 @@ def _ops(capture: Capture) -> list[Hit]:
         match = int(frame["ordinal"][row]) + 1 if row is not None else -1
         node = int(frame["after"][row]) if row is not None else -1
         hits.append(Hit("op", ops.values[int(code)], "", context_of.get(step, -1), step, match, node, int(count)))
+    return hits
+
+
+def _named(capture: Capture, names: dict[int, str]) -> list[Hit]:
+    """Each name of an instruction once, leading to the first graph that it is in."""
+    hits = []
+    for node in first_seen(capture):
+        note = f"{node.op}, {names.get(node.context, '')}"
+        hits.append(Hit("node", node.name, note, node.context, node.step, node.match, node.id, node.count))
     return hits
 
 

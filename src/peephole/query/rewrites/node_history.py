@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from peephole.model.tables import NONE
 from peephole.query.rewrites.step_graphs import check_match
+from peephole.replay.named import named_step
 from peephole.replay.trace import trace_of
 from peephole.store.capture import Capture
 
@@ -25,6 +26,11 @@ def node_history(
     """The history of a node that is there at a match, or goes with it. A node is there without a break, so each end
     is found by halving: a dozen graphs out of a thousand."""
     trace = trace_of(capture)
+    with trace.lock:
+        named = named_step(trace, step)
+        if named is not None:
+            check_match(trace, step, match)
+            return NodeHistory(*named.life(identity, match))
     with trace.replaying(step, stop) as replay:
         check_match(trace, step, match)
 

@@ -24,6 +24,8 @@ class RecordedNode:
     shape: str | None
     metadata: str | None
     """The tensor operation that it came from."""
+    name: str | None
+    """What it is called from graph to graph, where instructions have names."""
 
 
 def recorded_node(capture: Capture, id: int) -> RecordedNode | None:
@@ -35,5 +37,5 @@ def recorded_node(capture: Capture, id: int) -> RecordedNode | None:
     if row >= len(ids) or ids[row] != id:
         return None
     frame = capture.read("nodes", rows=slice(row, row + 1))
-    texts = {name: frame.texts(name)[0] for name in ("op", "dtype", "arg", "tag", "shape", "metadata")}
+    texts = {name: frame.texts(name)[0] for name in ("op", "dtype", "arg", "tag", "shape", "metadata", "name")}
     return RecordedNode(id, frame.lists("src")[0], **texts)

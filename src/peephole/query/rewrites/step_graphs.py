@@ -7,11 +7,13 @@ its largest for nodes that only a replay makes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from peephole.errors import PeepholeError
+from peephole.query.rewrites import named_graphs
 from peephole.replay.difference import DiffLine, changes, difference
+from peephole.replay.named import named_step, own_named_step
 from peephole.replay.rule import Rule, rule_of
 from peephole.replay.shapes import Shapes
 from peephole.replay.trace import RewriteTrace, known_trace, trace_of
@@ -36,6 +38,12 @@ class MatchInfo:
     line: int
     source: str | None
     dur: int
+    kind: str = "rule"
+    """`rule` for a match; else what a pass changed without a rule: group, rest, partition, metadata or order."""
+    before_name: str | None = None
+    after_name: str | None = None
+    boxes: int = 0
+    """How many boxes came, went or were altered, where instructions have names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,8 @@ class NodeColumns:
     src: list[list[int]]
     shape: list[str | None]
     tag: list[str | None]
+    name: list[str | None] = field(default_factory=list)
+    """Names of instructions; empty where nodes have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +75,15 @@ class RemovedNode:
     tag: str | None
     src: list[int]
     users: list[int]
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GraphAt:
-    """The graph of a step after a match; match 0 is the graph that went in."""
+    """The graph of a step after a match; match 0 is the graph that went in.
+
+    Where instructions have names, `matches` counts what a pass changed without a rule too; `kind` says what this is.
+    """
 
     step: int
     match: int
@@ -82,12 +96,18 @@ class GraphAt:
     rule: Rule | None
     diff: list[DiffLine]
     error: str | None
+    kind: str = "rule"
+    graphs: list[int] = field(default_factory=list)
+    """The GRAPH nodes that it consists of: several where a pass partitioned it, none where it is no list."""
 
 
 def matches(capture: Capture, step_id: int) -> list[MatchInfo]:
     """The matches of a step in order; PeepholeError when there is no such step."""
     trace = trace_of(capture)
     trace.step_row(step_id)
+    with trace.lock:
+        if named_step(trace, step_id) is not None:
+            return named_graphs.entries(trace, step_id)
     rows = trace.match_rows(step_id)
     table, places = trace.table, trace.places
     before, after = trace.match_numbers("before", rows), trace.match_numbers("after", rows)
@@ -118,6 +138,10 @@ def graph_at(capture: Capture, step_id: int, match: int, stop: Callable[[], bool
     `stop` is asked now and then while a long replay runs; when it says yes, that ends with a PeepholeError.
     """
     trace = trace_of(capture)
+    with trace.lock:
+        if named_step(trace, step_id) is not None:
+            check_match(trace, step_id, match)
+            return named_graphs.graph_at(trace, step_id, match)
     with trace.replaying(step_id, stop) as replay:
         check_match(trace, step_id, match)
         new = replay.graph(match)
@@ -176,15 +200,32 @@ def step_name(trace: RewriteTrace, step_id: int) -> str:
 
 def check_match(trace: RewriteTrace, step_id: int, match: int) -> None:
     """PeepholeError when the step has no such match."""
-    count = trace.number("matches", trace.step_row(step_id))
+    count = match_count(trace, step_id)
     if not 0 <= match <= count:
         has = f"matches 1 to {count}, and 0 for" if count else "no matches, only 0 for"
         raise PeepholeError(f"{step_name(trace, step_id)} has {has} the graph that went in; there is no match {match}.")
 
 
+def match_count(trace: RewriteTrace, step_id: int) -> int:
+    """How many graphs a step has after the one that went in: its matches, and what a pass changed without a rule."""
+    with trace.lock:
+        named = named_step(trace, step_id)
+    return trace.number("matches", trace.step_row(step_id)) if named is None else len(named.entries)
+
+
+def count_matches(capture: Capture, step_id: int) -> int:
+    """The same for a capture."""
+    return match_count(trace_of(capture), step_id)
+
+
 def match_diffs(capture: Capture, step_id: int) -> Iterator[tuple[MatchInfo, list[DiffLine]]]:
     """Each match of a step with its diff, one at a time: nothing is kept."""
     trace = trace_of(capture)
+    with trace.lock:
+        named = named_step(trace, step_id)
+    if named is not None:
+        yield from named_graphs.diffs(trace, step_id)
+        return
     for info in matches(capture, step_id):
         with trace.lock:
             replay = trace.replay(step_id)
@@ -201,14 +242,20 @@ class MatchDone:
     added: list[int]
     changed: list[int]
     removed: list[int]
-    rule: Rule
+    rule: Rule | None
     diff: list[DiffLine]
     error: str | None
+    kind: str = "rule"
 
 
 def walk_matches(capture: Capture, step_id: int) -> Iterator[MatchDone]:
     """What each match of a step did, one at a time: costs what changed, and nothing is kept. Ends at an error."""
     trace = trace_of(capture)
+    with trace.lock:
+        named = own_named_step(trace, step_id)
+    if named is not None:
+        yield from named_graphs.walk(trace, step_id, named)
+        return
     replay = trace.own_replay(step_id)
     pool = replay.pool
     known, shapes = pool.resets, Shapes(pool)

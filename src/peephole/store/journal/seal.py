@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from peephole.errors import CaptureError, PeepholeError
-from peephole.model.tables import TABLES
+from peephole.model.tables import FORMAT_VERSION, TABLES
 from peephole.store.journal.journals import JournalReader
 from peephole.store.journal.processes import read_process
 from peephole.store.manifest import FILE, Manifest, read_manifest
@@ -77,6 +77,7 @@ def first_manifest(folder: Path) -> Manifest:
         manifest = read_manifest(folder)
     else:
         manifest = Manifest(name=folder.name.removesuffix(".peep"), source="record")
+    manifest.format = FORMAT_VERSION  # that of the tables which are made now, whatever the journal's is
     manifest.problems = []
     manifest.tables = {}
     manifest.dropped = 0

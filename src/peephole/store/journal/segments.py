@@ -86,6 +86,7 @@ def list_segments(folder: Path) -> dict[int, list[tuple[int, Path]]]:
 class Header:
     """A segment's header; `used` is 0 while it is being written."""
 
+    version: int
     used: int
     crc: int
     dropped: int
@@ -96,7 +97,7 @@ def read_header(head: bytes) -> Header | None:
     if len(head) < HEADER.size:
         return None
     magic, version, _, _, _, used, crc, dropped = HEADER.unpack(head[: HEADER.size])
-    return None if magic != MAGIC or version > FORMAT_VERSION else Header(used, crc, dropped)
+    return None if magic != MAGIC or version > FORMAT_VERSION else Header(max(1, version), used, crc, dropped)
 
 
 def is_whole(data: bytes, header: Header) -> bool:

@@ -24,28 +24,17 @@ from peephole.model.journal import (
     NULL_LENGTH,
     SLOT,
     TABLE_KINDS,
-    fixed_columns,
-    record_format,
-    tail_columns,
 )
 from peephole.model.sink import Strings
-from peephole.model.tables import TABLES, Table
+from peephole.model.tables import FORMAT_VERSION, Table
 from peephole.store.journal.global_ids import TIMES, global_ids, is_id
+from peephole.store.journal.layouts import RowLayout, layouts
 from peephole.store.journal.processes import ProcessInfo, parse_object
 from peephole.store.journal.segments import Loaded, Split, gather, split
 from peephole.store.journal.track_numbers import Tracks
 from peephole.store.sealing.build import Builder
 from peephole.store.sealing.spool import RECORD, pick
 
-_TABLES: Final = {kind: TABLES[name] for name, kind in TABLE_KINDS.items()}
-_FORMATS: Final = {name: record_format(table) for name, table in TABLES.items()}
-_UNIFORM: Final = {kind: _FORMATS[table.name].size for kind, table in _TABLES.items() if not tail_columns(table)}
-"""Kinds whose records are all of one size."""
-_WITH_IDS: Final = {
-    kind: table
-    for kind, table in _TABLES.items()
-    if [column.type for column in tail_columns(table)] == ["ids"] and _FORMATS[table.name].size + 4 >= INLINE
-}
 _MANY: Final = 64
 _FLUSH: Final = 1 << 16
 _MAX_TRACK: Final = 1 << 22
@@ -62,6 +51,7 @@ class ThreadReader:
         self.process = process
         self.tracks = tracks
         self.builder = builder
+        self._layouts = layouts(FORMAT_VERSION)
         self.texts: list[str] = []
         self._codes = np.zeros(0, np.int32)
         self._pending: tuple[int, str | None] | None = None
@@ -107,6 +97,7 @@ class ThreadReader:
             self._problem("journal segments that are none: wrong or missing header", 1, where)
             self._done = self._gap = True
             return False
+        self._layouts = layouts(header.version)
         closed = header.used > 0
         damaged = cut = False
         if closed and self._slot == 0:
@@ -129,14 +120,14 @@ class ThreadReader:
         news = bool(len(found.slices) or found.record_at)
         if news:
             self._take(found, where)
-        self._gap = self._gap or cut or (damaged and _doubtful(found))
+        self._gap = self._gap or cut or (damaged and _doubtful(found, self._layouts))
         return news
 
     def _take(self, found: Split, where: str) -> None:
         args_at: list[int] = []
         args: list[tuple[int, str | None]] = []
-        others, alike = _uniform(found)
-        others, listed = _with_ids(found, others)
+        others, alike = _uniform(found, self._layouts)
+        others, listed = _with_ids(found, others, self._layouts)
         self._settled_at = -1
         for i in others:
             kind = found.record_kind[i]
@@ -150,7 +141,7 @@ class ThreadReader:
                     text = payload[8:].decode("utf-8", "backslashreplace") if len(payload) > 8 else None
                     args_at.append(found.record_at[i])
                     args.append((_I64.unpack_from(payload)[0], text))
-            elif kind in _TABLES:
+            elif kind in self._layouts:
                 self._rows.setdefault(kind, []).append(payload)
                 if len(self._rows[kind]) >= _FLUSH:
                     self._flush_rows(kind)
@@ -169,11 +160,11 @@ class ThreadReader:
                 self._frees.append(data)
             else:
                 self._flush_rows(kind)  # those came earlier
-                self._append_rows(_TABLES[kind], data, {})
-        for table, data, offsets, ids in listed:
-            self._flush_rows(TABLE_KINDS[table.name])
+                self._append_rows(self._layouts[kind], data, {})
+        for layout, data, offsets, ids in listed:
+            self._flush_rows(TABLE_KINDS[layout.table.name])
             tail = offsets, global_ids(ids, self.process.ordinal)
-            self._append_rows(table, data, {tail_columns(table)[0].name: tail})
+            self._append_rows(layout, data, {layout.tails[0].name: tail})
         if len(found.slices):
             self._slices(found, args_at, args)
         elif args:
@@ -273,32 +264,34 @@ class ThreadReader:
         self._flush_held()
 
     def _flush_rows(self, kind: int) -> None:
-        table = _TABLES[kind]
+        layout = self._layouts[kind]
+        table = layout.table
         payloads = self._rows.pop(kind, [])
-        fixed = _FORMATS[table.name]
         good = []
-        tails: dict[str, list[bytes | None]] = {column.name: [] for column in tail_columns(table)}
+        tails: dict[str, list[bytes | None]] = {column.name: [] for column in layout.tails}
         for payload in payloads:
-            own = _tails(payload, fixed.size, len(tails))
+            own = _tails(payload, layout.size, len(tails))
             if own is None:
                 continue
-            good.append(payload[: fixed.size])
+            good.append(payload[: layout.size])
             for values, value in zip(tails.values(), own, strict=True):
                 values.append(value)
         if len(good) < len(payloads):
             self._problem(f"rows of {table.name} that are damaged", len(payloads) - len(good))
         if good:
-            self._append_rows(table, b"".join(good), tails)
+            self._append_rows(layout, b"".join(good), tails)
 
-    def _append_rows(self, table: Table, data: bytes, tails: Mapping[str, Any]) -> None:
-        columns = fixed_columns(table)
-        fixed = np.frombuffer(data, np.dtype([(c.name, _NUMPY[c.type]) for c in columns]))
+    def _append_rows(self, layout: RowLayout, data: bytes, tails: Mapping[str, Any]) -> None:
+        """Hands rows over; a tail that is left out is null in all of them."""
+        table = layout.table
+        fixed = np.frombuffer(data, layout.dtype)
         rows: dict[str, Any] = {}
-        for column in columns:
+        for column in layout.fixed:
             rows[column.name] = self._column(table, column.name, np.ascontiguousarray(fixed[column.name]))
-        for column in tail_columns(table):
-            tail = tails[column.name]
-            rows[column.name] = self._tail(column.type, tail) if isinstance(tail, list) else tail
+        for column in layout.tails:
+            if column.name in tails:
+                tail = tails[column.name]
+                rows[column.name] = self._tail(column.type, tail) if isinstance(tail, list) else tail
         if table.name == "tracks":
             names: Strings = rows["name"]
             for number, code in zip(fixed["id"].tolist(), names.codes.tolist(), strict=True):
@@ -340,9 +333,6 @@ class ThreadReader:
         return [None if v is None else v.decode("utf-8", "backslashreplace") for v in values]
 
 
-_NUMPY: Final = {"bool": "u1", "i16": "<i2", "i32": "<i4", "i64": "<i8", "f64": "<f8", "str": "<u4"}
-
-
 def _some(
     keep: NDArray[np.int64],
     records: NDArray[Any],
@@ -359,37 +349,54 @@ def _some(
     )
 
 
-def _uniform(found: Split) -> tuple[Sequence[int], list[tuple[int, bytes]]]:
-    """Records of one size and kind together where there are many, and the numbers of all others."""
+def _uniform(found: Split, known: Mapping[int, RowLayout]) -> tuple[Sequence[int], list[tuple[int, bytes]]]:
+    """Records of one size and kind together where there are many, and the numbers of all others.
+
+    Rows whose lists are all null are of one size too; their fixed columns are handed over.
+    """
     alike: list[tuple[int, bytes]] = []
     if len(found.record_kind) < _MANY:
         return range(len(found.record_kind)), alike
     kinds, lengths = np.array(found.record_kind), np.array(found.record_length)
     left = np.ones(len(kinds), np.bool_)
     for kind in np.flatnonzero(np.bincount(kinds)).tolist():
-        size = 16 if kind == KIND_FREE else _UNIFORM.get(kind, 0)
-        own = np.flatnonzero((kinds == kind) & (lengths == size)) if size else np.zeros(0, np.int64)
-        if len(own) >= _MANY:
-            left[own] = False
-            alike.append((kind, gather(found, own, size)))
+        layout = known.get(kind)
+        if kind == KIND_FREE:
+            size, lists = 16, 0
+        elif layout is not None and layout.only_lists and not layout.one_list:
+            size, lists = layout.size, len(layout.tails) * 4
+        else:
+            continue
+        own = np.flatnonzero((kinds == kind) & (lengths == size + lists))
+        if len(own) < _MANY:
+            continue
+        data = gather(found, own, size + lists)
+        if lists:
+            rows = np.frombuffer(data, np.uint8).reshape(-1, size + lists)
+            null = (rows[:, size:] == 0xFF).all(axis=1)
+            own, data = own[null], rows[null, :size].tobytes()
+        left[own] = False
+        alike.append((kind, data))
     return np.flatnonzero(left).tolist(), alike
 
 
 def _with_ids(
-    found: Split, others: Sequence[int]
-) -> tuple[Sequence[int], list[tuple[Table, bytes, NDArray[np.int64], NDArray[np.int64]]]]:
+    found: Split, others: Sequence[int], known: Mapping[int, RowLayout]
+) -> tuple[Sequence[int], list[tuple[RowLayout, bytes, NDArray[np.int64], NDArray[np.int64]]]]:
     """Rows whose only column of no fixed size is a list of ids, where there are many, and the numbers of all others.
 
     For each table the fixed columns of its rows, where the list of each begins, and the lists.
     """
-    listed: list[tuple[Table, bytes, NDArray[np.int64], NDArray[np.int64]]] = []
+    listed: list[tuple[RowLayout, bytes, NDArray[np.int64], NDArray[np.int64]]] = []
     if len(others) < _MANY:
         return others, listed
     left = np.array(others)
     kinds = np.array(found.record_kind)
     lengths = np.array(found.record_length)
-    for kind, table in _WITH_IDS.items():
-        size = _FORMATS[table.name].size
+    for kind, layout in known.items():
+        if not layout.one_list:
+            continue
+        size = layout.size
         own = left[(kinds[left] == kind) & (lengths[left] >= size + 4)]
         if len(own) < _MANY:
             continue
@@ -401,14 +408,14 @@ def _with_ids(
         begin = np.array(found.record_at, np.int64)[own] * SLOT + SLOT + size + 4 - INLINE
         places = np.repeat(begin - offsets[:-1], taken) + np.arange(offsets[-1])
         ids = np.frombuffer(found.data, np.uint8)[places].view("<i8")
-        listed.append((table, heads[:, :size].tobytes(), offsets // 8, ids))
+        listed.append((layout, heads[:, :size].tobytes(), offsets // 8, ids))
         left = np.setdiff1d(left, own, assume_unique=True)
     return left.tolist(), listed
 
 
-def _doubtful(found: Split) -> bool:
+def _doubtful(found: Split, tables: Mapping[int, RowLayout]) -> bool:
     """Whether a damaged segment may have had texts that are none any more."""
-    known = {KIND_STRING, KIND_ARGS, KIND_FREE, KIND_PROBLEM, KIND_FACTS, KIND_SETTLED, *_TABLES}
+    known = {KIND_STRING, KIND_ARGS, KIND_FREE, KIND_PROBLEM, KIND_FACTS, KIND_SETTLED, *tables}
     return found.end * SLOT < len(found.data) or any(kind not in known for kind in found.record_kind)
 
 

@@ -126,12 +126,13 @@ def _only(
 def _steps_and_matches(tables: dict[str, pa.Table], manifest: Manifest) -> None:
     nodes = numbers(tables["nodes"], "id")
     steps = tables["steps"]
-    root = numbers(steps, "root")
-    _, known = _find(nodes, root)
-    gone = ~known & (root != -1)
-    if gone.any():
-        manifest.problem("steps whose graph was lost", int(gone.sum()))
-        steps = _replace(steps, "root", np.where(gone, -1, root))
+    for column, which in (("root", "graph"), ("after", "graph after them")):
+        root = numbers(steps, column)
+        _, known = _find(nodes, root)
+        gone = ~known & (root != -1)
+        if gone.any():
+            manifest.problem(f"steps whose {which} was lost", int(gone.sum()))
+            steps = _replace(steps, column, np.where(gone, -1, root))
     contexts = tables["contexts"]
     own = numbers(steps, "context")
     _, known = _find(numbers(contexts, "id"), own)
@@ -147,6 +148,24 @@ def _steps_and_matches(tables: dict[str, pa.Table], manifest: Manifest) -> None:
     at, known = _find(numbers(steps, "id"), numbers(matches, "step"))
     counted = np.bincount(at[known], minlength=steps.num_rows) if steps.num_rows else np.zeros(0, np.int64)
     tables["steps"] = _replace(steps, "matches", counted.astype(np.int32))
+    reason = "decisions whose step was lost"
+    decisions = tables["decisions"] = _only(tables, "decisions", "step", "steps", reason, manifest)
+    for column in ("a", "b"):
+        own = numbers(decisions, column)
+        lost = ~_find(nodes, own)[1] & (own != -1)
+        if lost.any():
+            manifest.problem("nodes of decisions that were lost", int(lost.sum()))
+            tables["decisions"] = decisions = _replace(decisions, column, np.where(lost, -1, own))
+
+
+def _known_lists(data: pa.Table, column: str, nodes: Ints) -> NDArray[np.bool_]:
+    """Whether all ids of each row's list are those of nodes."""
+    lists = data.column(column).combine_chunks()
+    offsets = lists.offsets.to_numpy()
+    known = _find(nodes, lists.values.to_numpy()[offsets[0] : offsets[-1]])[1]
+    good = np.ones(data.num_rows, np.bool_)
+    good[np.repeat(np.arange(data.num_rows), np.diff(offsets))[~known]] = False
+    return good
 
 
 def _whole_matches(data: pa.Table, nodes: Ints, steps: Ints, manifest: Manifest) -> pa.Table:
@@ -156,6 +175,8 @@ def _whole_matches(data: pa.Table, nodes: Ints, steps: Ints, manifest: Manifest)
     step, ordinal = numbers(data, "step"), numbers(data, "ordinal")
     before, after = numbers(data, "before"), numbers(data, "after")
     good = _find(nodes, before)[1] & (_find(nodes, after)[1] | (after == -1)) & _find(steps, step)[1]
+    for column in ("removed", "added"):
+        good &= _known_lists(data, column, nodes)
     if good.all():
         return data
     bad_steps, first = np.unique(step[~good], return_inverse=True)

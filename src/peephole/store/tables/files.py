@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from peephole.errors import CaptureError
-from peephole.model.tables import TABLES, Table
+from peephole.model.tables import FORMAT_VERSION, TABLES, Table
 from peephole.store.tables.schema import arrow_schema
 
 INDEX: Final = "index"
@@ -79,8 +79,11 @@ class TableWriter(pq.ParquetWriter):  # type: ignore[misc]
             self._file.close()
 
 
-def open_table(folder: Path, name: str) -> pq.ParquetFile:
-    """The Parquet file of a table, checked against the declaration; CaptureError says what is wrong with it."""
+def open_table(folder: Path, name: str, version: int = FORMAT_VERSION) -> pq.ParquetFile:
+    """The Parquet file of a table, checked against the declaration; CaptureError says what is wrong with it.
+
+    In a capture of an older version of the format the columns may be missing that came later.
+    """
     path = table_path(folder, name)
     try:
         file = pq.ParquetFile(path, memory_map=False)
@@ -88,10 +91,11 @@ def open_table(folder: Path, name: str) -> pq.ParquetFile:
         raise CaptureError(f"{folder} is incomplete: the table {path.name} is missing.") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         raise CaptureError(f"{path} is damaged and cannot be read ({_short(error)}).") from None
-    wanted = arrow_schema(TABLES[name])
     have = file.schema_arrow
-    for field in wanted:
+    for column, field in zip(TABLES[name].columns, arrow_schema(TABLES[name]), strict=True):
         at = have.get_field_index(field.name)
+        if at < 0 and column.since > version:
+            continue
         if at < 0 or have.field(at).type != field.type:
             what = "missing" if at < 0 else f"of type {have.field(at).type}"
             raise CaptureError(f"{path} is no table of a capture: its column {field.name} is {what}.")

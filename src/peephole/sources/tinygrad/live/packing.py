@@ -17,20 +17,22 @@ MATCH: Final = TABLE_KINDS["matches"]
 AT_ONCE: Final = 400
 """Records that are copied in at once: some 32 KiB."""
 
-assert record_format(TABLES["nodes"]).format == "<qIIIIII"
+assert record_format(TABLES["nodes"]).format == "<qIIIIIII"
 assert record_format(TABLES["matches"]).format == "<qiqqIiq"
 
-MATCH_RECORD: Final = struct.Struct("<IqiqIHBBHIiq14x")
-"""length, step, ordinal, before, after (48 bits), flags, kind, the rest of after, file, line, dur."""
-MATCH_LENGTH: Final = 44
+MATCH_RECORD: Final = struct.Struct("<IqiqIHBBHIiqq6x")
+"""length, step, ordinal, before, after (48 bits), flags, kind, the rest of after, file, line, dur, NO_LISTS."""
+MATCH_LENGTH: Final = 52
+NO_LISTS: Final = -1
+"""The lengths of two lists that are null: what a rule took and put is its node before and after."""
 
 
 def node_record(sources: int) -> struct.Struct:
-    """length, id, op, dtype, arg, tag, half of shape, flags, kind, its other half, metadata, length of src, src."""
-    size = SLOT + 10 + 8 * sources
-    return struct.Struct(f"<IqIIIIHBBHII{sources}q{-size % SLOT}x")
+    """length, id, op, dtype, arg, tag, half of shape, flags, kind, its other half, metadata, name, size of src, src."""
+    size = SLOT + 14 + 8 * sources
+    return struct.Struct(f"<IqIIIIHBBHIII{sources}q{-size % SLOT}x")
 
 
 def node_length(sources: int) -> int:
     """The payload's length of a node with that many sources."""
-    return 36 + 8 * sources
+    return 40 + 8 * sources

@@ -19,6 +19,7 @@ from peephole.sources.tinygrad.live.packing import (
     MATCH,
     MATCH_LENGTH,
     MATCH_RECORD,
+    NO_LISTS,
     NODE,
     node_length,
     node_record,
@@ -218,7 +219,8 @@ class LiveRewrites:
                 file, line = place(location)
                 rule = rules[location] = (0 if file is None else max(0, writer.intern(file)), line)
             low, high, dur = after & 0xFFFFFFFF, after >> 32, int(took * 1e9)
-            parts.append(pack(MATCH_LENGTH, number, ordinal, before, low, high, 0, MATCH, 0, rule[0], rule[1], dur))
+            head = MATCH_LENGTH, number, ordinal, before, low, high, 0, MATCH, 0
+            parts.append(pack(*head, rule[0], rule[1], dur, NO_LISTS))
             ordinal += 1
             if len(parts) == AT_ONCE:
                 writer.records(parts)
@@ -252,6 +254,7 @@ class LiveRewrites:
                     NODE,
                     0,
                     metadata[id(meta)],
+                    0,
                     size,
                     *src,
                 )

@@ -1,0 +1,52 @@
+"""A graph of named instructions in the terminal: each GRAPH with its instructions in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from peephole.cli.format import Printer
+
+if TYPE_CHECKING:
+    from peephole.query.rewrites.step_graphs import GraphAt
+
+UNTOLD = {
+    "rule": "",
+    "group": "changed by the pass, rule not recorded",
+    "rest": "changed by the pass, rule not recorded",
+    "partition": "the pass made several graphs of one, or one of several",
+    "metadata": "only where instructions came from differs",
+    "order": "only the order of the instructions, or the graph that they are in, differs",
+}
+"""What is said where an entry has no rule, by its kind."""
+
+
+def print_listing(graph: GraphAt, printer: Printer) -> None:
+    """Prints each GRAPH, the outermost first; what came, went and was altered has + - ~ in front."""
+    nodes = graph.nodes
+    place = {id: i for i, id in enumerate(nodes.id)}
+    added, changed = set(graph.added), set(graph.changed)
+    inside = {s for i, op in enumerate(nodes.op) if op == "GRAPH" for s in nodes.src[i]}
+
+    def line(i: int) -> None:
+        id = nodes.id[i]
+        mark, style = ("+", "green") if id in added else ("~", "yellow") if id in changed else (" ", "bold")
+        names = ", ".join(nodes.name[place[s]] or f"[{s}]" for s in nodes.src[i])
+        facts = " ".join(word for word in (nodes.dtype[i], nodes.arg[i], nodes.shape[i]) if word)
+        tag = f" tag={nodes.tag[i]}" if nodes.tag[i] is not None else ""
+        name = nodes.name[i] or f"[{id}]"
+        printer.line((f"{mark} ", style), (name, style), f" = {nodes.op[i]}({names}) {facts}{tag}".rstrip())
+
+    for node in graph.removed:
+        name = node.name or f"[{node.id}]"
+        facts = " ".join(word for word in (node.dtype, node.arg, node.shape) if word)
+        printer.line(("- ", "red"), (name, "red"), f" = {node.op}  {facts}".rstrip())
+    loose = [i for i, id in enumerate(nodes.id) if id not in inside and nodes.op[i] != "GRAPH"]
+    for i in loose:
+        line(i)
+    tops = [place[id] for id in graph.graphs]
+    bodies = [i for i, op in enumerate(nodes.op) if op == "GRAPH" and i not in tops and nodes.id[i] != graph.root]
+    for i in [*tops, *bodies]:
+        size = f"  {len(nodes.src[i])} instructions"
+        printer.line(("graph ", "dim"), (nodes.name[i] or "", "bold"), (size, "dim"))
+        for s in nodes.src[i]:
+            line(place[s])

@@ -1,0 +1,199 @@
+"""The graphs of a step over named instructions, in the form that all rewrites are shown in (`step_graphs`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from peephole.query.rewrites import step_graphs as forms
+from peephole.replay.boxes import ROOT, Box
+from peephole.replay.named import NamedGraph, NamedStep, named_step
+from peephole.replay.rule import Rule, rule_of
+
+if TYPE_CHECKING:
+    from peephole.replay.difference import DiffLine
+    from peephole.replay.trace import RewriteTrace
+
+MOST_LINES = 400
+
+
+def entries(trace: RewriteTrace, step_id: int) -> list[forms.MatchInfo]:
+    """The matches, and what the pass changed without a rule."""
+    named = _named(trace, step_id)
+    result = []
+    for number, entry in enumerate(named.entries, 1):
+        found = named.difference(number)
+        rule = rule_of(trace, step_id, number) if entry.kind == "rule" else None
+        before, after = (_known(trace, row) for row in (entry.before, entry.after))
+        result.append(
+            forms.MatchInfo(
+                number,
+                before[0],
+                after[0],
+                before[1],
+                after[1],
+                rule.file if rule else None,
+                rule.line if rule else -1,
+                rule.source if rule else None,
+                rule.dur_ns if rule else -1,
+                entry.kind,
+                before[2],
+                after[2],
+                len(found.added) + len(found.removed) + len(found.altered),
+            )
+        )
+    return result
+
+
+def graph_at(trace: RewriteTrace, step_id: int, match: int) -> forms.GraphAt:
+    """The graph after an entry, against the one before it."""
+    named = _named(trace, step_id)
+    graph = named.graph(match)
+    ids = trace.table.ids
+    nodes = _columns(named, graph, graph.keys)
+    added: list[int] = []
+    changed: list[int] = []
+    removed: list[forms.RemovedNode] = []
+    diff: list[DiffLine] = []
+    rule: Rule | None = None
+    kind = "rule"
+    if match:
+        entry, found = named.entries[match - 1], named.difference(match)
+        kind = entry.kind
+        there = set(graph.keys)
+        added = [int(ids[graph.boxes[key].row]) for key in found.added if key in there]
+        changed = [int(ids[graph.boxes[key].row]) for key in found.altered if key in there]
+        removed = _removed(named, graph, match, found.removed)
+        diff = _diff(named, match)
+        rule = rule_of(trace, step_id, match) if kind == "rule" else None
+    last = len(named.entries)
+    error = trace.text("error", trace.step_row(step_id)) if match == last else None
+    root = int(ids[graph.boxes[graph.root].row]) if graph.root >= 0 else -1
+    graphs = [int(ids[graph.boxes[key].row]) for key in _tops(graph)]
+    return forms.GraphAt(
+        step_id, match, last, root, nodes, added, changed, removed, rule, diff, error, kind=kind, graphs=graphs
+    )
+
+
+def diffs(trace: RewriteTrace, step_id: int) -> Iterator[tuple[forms.MatchInfo, list[DiffLine]]]:
+    """Each entry with its diff."""
+    with trace.lock:
+        named, infos = _named(trace, step_id), entries(trace, step_id)
+    for info in infos:
+        yield info, _diff(named, info.ordinal)
+
+
+def walk(trace: RewriteTrace, step_id: int, named: NamedStep) -> Iterator[forms.MatchDone]:
+    """What each entry did, one at a time; `named` is the caller's alone."""
+    ids = trace.table.ids
+    for number, entry in enumerate(named.entries, 1):
+        graph, found = named.graph(number), named.difference(number)
+        there = set(graph.keys)
+        added, altered = ([key for key in part if key in there] for part in (found.added, found.altered))
+        gone = [box.row for key in found.removed if (box := entry.delta[key][0]) is not None]
+        rule = rule_of(trace, step_id, number) if entry.kind == "rule" else None
+        error = trace.text("error", trace.step_row(step_id)) if number == len(named.entries) else None
+        yield forms.MatchDone(
+            number,
+            _columns(named, graph, [*added, *altered]),
+            [int(ids[graph.boxes[key].row]) for key in added],
+            [int(ids[graph.boxes[key].row]) for key in altered],
+            [int(ids[row]) for row in gone],
+            rule,
+            _diff(named, number),
+            error,
+            kind=entry.kind,
+        )
+
+
+def _named(trace: RewriteTrace, step_id: int) -> NamedStep:
+    named = named_step(trace, step_id)
+    assert named is not None, "whoever asks knows that it is one"
+    return named
+
+
+def _known(trace: RewriteTrace, row: int) -> tuple[int, str, str | None]:
+    """Id, op and name of a node by its row."""
+    if row < 0:
+        return -1, "", None
+    return int(trace.table.ids[row]), trace.table.texts(trace.table.own(row))[0], trace.instructions().name(row)
+
+
+def _columns(named: NamedStep, graph: NamedGraph, keys: list[int]) -> forms.NodeColumns:
+    nodes, boxes = named.nodes, graph.boxes
+    table = nodes.table
+    rows = [boxes[key].row for key in keys]
+    texts = [table.texts(table.own(row)) for row in rows]
+    there = boxes if len(keys) < len(graph.keys) else keys
+    id_of = dict(zip(there, table.ids[[boxes[key].row for key in there]].tolist(), strict=True))
+    order = graph.order
+    return forms.NodeColumns(
+        [id_of[key] for key in keys],
+        keys,
+        [text[0] for text in texts],
+        [text[1] for text in texts],
+        [text[2] for text in texts],
+        [[id_of[s] for s in order.get(key, boxes[key].src) if s in id_of] for key in keys],
+        [nodes.shape(row) for row in rows],
+        [text[3] for text in texts],
+        [nodes.name(row) for row in rows],
+    )
+
+
+def _removed(named: NamedStep, graph: NamedGraph, match: int, gone: list[int]) -> list[forms.RemovedNode]:
+    """What went, with what it read and who read it in the graph before."""
+    if not gone:
+        return []
+    delta = named.entries[match - 1].delta
+    users: dict[int, list[int]] = {key: [] for key in gone}
+    old: dict[int, Box | None] = {**graph.boxes, **{key: change[0] for key, change in delta.items()}}
+    for key, box in old.items():
+        for s in dict.fromkeys(box.src) if box is not None and key != ROOT else ():
+            if s in users:
+                users[s].append(key)
+    nodes, result = named.nodes, []
+    for key in gone:
+        was = old[key]
+        assert was is not None, "it was there before it went"
+        op, dtype, arg, tag = nodes.table.texts(nodes.table.own(was.row))
+        shape, id = nodes.shape(was.row), int(nodes.table.ids[was.row])
+        src = [s for s in was.src if old.get(s) is not None]
+        result.append(forms.RemovedNode(id, key, op, dtype, arg, shape, tag, src, users[key], nodes.name(was.row)))
+    return result
+
+
+def _tops(graph: NamedGraph) -> list[int]:
+    """The GRAPH boxes that a graph consists of."""
+    if graph.root not in graph.order:
+        return []
+    inside = graph.order[graph.root]
+    return inside if len(inside) > 1 and all(key in graph.order for key in inside) else [graph.root]
+
+
+def _diff(named: NamedStep, match: int) -> list[DiffLine]:
+    """The instructions that differ as lines: `name = op(sources) arg dtype shape`."""
+    found, delta = named.difference(match), named.entries[match - 1].delta
+    lines: list[DiffLine] = []
+    for key in [*found.removed, *found.altered, *found.added]:
+        old, new = delta[key]
+        if old is not None:
+            lines.append(("-", _line(named, old, key in found.metadata)))
+        if new is not None:
+            lines.append(("+", _line(named, new, key in found.metadata)))
+    if named.entries[match - 1].kind == "order":
+        lines.append((" ", "the order of the instructions, or the graph that they are in"))
+    if len(lines) > MOST_LINES:
+        lines = [*lines[:MOST_LINES], (" ", f"… {len(lines) - MOST_LINES} more lines")]
+    return lines
+
+
+def _line(named: NamedStep, box: Box, with_metadata: bool) -> str:
+    nodes = named.nodes
+    op, dtype, arg, tag = nodes.table.texts(nodes.table.own(box.row))
+    names = ", ".join(named.name_of(key) for key in box.src)
+    facts = [arg, dtype, nodes.shape(box.row), None if tag is None else f"tag={tag}"]
+    if with_metadata:
+        facts.append(nodes.metadata(box.row) or "no metadata")
+    rest = " ".join(" ".join(text.split()) for text in facts if text)
+    name = nodes.name(box.row)
+    return f"{name + ' = ' if name else ''}{op}({names}) {rest}".rstrip()

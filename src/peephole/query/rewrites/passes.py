@@ -1,0 +1,71 @@
+"""Passes with a graph after them: how many boxes each changed, and whether it made several graphs of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from peephole.replay.named import own_named_step
+from peephole.replay.trace import RewriteTrace, trace_of
+
+if TYPE_CHECKING:
+    from peephole.store.capture import Capture
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What a pass changed from the graph that went in to the one that came out, in boxes."""
+
+    step: int
+    entries: int
+    added: int
+    removed: int
+    altered: int
+    metadata: int
+    """Boxes whose origin alone differs."""
+    kind: str
+    """`partition`, `order` or `metadata` when that is all there is to say; else empty."""
+    graphs_in: int
+    graphs_out: int
+
+    @property
+    def boxes(self) -> int:
+        """All of them, origins left out."""
+        return self.added + self.removed + self.altered
+
+
+def changed_boxes(capture: Capture, step: int) -> Changed | None:
+    """What a pass changed; None for a step that is replayed from its matches."""
+    trace = trace_of(capture)
+    kept: dict[int, Changed | None] = trace.derived.setdefault("changed", {})
+    if step not in kept:
+        with trace.lock:
+            kept[step] = _changed(trace, step)
+    return kept[step]
+
+
+def changed_in(capture: Capture, context: int) -> list[Changed]:
+    """The same of every step of a context that has its graph after it."""
+    trace = trace_of(capture)
+    steps = [trace.number("id", row) for row in trace.context_rows(context) if trace.number("after", row) >= 0]
+    return [found for step in steps if (found := changed_boxes(capture, step)) is not None]
+
+
+def _changed(trace: RewriteTrace, step: int) -> Changed | None:
+    named = own_named_step(trace, step)
+    if named is None or named.came_out is None:
+        return None
+    found = named.overall()
+    kinds = {entry.kind for entry in named.entries}
+    only = kinds.pop() if len(kinds) == 1 else ""
+    return Changed(
+        step,
+        len(named.entries),
+        len(found.added),
+        len(found.removed),
+        len(found.altered),
+        len(found.metadata),
+        only if only in ("partition", "order", "metadata") else "",
+        len(named.before.tops),
+        len(named.came_out.tops),
+    )

@@ -1,0 +1,543 @@
+"""A step over named instructions, replayed by their names.
+
+Passes that edit a list of instructions in place carry the graph that came out: their matches, if there are any, do not
+add up to it. The graph after match K is the graph that went in with the effects of the matches up to K. What then still
+differs from the graph that came out is one more entry, without a rule. A step without matches gets an entry for each
+connected group of boxes that differ.
+
+Everything is worked out once, as what each entry does to which box; a graph is then a few boxes away from the last one
+that was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from peephole.replay.boxes import ROOT, Box, Boxes, Instructions, Keys, Listed, by_name, merged
+
+if TYPE_CHECKING:
+    from peephole.replay.trace import RewriteTrace
+
+Kind = Literal["rule", "group", "rest", "partition", "metadata", "order"]
+"""rule: a match. group: boxes that differ and touch each other. rest: what the matches do not explain. partition: one
+graph became several. metadata, order: nothing but the origins, or the order, of instructions differs."""
+KEPT: Final = 8
+"""Steps that a capture keeps at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a match did, or what a pass did without telling: each box that differs, before and after."""
+
+    kind: Kind
+    delta: dict[int, tuple[Box | None, Box | None]]
+    before: int = -1
+    after: int = -1
+    """Rows of the nodes that it hangs on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Boxes that came, went, and whose own fields or sources differ; of the others, those with another origin."""
+
+    added: list[int]
+    removed: list[int]
+    altered: list[int]
+    metadata: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedGraph:
+    """A graph after an entry: its boxes, sources before users, and what each GRAPH lists."""
+
+    entry: int
+    boxes: Boxes
+    keys: list[int]
+    order: dict[int, list[int]]
+    root: int
+
+    def sources(self, key: int) -> list[int]:
+        """The boxes that a box reads; those of a GRAPH are its instructions in order."""
+        if key in self.order:
+            return self.order[key]
+        return [s for s in self.boxes[key].src if s in self.boxes]
+
+
+class NamedStep:
+    """The graphs of one step over named instructions: 0 is the one that went in, the last one came out."""
+
+    def __init__(
+        self, nodes: Instructions, root: int, after: int, matches: Sequence[tuple[int, int, list[int], list[int]]]
+    ) -> None:
+        self.nodes = nodes
+        keys = Keys(nodes)
+        self.before = Listed(nodes, root, keys)
+        self.came_out = Listed(nodes, after, keys, self.before) if after >= 0 else None
+        self._order: dict[int, list[int]] = {key: list(order) for key, order in self.before.order.items()}
+        self.entries: list[Entry] = []
+        if matches:
+            editor = _Editor(nodes, keys, self.before, self.came_out)
+            self.entries += [editor.apply(*match) for match in matches]
+            self._order.update(editor.orders())
+            if self.came_out is not None:
+                self.entries += self._rest(editor.boxes)
+        elif self.came_out is not None:
+            self.entries += self._groups()
+        self._boxes, self._at = dict(self.before.boxes), 0
+        self._rows = {key: row for row, key in keys.of_row.items()}
+
+    @property
+    def is_partition(self) -> bool:
+        """Whether another number of graphs came out than went in."""
+        return self.came_out is not None and len(self.before.tops) != len(self.came_out.tops) > 0
+
+    def graph(self, entry: int) -> NamedGraph:
+        """The graph after that entry."""
+        if self.came_out is not None and entry == len(self.entries):
+            boxes, order = self.came_out.boxes, self.came_out.order
+        else:
+            boxes, order = self._move(entry), {}
+            for key, listed in self._order.items():
+                if key in boxes:
+                    order[key] = [one for one in listed if one in boxes and key in boxes[one].graphs]
+        root = boxes[ROOT].src[0] if ROOT in boxes else -1
+        return NamedGraph(entry, boxes, _walk(boxes, order, root), order, root)
+
+    def difference(self, entry: int) -> Difference:
+        """What an entry did to the boxes, as they are marked: origins only where nothing else differs."""
+        found = self._compare(self.entries[entry - 1].delta)
+        if found.added or found.removed or found.altered:
+            return found
+        return Difference([], [], list(found.metadata), found.metadata)
+
+    def overall(self) -> Difference:
+        """What differs between the graph that went in and the one that came out."""
+        if self.came_out is None:
+            return Difference([], [], [], [])
+        return self._compare(self._delta(self.before.boxes, self.came_out.boxes))
+
+    def life(self, key: int, entry: int) -> tuple[int, int]:
+        """The entry that made a box which is there after that entry, or goes with it, and the one that removed it.
+
+        0 for a box that went in, -1 for neither.
+        """
+        created = 0 if key in self.before.boxes else -1
+        for number, one in enumerate(self.entries, 1):
+            old, new = one.delta.get(key, (None, None))
+            if old is None and new is not None:
+                if number > entry:
+                    break
+                created = number
+            elif old is not None and new is None and number >= entry:
+                return created, number
+        return created, -1
+
+    def name_of(self, key: int) -> str:
+        """What a box is called in a line of text: its name, else its op."""
+        row = self._rows.get(key, -1)
+        if row < 0:
+            return "?"
+        return self.nodes.name(row) or self.nodes.table.texts(self.nodes.table.own(row))[0]
+
+    def _move(self, entry: int) -> Boxes:
+        """The boxes after that entry; a copy, since graphs are kept."""
+        boxes = self._boxes
+        while self._at != entry:
+            forward = self._at < entry
+            for key, change in self.entries[self._at if forward else self._at - 1].delta.items():
+                box = change[forward]
+                if box is None:
+                    boxes.pop(key, None)
+                else:
+                    boxes[key] = box
+            self._at += 1 if forward else -1
+        return dict(boxes)
+
+    def _delta(self, old: Boxes, new: Boxes) -> dict[int, tuple[Box | None, Box | None]]:
+        """Every box that is not the same in both; another row of the same contents is."""
+        fields, origin = self.nodes.fields, self.nodes.origin
+        delta: dict[int, tuple[Box | None, Box | None]] = {}
+        for key, box in old.items():
+            other = new.get(key)
+            if other is None:
+                delta[key] = (box, None)
+            elif box[1:] != other[1:] or (
+                box.row != other.row and (fields(box.row) != fields(other.row) or origin(box.row) != origin(other.row))
+            ):
+                delta[key] = (box, other)
+        for key, box in new.items():
+            if key not in old:
+                delta[key] = (None, box)
+        return delta
+
+    def _compare(self, delta: dict[int, tuple[Box | None, Box | None]]) -> Difference:
+        fields, origin = self.nodes.fields, self.nodes.origin
+        found = Difference([], [], [], [])
+        for key, (old, new) in delta.items():
+            if key == ROOT:
+                continue
+            if old is None:
+                found.added.append(key)
+            elif new is None:
+                found.removed.append(key)
+            elif fields(old.row) != fields(new.row) or (
+                old.src != new.src and [*map(by_name, old.src)] != [*map(by_name, new.src)]
+            ):
+                found.altered.append(key)
+            elif origin(old.row) != origin(new.row):
+                found.metadata.append(key)
+        return found
+
+    def _rest(self, reached: Boxes) -> list[Entry]:
+        """What the matches do not explain: one entry, or none."""
+        assert self.came_out is not None
+        target = self.came_out
+        delta = self._delta(reached, target.boxes)
+        found = self._compare(delta)
+        for graph, order in target.order.items():
+            self._order[graph] = merged(self._order.get(graph, ()), order)
+        if found.added or found.removed or found.altered:
+            return [Entry("partition" if self.is_partition else "rest", delta, *self._anchors(found, target))]
+        if found.metadata:
+            return [Entry("metadata", delta)]
+        moved = any(old is not None and new is not None and old.graphs != new.graphs for old, new in delta.values())
+        if moved or ROOT in delta or self._reordered(reached):
+            return [Entry("order", delta)]
+        return []
+
+    def _groups(self) -> list[Entry]:
+        assert self.came_out is not None
+        target = self.came_out
+        delta = self._delta(self.before.boxes, target.boxes)
+        found = self._compare(delta)
+        if self.is_partition and delta:
+            return [Entry("partition", delta, *self._anchors(found, target))]
+        for graph, order in target.order.items():
+            self._order[graph] = merged(self._order.get(graph, ()), order)
+        entries = []
+        marked = {*found.added, *found.removed, *found.altered}
+        for group in self._connected(marked, target):
+            own = Difference(*([key for key in part if key in group] for part in _parts(found)))
+            entries.append(Entry("group", {key: delta[key] for key in group}, *self._anchors(own, target)))
+        if found.metadata:
+            entries.append(Entry("metadata", {key: delta[key] for key in found.metadata}))
+        done = {key for entry in entries for key in entry.delta}
+        left = {key: change for key, change in delta.items() if key not in done}
+        # what is left differs in the graph that it is in
+        moved = any(old is not None and new is not None and old.graphs != new.graphs for old, new in left.values())
+        reached = dict(self.before.boxes)
+        for key, (_, new) in delta.items():
+            if new is None:
+                reached.pop(key, None)
+            else:
+                reached[key] = new
+        if moved or (ROOT in left and not entries) or self._reordered(reached):
+            entries.append(Entry("order", left))
+        elif left and entries:
+            entries[-1].delta.update(left)
+        return entries
+
+    def _reordered(self, reached: Boxes) -> bool:
+        """Whether these boxes stand in another order than those that came out."""
+        assert self.came_out is not None
+        for graph, order in self.came_out.order.items():
+            listed = [key for key in self._order.get(graph, ()) if key in reached and graph in reached[key].graphs]
+            if listed != list(dict.fromkeys(order)):
+                return True
+        return False
+
+    def _connected(self, marked: set[int], target: Listed) -> list[set[int]]:
+        """These boxes by which of them touch, in either graph; in the order in which they are listed."""
+        parent = {key: key for key in marked}
+
+        def find(key: int) -> int:
+            while parent[key] != key:
+                parent[key] = key = parent[parent[key]]
+            return key
+
+        for listed in (self.before, target):
+            for key in marked:
+                box = listed.boxes.get(key)
+                if box is None:
+                    continue
+                for other in (*box.src, *listed.order.get(key, ())):
+                    if other in parent:
+                        parent[find(other)] = find(key)
+        place: dict[int, int] = {}
+        for order in self._order.values():
+            for key in order:
+                if key in parent:
+                    place.setdefault(find(key), len(place))
+        groups: dict[int, set[int]] = {}
+        for key in marked:
+            groups.setdefault(find(key), set()).add(key)
+        return [groups[key] for key in sorted(groups, key=lambda key: place.get(key, len(place)))]
+
+    def _anchors(self, found: Difference, target: Listed) -> tuple[int, int]:
+        """Rows of the boxes that tell an entry from others: what went or was altered, and what came of it."""
+        old = next((self.before.boxes[key].row for key in found.removed if key in self.before.boxes), -1)
+        new = next((target.boxes[key].row for key in found.added if key in target.boxes), -1)
+        if found.altered:
+            key = found.altered[-1]
+            old = self.before.boxes[key].row if old < 0 and key in self.before.boxes else old
+            new = target.boxes[key].row if new < 0 and key in target.boxes else new
+        return old, new
+
+
+def _parts(found: Difference) -> Iterator[list[int]]:
+    yield from (found.added, found.removed, found.altered, found.metadata)
+
+
+def _walk(boxes: Boxes, order: dict[int, list[int]], root: int) -> list[int]:
+    """All boxes that the root reaches, sources before users."""
+    done: set[int] = set()
+    found: list[int] = []
+    stack = [root] if root in boxes else []
+    while stack:
+        key = stack.pop()
+        if key < 0:
+            found.append(~key)
+        elif key not in done:
+            done.add(key)
+            stack.append(~key)
+            inside = order.get(key, boxes[key].src)
+            stack.extend(s for s in reversed(inside) if s not in done and s in boxes)
+    return found
+
+
+class _Links:
+    """The boxes that a GRAPH ever listed, in order; what was removed keeps its place."""
+
+    def __init__(self, keys: Iterable[int] = ()) -> None:
+        order = list(dict.fromkeys(keys))
+        self._before = dict(zip([*order, ROOT], [ROOT, *order], strict=True))
+        self._behind = dict(zip([ROOT, *order], [*order, ROOT], strict=True))
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._before
+
+    def __iter__(self) -> Iterator[int]:
+        key = self._behind[ROOT]
+        while key != ROOT:
+            yield key
+            key = self._behind[key]
+
+    def insert(self, key: int, follower: int) -> None:
+        """Puts a box in front of another; in front of ROOT is the end."""
+        if key not in self._before:
+            before = self._before[follower]
+            self._before[key], self._behind[key] = before, follower
+            self._behind[before] = self._before[follower] = key
+
+
+class _Editor:
+    """Applies matches to boxes by name, and notes what each of them did."""
+
+    def __init__(self, nodes: Instructions, keys: Keys, before: Listed, came_out: Listed | None) -> None:
+        self._nodes = nodes
+        self._keys = keys
+        self._came_out = came_out
+        self.boxes: Boxes = dict(before.boxes)
+        self._users: dict[int, set[int]] = {}
+        for key, box in self.boxes.items():
+            for s in box.src:
+                self._users.setdefault(s, set()).add(key)
+        self._links = {graph: _Links(order) for graph, order in before.order.items()}
+        self._forward: dict[int, int] = {}
+        """What users of a box that went read instead."""
+        self._gone: set[int] = set()
+        self._delta: dict[int, tuple[Box | None, Box | None]] = {}
+
+    def orders(self) -> Iterator[tuple[int, list[int]]]:
+        """For each GRAPH all boxes that it ever listed, in order."""
+        for graph, links in self._links.items():
+            yield graph, list(links)
+
+    def apply(self, before: int, after: int, removed: Iterable[int], added: Iterable[int]) -> Entry:
+        """What a match does. Rows; `after` is -1 when the rule raised, the lists are empty when the two say it all."""
+        self._delta = {}
+        took, put = [row for row in removed if row >= 0], [row for row in added if row >= 0]
+        old = self._present(before) if before >= 0 else ROOT
+        graphs = self._graphs(old, took)
+        fresh: set[int] = set()
+        for row in put:
+            self._insert(row, old, graphs, fresh)
+        new = ROOT
+        if after >= 0:
+            new = self._key(after, graphs)
+            other = new == old and before != after and new not in fresh
+            if new not in self.boxes or (other and all(self._key(row, ()) != old for row in took)):
+                self._insert(after, old, graphs, fresh)
+        if ROOT not in (new, old) and new != old:
+            self._rewire(old, new, fresh)
+            if not took and not put:
+                self._remove(old)
+        for row in took:
+            key = self._key(row, graphs)
+            if key not in fresh:
+                self._remove(key)
+        self._sweep()
+        return Entry("rule", {key: c for key, c in self._delta.items() if c[0] != c[1]}, before, after)
+
+    def _present(self, row: int) -> int:
+        """The box of a row, or what users of it read instead by now."""
+        key = self._key(row, ())
+        return self._forwarded(key)
+
+    def _forwarded(self, key: int) -> int:
+        seen = set()
+        while key not in self.boxes and key in self._forward and key not in seen:
+            seen.add(key)
+            key = self._forward[key]
+        return key
+
+    def _graphs(self, old: int, took: list[int]) -> tuple[int, ...]:
+        """The graphs that new instructions go into: those of what they replace, else the only one there is."""
+        for key in (old, *(self._key(row, ()) for row in took)):
+            box = self.boxes.get(key)
+            if box is not None and key != ROOT:
+                return box.graphs
+        tops = [key for key in self.boxes[ROOT].src if key in self._links] if ROOT in self.boxes else []
+        return tuple(tops[:1])
+
+    def _key(self, row: int, graphs: tuple[int, ...]) -> int:
+        """The box of a match's node: by its name, one that is there before one that is not."""
+        known = self._keys.of_row.get(row)
+        if known is not None:
+            return known
+        named = self._keys.named(row) if self._nodes.name_codes[row] >= 0 else []
+        there = [key for key in named if key in self.boxes]
+        for key in there:
+            if not graphs or self.boxes[key].graphs == graphs:
+                return self._keys.take(row, key)
+        if there or named:
+            return self._keys.take(row, (there or named)[0])
+        if self._nodes.name_codes[row] >= 0:
+            return self._keys.fresh(row)
+        sources = self._nodes.table.sources(row)
+        content: object = (self._nodes.fields(row), tuple(self._key(s, graphs) for s in sources if s >= 0))
+        same = self._nodes.nameless((content, 0))
+        return self._keys.take(row, same) if self._keys.has(same) else self._keys.fresh(row, content)
+
+    def _insert(self, row: int, anchor: int, graphs: tuple[int, ...], fresh: set[int]) -> None:
+        """Puts an instruction in, or alters the one of its name; what it reads and nobody has seen comes with it."""
+        stack = [row]
+        while stack:
+            row = stack[-1]
+            key = self._key(row, graphs)
+            if key in fresh:
+                stack.pop()
+                continue
+            sources = [s for s in self._nodes.table.sources(row) if s >= 0]
+            waiting = [s for s in sources if self._unseen(s, graphs) and s not in stack]
+            if waiting:
+                stack += reversed(waiting)
+                continue
+            stack.pop()
+            fresh.add(key)
+            own = [self._forwarded(self._key(s, graphs)) for s in sources]
+            known = self.boxes.get(key)
+            listed = self._came_out.boxes[key].graphs if self._came_out and key in self._came_out.boxes else graphs
+            if known is None and any(graph not in self.boxes for graph in listed):
+                listed = graphs
+            if self._nodes.is_graph(row):
+                self._put(key, Box(row, (), known.graphs if known else ()))
+                links = self._links.setdefault(key, _Links())
+                for s in own:
+                    links.insert(s, ROOT)
+                    if s in self.boxes and key not in self.boxes[s].graphs:
+                        box = self.boxes[s]
+                        inside = tuple(g for g in box.graphs if g not in graphs) if s in fresh else box.graphs
+                        self._put(s, Box(box.row, box.src, (*inside, key)))
+                continue
+            self._put(key, Box(row, tuple(own), known.graphs if known else listed))
+            if known is None:
+                for graph in listed:
+                    links = self._links.setdefault(graph, _Links())
+                    links.insert(key, anchor if anchor in links else ROOT)
+
+    def _unseen(self, row: int, graphs: tuple[int, ...]) -> bool:
+        key = self._key(row, graphs)
+        return key not in self.boxes and key not in self._gone and key not in self._forward
+
+    def _rewire(self, old: int, new: int, but: set[int]) -> None:
+        """Whoever reads the old box reads the new one."""
+        for user in list(self._users.get(old, ())):
+            if user not in but and user != new:
+                box = self.boxes[user]
+                self._put(user, Box(box.row, tuple(new if s == old else s for s in box.src), box.graphs))
+        self._forward[old] = new
+        self._forward.pop(new, None)
+
+    def _remove(self, key: int) -> None:
+        stack = [key]
+        while stack:
+            key = stack.pop()
+            if key in self.boxes and key != ROOT:
+                inside = [k for k in self._links.get(key, ()) if k in self.boxes and self.boxes[k].graphs == (key,)]
+                self._put(key, None)
+                self._gone.add(key)
+                stack += inside
+
+    def _sweep(self) -> None:
+        """Removes what no graph lists and nobody reads any more."""
+        waiting = [s for old, _ in self._delta.values() if old is not None for s in old.src]
+        while waiting:
+            key = waiting.pop()
+            box = self.boxes.get(key)
+            if box is not None and not box.graphs and not self._users.get(key):
+                inside = [s for k in self._links.get(key, ()) if (b := self.boxes.get(k)) is not None for s in b.src]
+                waiting += [*box.src, *inside]
+                self._remove(key)
+
+    def _put(self, key: int, box: Box | None) -> None:
+        old = self.boxes.get(key)
+        first = self._delta[key][0] if key in self._delta else old
+        self._delta[key] = (first, box)
+        for s in old.src if old is not None else ():
+            self._users.get(s, set()).discard(key)
+        if box is None:
+            self.boxes.pop(key, None)
+            return
+        self.boxes[key] = box
+        self._gone.discard(key)
+        for s in box.src:
+            self._users.setdefault(s, set()).add(key)
+
+
+def named_step(trace: RewriteTrace, step: int) -> NamedStep | None:
+    """The step by its instructions' names; None for one that is replayed from its matches alone. Hold `trace.lock`."""
+    kept: dict[int, NamedStep | None] = trace.derived.setdefault("named", {})
+    if step in kept:
+        kept[step] = found = kept.pop(step)
+        return found
+    found = own_named_step(trace, step)
+    while len(kept) >= KEPT * 64 or sum(one is not None for one in kept.values()) >= KEPT:
+        kept.pop(next(iter(kept)))
+    kept[step] = found
+    return found
+
+
+def own_named_step(trace: RewriteTrace, step: int) -> NamedStep | None:
+    """The same for the caller alone."""
+    row = trace.step_row(step)
+    rows = trace.match_rows(step)
+    root, after = (int(n) for n in trace.table.rows([trace.number("root", row), trace.number("after", row)]))
+    removed, added = trace.match_lists(rows)
+    if after < 0 and not len(removed.values) and not len(added.values):
+        return None
+    table = trace.table
+    took, put = (table.rows(lists.values).tolist() for lists in (removed, added))
+    before, became = (table.rows(trace.match_numbers(name, rows)).tolist() for name in ("before", "after"))
+    matches = [
+        (
+            before[i],
+            became[i],
+            took[removed.offsets[i] : removed.offsets[i + 1]],
+            put[added.offsets[i] : added.offsets[i + 1]],
+        )
+        for i in range(len(before))
+    ]
+    return NamedStep(trace.instructions(), root, after, matches)
