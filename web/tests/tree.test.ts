@@ -27,6 +27,7 @@ const steps: StepsWire = {
   matches: [0, 5, 0, 0],
   dur: [1, 1, 1, 1],
   root: [0, 0, 0, 0],
+  after: [-1, -1, -1, -1],
   flags: [0, 0, 0, 0],
 };
 const shape = (tree: ContextTree, filter = NO_FILTER): string[] =>

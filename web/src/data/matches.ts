@@ -1,5 +1,6 @@
 /** The matches of a step, fetched in pages as the list is scrolled. */
 import type { MatchesWire } from "../wire/capture.ts";
+import type { EntryKind } from "../wire/graph.ts";
 import type { CaptureClient } from "./client.ts";
 
 const PAGE = 2048;
@@ -16,6 +17,11 @@ export interface MatchRow {
   /** Name of the function that the rule calls, empty when unknown. */
   handler: string;
   dur: number;
+  kind: EntryKind;
+  /** Names of the instructions before and after, empty where they have none. */
+  beforeName: string;
+  afterName: string;
+  boxes: number;
 }
 
 /** Rows by match number, from 1; a row that is not here yet is asked for, and `onArrival` says when it came, or failed to. */
@@ -55,6 +61,10 @@ export class Matches {
       source: wire.sources[wire.source[at]!] ?? "",
       handler: wire.handlers[wire.handler[at]!] ?? "",
       dur: wire.dur[at]!,
+      kind: wire.kinds[wire.kind[at]!] ?? "rule",
+      beforeName: wire.names[wire.beforeName[at]!] ?? "",
+      afterName: wire.names[wire.afterName[at]!] ?? "",
+      boxes: wire.boxes[at]!,
     };
   }
 

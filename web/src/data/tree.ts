@@ -54,6 +54,15 @@ export class ContextTree {
     return this.spans.get(contextId) ?? [0, 0];
   }
 
+  /** Boxes that a pass with a graph after it changed, by its id, as far as they are known. */
+  readonly changed = new Map<number, number>();
+
+  /** Whether a step did something, as far as that is known. */
+  worked(at: number): boolean {
+    const { matches, after, id } = this.steps;
+    return matches[at]! > 0 || ((after?.[at] ?? -1) >= 0 && this.changed.get(id[at]!) !== 0);
+  }
+
   stepName(at: number): string {
     return this.steps.names[this.steps.name[at]!] || "(unnamed pass)";
   }
@@ -73,9 +82,9 @@ export class ContextTree {
     const { contexts } = this;
     for (let c = 0; c < contexts.id.length; c++) {
       if (filter.kernelsOnly && contexts.kind[c] !== "kernel") continue;
-      if (filter.matchesOnly && contexts.matches[c] === 0) continue;
       const id = contexts.id[c]!;
       const [first, past] = this.span(id);
+      if (filter.matchesOnly && contexts.matches[c] === 0 && !this.anyWorked(first, past)) continue;
       const named = words.every((word) => this.contextNames[c]!.includes(word));
       if (words.length > 0 && !named) {
         const inside = this.filtered(c, first, past, words, filter.matchesOnly);
@@ -91,15 +100,20 @@ export class ContextTree {
     return rows;
   }
 
+  private anyWorked(first: number, past: number): boolean {
+    for (let at = first; at < past; at++) if (this.worked(at)) return true;
+    return false;
+  }
+
   private pushSteps(rows: TreeRow[], first: number, past: number, matchesOnly: boolean): void {
-    const { depth, matches, id } = this.steps;
+    const { depth, id } = this.steps;
     let hiddenBelow = Infinity;
     for (let at = first; at < past; at++) {
       const level = depth[at]!;
       if (level > hiddenBelow) continue;
       hiddenBelow = Infinity;
       const parent = this.hasChildren(at);
-      if (matchesOnly && matches[at] === 0 && !parent) continue;
+      if (matchesOnly && !this.worked(at) && !parent) continue;
       const folded = this.foldedSteps.has(id[at]!);
       if (parent && folded) hiddenBelow = level;
       rows.push({ kind: "step", at, level: 1 + level, open: parent ? !folded : null });
@@ -107,11 +121,11 @@ export class ContextTree {
   }
 
   private filtered(context: number, first: number, past: number, words: string[], matchesOnly: boolean): number[] {
-    const { name, matches } = this.steps;
+    const { name } = this.steps;
     const outer = this.contextNames[context]!;
     const found: number[] = [];
     for (let at = first; at < past; at++) {
-      if (matchesOnly && matches[at] === 0) continue;
+      if (matchesOnly && !this.worked(at)) continue;
       const text = this.stepNames[name[at]!]!;
       if (
         words.every((word) => text.includes(word) || outer.includes(word)) &&

@@ -1,4 +1,5 @@
 /** What the server says about captures, contexts, steps and matches. See docs/api.md. */
+import type { EntryKind } from "./graph.ts";
 
 export interface Problem {
   reason: string;
@@ -59,6 +60,8 @@ export interface StepsWire {
   matches: number[];
   dur: number[];
   root: number[];
+  /** Root of the graph that came out; -1 when the step is replayed from its matches. */
+  after: number[];
   /** Bits: 1 bottom-up, 2 walk, 4 enters calls, 8 ended in an error. */
   flags: number[];
 }
@@ -81,6 +84,42 @@ export interface MatchesWire {
   handler: number[];
   handlers: string[];
   dur: number[];
+  /** Where instructions have names: what an entry is, the names before and after, and how many boxes differ. */
+  kind: number[];
+  kinds: EntryKind[];
+  beforeName: number[];
+  afterName: number[];
+  names: string[];
+  boxes: number[];
+}
+
+/** What each pass of a context changed that has its graph after it. */
+export interface PassesWire {
+  step: number[];
+  entries: number[];
+  added: number[];
+  removed: number[];
+  altered: number[];
+  metadata: number[];
+  kind: string[];
+  graphsIn: number[];
+  graphsOut: number[];
+}
+
+/** What a step decided about one or two nodes; identities are those of its graphs, -1 where names do not tell. */
+export interface DecisionsWire {
+  step: number;
+  ordinal: number[];
+  kind: string[];
+  a: number[];
+  b: number[];
+  aName: (string | null)[];
+  bName: (string | null)[];
+  aIdentity: number[];
+  bIdentity: number[];
+  reason: string[];
+  file: (string | null)[];
+  line: number[];
 }
 
 export interface SourceLine {
@@ -99,6 +138,7 @@ export interface MatchWire {
   dur: number;
   lines: SourceLine[];
   diff: [string, string][];
+  kind: EntryKind;
   error: string | null;
 }
 

@@ -25,7 +25,17 @@ export interface GraphWire {
   changed: number[];
   removed: RemovedNode[];
   error: string | null;
+  /** Names of instructions, where they have some; else empty. */
+  name?: number[];
+  names?: string[];
+  /** What this entry is: a rule, or what a pass changed without one. */
+  kind?: EntryKind;
+  /** Positions of the GRAPH nodes that the graph consists of: several where a pass partitioned it. */
+  graphs?: number[];
 }
+
+/** A match, or what a pass changed without a rule: boxes that touch, what matches do not explain, … */
+export type EntryKind = "rule" | "group" | "rest" | "partition" | "metadata" | "order";
 
 /** A node of the previous graph that this match took away; src and users are identities. */
 export interface RemovedNode {
@@ -38,4 +48,7 @@ export interface RemovedNode {
   tag: string | null;
   src: number[];
   users: number[];
+  name?: string | null;
+  /** Identity of the body of a call that it was in, or was; -1 outside of any. */
+  body?: number;
 }

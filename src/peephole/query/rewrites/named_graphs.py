@@ -152,13 +152,17 @@ def _removed(named: NamedStep, graph: NamedGraph, match: int, gone: list[int]) -
             if s in users:
                 users[s].append(key)
     nodes, result = named.nodes, []
+    tops = {*named.before.tops, *(named.came_out.tops if named.came_out else ())}
     for key in gone:
         was = old[key]
         assert was is not None, "it was there before it went"
         op, dtype, arg, tag = nodes.table.texts(nodes.table.own(was.row))
         shape, id = nodes.shape(was.row), int(nodes.table.ids[was.row])
         src = [s for s in was.src if old.get(s) is not None]
-        result.append(forms.RemovedNode(id, key, op, dtype, arg, shape, tag, src, users[key], nodes.name(was.row)))
+        body = key if nodes.is_graph(was.row) else was.graphs[0] if was.graphs else -1
+        body = -1 if body in tops else body
+        facts = (id, key, op, dtype, arg, shape, tag, src, users[key], nodes.name(was.row), body)
+        result.append(forms.RemovedNode(*facts))
     return result
 
 

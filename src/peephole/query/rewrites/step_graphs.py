@@ -76,6 +76,8 @@ class RemovedNode:
     src: list[int]
     users: list[int]
     name: str | None = None
+    body: int = -1
+    """The body of a call that it was in, or was: the GRAPH's identity; -1 outside of any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,6 +128,15 @@ export class GraphView {
     this.renderNow();
   }
 
+  /** Marks one or two boxes and brings one into sight; how many of them are there. */
+  light(one: number, other: number | null): number {
+    const boxes = [one, ...(other === null ? [] : [other])].filter((key) => this.boxOfKey(key) >= 0);
+    if (boxes.length === 0) return 0;
+    this.select(boxes[0]!, boxes[1] ?? null);
+    this.reveal(this.boxOfKey(boxes[0]!));
+    return boxes.length;
+  }
+
   /** Lays the graph out anew, with one box (else the one nearest to the middle) staying where it is on the screen. */
   async layoutAgain(anchor?: number): Promise<void> {
     if (this.graph === null || this.picture === null) return;

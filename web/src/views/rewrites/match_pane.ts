@@ -1,10 +1,11 @@
 /** The right pane of the rewrites: matches, then the rule, its time and the diff; or the node that is selected. */
 import { fill, h } from "../../base/dom.ts";
-import { clip, count, duration, location, micros, percent } from "../../base/format.ts";
+import { clip, count, counted, duration, location, micros, percent } from "../../base/format.ts";
 import { codeNodes } from "../../base/highlight.ts";
 import { isAbort, type CaptureClient } from "../../data/client.ts";
-import { Matches } from "../../data/matches.ts";
+import { Matches, type MatchRow } from "../../data/matches.ts";
 import type { MatchWire } from "../../wire/capture.ts";
+import type { EntryKind } from "../../wire/graph.ts";
 import { copyButton } from "../common/copy.ts";
 import { locationLink } from "../common/location.ts";
 import { failure } from "../common/states.ts";
@@ -23,7 +24,19 @@ export interface StepFacts {
   flags: number;
   file: string;
   line: number;
+  /** Whether the graph that came out is known: then `matches` counts what was changed without a rule too. */
+  after: boolean;
 }
+
+/** What is said where an entry has no rule. */
+const UNTOLD: Record<EntryKind, string> = {
+  rule: "",
+  group: "changed by the pass, rule not recorded",
+  rest: "changed by the pass, rule not recorded",
+  partition: "the pass made several graphs of one, or one of several",
+  metadata: "only where instructions came from differs",
+  order: "only the order of the instructions, or the graph that they are in, differs",
+};
 
 export class MatchPane {
   readonly nodeSection = h("div.sec.node", { hidden: true });
@@ -45,6 +58,8 @@ export class MatchPane {
     private readonly client: CaptureClient,
     private readonly onChoose: (match: number) => void,
     onMove: (by: 1 | -1) => void,
+    /** A link to the next pass that changed something; null when there is none. */
+    private readonly nextPass: (step: number) => Node | null = () => null,
   ) {
     this.arrows = (
       [
@@ -162,6 +177,7 @@ export class MatchPane {
   private render(number: number): HTMLElement {
     const row = this.matches?.row(number) ?? null;
     if (row === null) return h("div.m", h("span.i.faint.num", count(number)));
+    if (row.kind !== "rule" || row.beforeName !== "" || row.afterName !== "") return this.renderNamed(number, row);
     return tip(
       h(
         "div.m",
@@ -176,6 +192,26 @@ export class MatchPane {
           row.source.trim(),
           `${row.file}:${row.line}`,
         ].join("\n"),
+    );
+  }
+
+  /** An entry of a pass over named instructions. */
+  private renderNamed(number: number, row: MatchRow): HTMLElement {
+    const before = row.beforeName || row.op;
+    const after = row.afterName || row.became;
+    const what = before === after || after === "" ? before : before === "" ? after : `${before} → ${after}`;
+    const place = row.kind === "rule" ? location(row.file, row.line) : UNTOLD[row.kind];
+    const boxes = row.boxes === 0 ? "" : counted(row.boxes, "box", "boxes");
+    return tip(
+      h(
+        "div.m",
+        h("span.i.faint.num", count(number)),
+        h("span.ell.name", h("b", clip(what || row.kind, 120)), " ", h("span.dim", clip(row.handler, 80))),
+        h("span.num.dim", row.kind === "rule" && row.dur >= 0 ? micros(row.dur) : boxes),
+        h(`span.loc.ell${row.kind === "rule" ? ".mono" : ""}`, place),
+      ),
+      () =>
+        [`match ${count(number)}: ${what}`, boxes, row.source.trim(), place].filter((part) => part !== "").join("\n"),
     );
   }
 
@@ -199,7 +235,10 @@ export class MatchPane {
         ),
         step.matches > 0 &&
           h("p.dim.below", "This is the graph that went in. ", h("kbd", "→"), " shows it after the first match."),
-        step.matches === 0 && h("p.dim.below", "No rule fired: the graph came out as it went in."),
+        step.matches === 0 &&
+          (step.after
+            ? h("p.dim.below.unchanged", "This pass changed nothing. ", this.nextPass(step.id))
+            : h("p.dim.below", "No rule fired: the graph came out as it went in.")),
       ),
     );
   }
@@ -221,6 +260,11 @@ export class MatchPane {
     const removed = wire.diff.filter(([kind]) => kind === "-").length;
     const added = wire.diff.filter(([kind]) => kind === "+").length;
     const share = percent(wire.dur, step.dur);
+    if (wire.kind !== "rule")
+      return [
+        h("div.sec", h("div.h", h("span.grow", "Change")), h("p.dim.untold", UNTOLD[wire.kind])),
+        diffSection(wire, removed, added, "What differs"),
+      ];
     return [
       h(
         "div.sec",
@@ -244,20 +288,18 @@ export class MatchPane {
           h("dd", orderOf(step.flags)),
         ),
       ),
-      wire.diff.length === 0
-        ? null
-        : h(
-            "div.sec",
-            h(
-              "div.h",
-              h("span.grow", "Diff of the matched subgraph"),
-              h("span.chip.rem", `−${count(removed)}`),
-              h("span.chip.add", `+${count(added)}`),
-            ),
-            diffBox(wire.diff),
-          ),
+      diffSection(wire, removed, added, "Diff of the matched subgraph"),
     ];
   }
+}
+
+function diffSection(wire: MatchWire, removed: number, added: number, title: string): HTMLElement | null {
+  if (wire.diff.length === 0) return null;
+  return h(
+    "div.sec",
+    h("div.h", h("span.grow", title), h("span.chip.rem", `−${count(removed)}`), h("span.chip.add", `+${count(added)}`)),
+    diffBox(wire.diff),
+  );
 }
 
 function orderOf(flags: number): string {

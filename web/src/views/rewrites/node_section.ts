@@ -129,7 +129,9 @@ function historyLinks(wire: HistoryWire, actions: NodeActions): Node[] {
 }
 
 function fieldsOf(graph: GraphWire, at: number): [string, string][] {
+  const name = graph.names?.[graph.name?.[at] ?? -1];
   const fields: [string, string][] = [
+    ...(name === undefined ? [] : [["Name", name] as [string, string]]),
     ["Op", graph.ops[graph.op[at]!] ?? "?"],
     ["Type", typeName(graph.dtypes[graph.dtype[at]!] ?? "")],
   ];
@@ -146,6 +148,7 @@ function fieldsOf(graph: GraphWire, at: number): [string, string][] {
 
 function ghostFields(node: GraphWire["removed"][number]): [string, string][] {
   return [
+    ["Name", node.name ?? ""],
     ["Op", node.op],
     ["Type", typeName(node.dtype)],
     ["Shape", node.shape ?? ""],

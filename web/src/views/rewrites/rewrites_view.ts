@@ -4,7 +4,9 @@ import { h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
 import { abortable, sentenceOf } from "../../data/client.ts";
 import { Graphs } from "../../data/graphs.ts";
+import { Passes } from "../../data/passes.ts";
 import { ContextTree } from "../../data/tree.ts";
+import { isNamed } from "../../layout/instructions.ts";
 import { changed, numberParam, type Params } from "../../state/place.ts";
 import type { ContextsWire, ContextWire, HistoryWire, NodeWire, StepsWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
@@ -14,6 +16,7 @@ import type { Page, StatusPart, View, ViewDef } from "../registry.ts";
 import { contextPage, stackSection } from "./context_page.ts";
 import { MatchPane, type StepFacts } from "./match_pane.ts";
 import { showNode } from "./node_section.ts";
+import { PassDrawer } from "./pass_drawer.ts";
 import { SHOWN_AT_FIRST, Stage, type Camera, type Toggle } from "./stage.ts";
 import { TreePane } from "./tree_pane.ts";
 
@@ -49,6 +52,8 @@ class RewritesView implements View {
   private readonly stage: Stage;
   private readonly matches: MatchPane;
   private readonly graphs: Graphs;
+  private readonly passes: Passes;
+  private readonly drawer: PassDrawer;
   private tree: ContextTree | null = null;
   private treePane: TreePane | null = null;
   private params: Params = {};
@@ -60,6 +65,7 @@ class RewritesView implements View {
   /** What is drawn, and what is on its way: "step/match". */
   private shown = "";
   private wanted = "";
+  private scope = NaN;
   private counts: [number, number, string] = [0, 0, ""];
   private lastMove = 0;
   private lastStep = { id: -1, at: -HURRY_MS, hurried: false };
@@ -69,6 +75,7 @@ class RewritesView implements View {
 
   constructor(private readonly page: Page) {
     this.graphs = new Graphs(page.client);
+    this.passes = new Passes(page.client, () => this.treePane?.learned());
     this.stage = new Stage(page.middle, {
       onSelect: (identity) => page.nav.set({ node: identity, id: null }, "replace"),
       onCamera: (camera) => this.rememberCamera(camera),
@@ -87,7 +94,9 @@ class RewritesView implements View {
       page.client,
       (match) => page.nav.set({ match, id: null }),
       (by) => this.step(by),
+      (step) => this.nextPass(step),
     );
+    this.drawer = new PassDrawer(this.stage.drawer, page.client, (a, b) => this.light(a, b));
     void this.load();
   }
 
@@ -151,6 +160,7 @@ class RewritesView implements View {
   }
 
   grown(): void {
+    this.passes.forget();
     void this.load();
   }
 
@@ -159,6 +169,7 @@ class RewritesView implements View {
     this.loading.abort();
     window.clearTimeout(this.cameraTimer);
     this.matches.dispose();
+    this.drawer.dispose();
     this.stage.dispose();
   }
 
@@ -181,6 +192,7 @@ class RewritesView implements View {
         this.tree,
         (kind, id) => this.choose(kind, id),
         () => this.page.nav.set(this.treePane!.params, "replace"),
+        this.passes,
       );
     this.drawStatus();
     await this.arrive();
@@ -222,7 +234,7 @@ class RewritesView implements View {
   /** The first pass that did something. */
   private goHome(): void {
     const { steps, contexts } = this.tree!;
-    const at = steps.matches.findIndex((matches) => matches > 0);
+    const at = steps.id.findIndex((_, step) => this.tree!.worked(step));
     const change = at >= 0 ? { step: steps.id[at]! } : contexts.id.length > 0 ? { context: contexts.id[0]! } : null;
     if (change)
       this.page.nav.set({ step: null, context: null, match: null, node: null, at: null, ...change }, "replace");
@@ -239,7 +251,8 @@ class RewritesView implements View {
     return {
       id: steps.id[at]!,
       name: this.tree!.stepName(at),
-      matches: steps.matches[at]!,
+      matches: this.entriesOf(at),
+      after: (steps.after[at] ?? -1) >= 0,
       dur: steps.dur[at]!,
       flags: steps.flags[at]!,
       file: steps.files[steps.file[at]!] ?? "",
@@ -247,7 +260,42 @@ class RewritesView implements View {
     };
   }
 
+  /** How many graphs a step has after the one that went in. */
+  private entriesOf(at: number): number {
+    const { id, matches } = this.tree!.steps;
+    return this.passes.of(id[at]!)?.entries ?? matches[at]!;
+  }
+
+  /** A link to the next pass of the context that changed something. */
+  private nextPass(step: number): Node | null {
+    const { steps } = this.tree!;
+    const at = this.tree!.stepAt.get(step) ?? -1;
+    for (let next = at + 1; steps.context[next] === steps.context[at]; next++) {
+      if (!this.tree!.worked(next)) continue;
+      const onclick = (): void => this.choose("step", steps.id[next]!);
+      return h(
+        "span",
+        "The next that did: ",
+        h("button.link", { type: "button", onclick }, clip(this.tree!.stepName(next), 60)),
+      );
+    }
+    return null;
+  }
+
+  /** Marks the boxes that a decision is about. */
+  private light(a: number, b: number): void {
+    const [one, other] = a >= 0 ? [a, b >= 0 ? b : null] : [b, null];
+    if (one < 0) this.stage.say("The capture has no name for what this is about.");
+    else if (this.stage.light(one, other) === 0) this.stage.say("Neither is in the graph that is shown.");
+    else this.stage.say("");
+  }
+
   private async showStep(at: number): Promise<void> {
+    const { steps } = this.tree!;
+    if ((steps.after[at] ?? -1) >= 0 && this.passes.of(steps.id[at]!) === undefined) {
+      await this.passes.read(steps.context[at]!);
+      if (this.leaving.signal.aborted || this.params["step"] !== String(steps.id[at]!)) return;
+    }
     const facts = this.factsOf(at);
     const match = Math.max(0, Math.min(numberParam(this.params, "match", 0), facts.matches));
     this.page.middle.querySelector(":scope > .stage > .layer.kept")?.remove();
@@ -294,7 +342,11 @@ class RewritesView implements View {
       return;
     }
     this.lastStep.hurried = false; // the user stays on this one: its other matches come at once
-    const mode = this.graph?.step === facts.id && this.shown !== "" ? "step" : "fresh";
+    const context = this.tree!.steps.context[at]!;
+    // where instructions have names, a box is the same in the next pass too
+    const scope = isNamed(graph) ? -2 - context : facts.id;
+    const mode = this.scope === scope && this.shown !== "" ? "step" : "fresh";
+    this.scope = scope;
     this.graph = graph;
     this.covered = false;
     this.shown = key;
@@ -303,9 +355,15 @@ class RewritesView implements View {
     this.showSelection();
     const camera = mode === "fresh" ? cameraOf(this.params) : null;
     const laying = { title: `Laying out ${clip(facts.name, 80)}`, note: `${count(graph.id.length)} nodes` };
-    await waitFor(this.stage.body, laying, (stop) => abortable(this.stage.show(graph, mode, camera), stop), signal);
+    await waitFor(
+      this.stage.body,
+      laying,
+      (stop) => abortable(this.stage.show(graph, mode, camera, scope), stop),
+      signal,
+    );
     if (signal.aborted) return;
     this.busy = false;
+    this.drawer.show(facts.id, graph);
     this.page.middle.dataset["shown"] = key;
     this.drawStatus();
     this.graphs.ahead(facts.id, match + 1, facts.matches);
@@ -371,6 +429,7 @@ class RewritesView implements View {
     this.graph = null;
     this.shown = this.wanted = "";
     this.stage.clear();
+    this.drawer.clear();
     this.matches.clear();
     this.stage.title(tree.contexts.name[at]!, tree.serials[at]!, null, 0, null);
     const link = (params: Record<string, string>, view = "rewrites"): string => this.page.nav.address(view, params);
@@ -399,7 +458,7 @@ class RewritesView implements View {
     if (this.busy || !this.tree) return;
     const at = this.tree.stepAt.get(numberParam(this.params, "step", -1));
     if (at === undefined) return;
-    const last = this.tree.steps.matches[at]!;
+    const last = this.entriesOf(at);
     const match = Math.min(numberParam(this.params, "match", 0), last) + by;
     if (match < 0 || match > last) return;
     this.page.nav.set({ match: match === 0 ? null : match, id: null }, this.paused() ? "push" : "replace");

@@ -3,6 +3,7 @@ import { nameNodes } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
 import { theme, onTheme } from "../../state/settings.ts";
+import { drawable, isNamed } from "../../layout/instructions.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { clearLayer } from "../common/states.ts";
 import { GraphView } from "../graph/graph_view.ts";
@@ -37,6 +38,8 @@ export interface StageActions {
 
 export class Stage {
   readonly body = h("div.stage");
+  /** Below the graph: what there is to say about the whole pass. */
+  readonly drawer = h("div.drawer", { hidden: true });
   private readonly crumbs = h("span.ell.crumbs");
   private readonly legend = h("button.legend.wide", {
     type: "button",
@@ -61,6 +64,8 @@ export class Stage {
   private graph: GraphWire | null = null;
   private drawn: GraphWire | null = null;
   private asText = false;
+  /** Graphs of one scope keep each other's places: those of a step, of a context where instructions have names. */
+  private scope = -1;
   private sought = "";
   private foundAt = 0;
   private selected: number | null = null;
@@ -112,6 +117,7 @@ export class Stage {
         h("span.seg", { role: "group", "aria-label": "Graph or text (G)" }, this.modes.graph, this.modes.text),
       ),
       this.body,
+      this.drawer,
       h(
         "div.bar.low",
         ...this.buttons.values(),
@@ -151,8 +157,9 @@ export class Stage {
   }
 
   /** Draws a graph; "step" keeps every surviving box where it is. */
-  async show(graph: GraphWire, mode: "fresh" | "step", camera: Camera | null): Promise<void> {
+  async show(graph: GraphWire, mode: "fresh" | "step", camera: Camera | null, scope = graph.step): Promise<void> {
     clearLayer(this.body);
+    this.scope = scope;
     if (this.find.value === "") this.found.textContent = "";
     this.graph = graph;
     if (this.asText) this.drawText();
@@ -187,8 +194,15 @@ export class Stage {
       if (names.has(name)) this.shown.add(name);
       else this.shown.delete(name);
       this.view?.toggle(name);
+      // bodies of calls of named instructions are put in before the graph's own switches see it
+      if (name === "calls" && this.drawn && isNamed(this.drawn) && !this.asText) void this.drawGraph("fresh", null);
     }
     this.mark();
+  }
+
+  /** Marks one or two boxes and brings one into sight; how many of them are there. */
+  light(one: number, other: number | null): number {
+    return this.view?.light(one, other) ?? 0;
   }
 
   fit(): void {
@@ -249,10 +263,15 @@ export class Stage {
       for (const name of NAMES) if (this.shown.has(name) !== SHOWN_AT_FIRST.includes(name)) this.view.toggle(name);
     }
     this.drawn = graph;
-    await this.view.show(graph, mode);
+    await this.view.show(this.picture(graph), mode);
     if (this.graph !== graph) return;
     this.view.select(this.selected);
     if (camera) this.view.camera = camera;
+  }
+
+  /** A graph of named instructions in the form that it is drawn in; any other as it is. */
+  private picture(graph: GraphWire): GraphWire {
+    return isNamed(graph) ? drawable(graph, this.shown.has("calls"), this.scope) : graph;
   }
 
   private drawText(): void {
@@ -311,6 +330,6 @@ export class Stage {
   }
 
   private redraw(): void {
-    if (this.graph && !this.asText) void this.view?.show(this.graph, "step");
+    if (this.graph && !this.asText) void this.view?.show(this.picture(this.graph), "step");
   }
 }

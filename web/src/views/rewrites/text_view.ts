@@ -34,7 +34,15 @@ export function textView(graph: GraphWire, selected: number | null, onSelect: (i
     host.append(pre);
   }
   for (const node of graph.removed) {
-    host.append(h("pre", h("span.t.d", `${node.op} ${node.arg ?? ""} ${typeName(node.dtype)} ${node.shape ?? ""}`)));
+    host.append(
+      h(
+        "pre",
+        h(
+          "span.t.d",
+          `${node.name ? `${node.name} = ` : ""}${node.op} ${node.arg ?? ""} ${typeName(node.dtype)} ${node.shape ?? ""}`,
+        ),
+      ),
+    );
   }
   host.addEventListener("click", (event) => {
     const row = (event.target as Element).closest<HTMLElement>(".t[data-node]");

@@ -2,6 +2,7 @@
 import { nameNodes, plain } from "../../base/ansi.ts";
 import { h } from "../../base/dom.ts";
 import { clip, count, counted, duration, location } from "../../base/format.ts";
+import { passFigure, type Pass, type Passes } from "../../data/passes.ts";
 import { ContextTree, NO_FILTER, type TreeFilter, type TreeRow } from "../../data/tree.ts";
 import type { Params } from "../../state/place.ts";
 import { bothEnds } from "../common/both_ends.ts";
@@ -32,6 +33,7 @@ export class TreePane {
     private readonly onChoose: (kind: "context" | "step", id: number) => void,
     /** The user changed what the tree shows; `params` says how it is now. */
     private readonly onChange: () => void,
+    private readonly passes: Passes,
   ) {
     this.box = filterBox(
       "Filter contexts and steps",
@@ -111,6 +113,18 @@ export class TreePane {
     }
     if (!changed) return;
     this.refresh();
+    this.mark(false);
+  }
+
+  /** More is known about what passes changed. */
+  learned(): void {
+    const { steps, changed } = this.tree;
+    for (const id of steps.id) {
+      const pass = this.passes.of(id);
+      if (pass !== undefined) changed.set(id, pass.entries === 0 ? 0 : Math.max(1, pass.boxes));
+    }
+    this.refresh();
+    this.list.refresh();
     this.mark(false);
   }
 
@@ -255,11 +269,14 @@ export class TreePane {
   private render(row: TreeRow): HTMLElement {
     const { contexts, steps } = this.tree;
     const isContext = row.kind === "context";
+    const pass = isContext ? undefined : this.passOf(row.at);
     const matches = isContext ? contexts.matches[row.at]! : steps.matches[row.at]!;
+    const idle = pass === undefined ? matches === 0 : pass === null || pass.entries === 0;
+    const figure = pass === undefined ? count(matches) : pass === null ? "" : passFigure(pass);
     const failed = !isContext && (steps.flags[row.at]! & 8) !== 0;
     const name = isContext ? contexts.name[row.at]! : this.tree.stepName(row.at);
     const element = h(
-      `div.row${matches === 0 ? ".zero" : ""}${isContext ? ".ctx" : ""}`,
+      `div.row${idle ? ".zero" : ""}${isContext ? ".ctx" : ""}`,
       {
         "aria-level": row.level + 1,
         "aria-expanded": row.open === null ? null : String(row.open),
@@ -270,10 +287,19 @@ export class TreePane {
         : h("span.ell.name", ...(isContext ? nameNodes(name) : [clip(name)])),
       isContext && this.tree.serials[row.at] !== "" && h("span.faint", this.tree.serials[row.at]),
       failed && h("span.bad", { title: "This pass ended in an error" }, "!"),
-      h("span.n", count(matches)),
+      h("span.n", figure),
     );
     element.style.setProperty("--d", String(row.level));
     return tip(element, () => this.tipOf(row));
+  }
+
+  /** What a pass with a graph after it changed; null while that is on its way, undefined for any other step. */
+  private passOf(at: number): Pass | null | undefined {
+    const { steps } = this.tree;
+    if ((steps.after[at] ?? -1) < 0) return undefined;
+    const known = this.passes.of(steps.id[at]!);
+    if (known === undefined) void this.passes.read(steps.context[at]!);
+    return known ?? null;
   }
 
   private tipOf(row: TreeRow): string {
@@ -287,9 +313,13 @@ export class TreePane {
     }
     const place = location(steps.files[steps.file[row.at]!] ?? null, steps.line[row.at]!);
     const took = duration(steps.dur[row.at]!);
+    const pass = this.passes.of(steps.id[row.at]!);
+    const boxes = pass === undefined ? "" : `${counted(pass.boxes, "box", "boxes")} changed`;
     return [
       this.tree.stepName(row.at),
-      [counted(steps.matches[row.at]!, "match", "matches"), took, place].filter((part) => part !== "").join(" · "),
+      [boxes, counted(steps.matches[row.at]!, "match", "matches"), took, place]
+        .filter((part) => part !== "")
+        .join(" · "),
     ].join("\n");
   }
 }

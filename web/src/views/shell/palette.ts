@@ -155,7 +155,7 @@ function noteOf(hit: Hit, serial: string): string {
 }
 
 function figureOf(hit: Hit): string {
-  if (hit.kind === "op") return counted(hit.count, "node");
+  if (hit.kind === "op" || hit.kind === "node") return counted(hit.count, "node");
   if (hit.kind === "slice") return counted(hit.count, "time", "times");
   return hit.count > 0 ? counted(hit.count, "match", "matches") : "";
 }
