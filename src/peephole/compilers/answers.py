@@ -71,6 +71,8 @@ class Schedule:
     kernels: list[Kernel]
     buffers: list[Buffer]
     edges: list[Edge]
+    root: Look
+    """What all of them hang on in the schedule's graph."""
 
 
 @dataclass(frozen=True, slots=True)

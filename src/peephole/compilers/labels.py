@@ -6,9 +6,11 @@ out here for all of its nodes. Looks are made once for each different node text,
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -54,6 +56,10 @@ class NodeText(NamedTuple):
     shape: str = ""
 
 
+Row = tuple[str, str, str | None, str | None]
+"""Op, dtype, arg and shape of a node, as a graph's columns hold them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """How a node looks by itself: name and argument on the first line of its box, type on the second."""
@@ -85,30 +91,37 @@ class Labels:
     """CONSTANT, INDEXING and SINK, with what the graph around a node tells."""
 
 
-def labels_of(compiler: Compiler, texts: Sequence[NodeText], src: Sequence[Sequence[int]], root: int) -> Labels:
-    """The labels of a graph; `src` are places, sources stand before users."""
-    looks: list[Look] = []
-    places: dict[NodeText, int] = {}
+def labels_of(compiler: Compiler, rows: Iterable[Row], src: Sequence[Sequence[int]], root: int) -> Labels:
+    """The labels of a graph, given as the fields of its nodes; `src` are places, sources stand before users."""
+    texts: list[NodeText] = []
+    places: dict[Row, int] = {}
     look: list[int] = []
-    for text in texts:
-        place = places.get(text)
+    for row in rows:
+        place = places.get(row)
         if place is None:
-            place = places[text] = len(looks)
-            looks.append(look_of(compiler, text))
+            place = places[row] = len(texts)
+            texts.append(NodeText(row[0], row[1], row[2] or "", row[3] or ""))
         look.append(place)
-    values = compiler.constants(texts, src, root)
+    looks = [look_of(compiler, text) for text in texts]
+    values = compiler.constants([texts[place] for place in look], src, root)
+    folded = {v for v, value in enumerate(values) if value is not None}
     own = [one.fold & ~CONSTANT for one in looks]
-    fold = [own[at] if values[v] is None else own[at] | CONSTANT for v, at in enumerate(look)]
-    inside: list[str | None] = [None] * len(texts)
-    known: dict[tuple[int, tuple[str | None, ...]], str] = {}
-    for v, sources in enumerate(src):
-        constants = tuple([values[s] for s in sources])
-        if any(value is not None for value in constants):
-            key = (look[v], constants)
-            if key not in known:
-                known[key] = compiler.argument(texts[v], constants)
-            inside[v] = known[key]
+    fold = [own[at] | CONSTANT if v in folded else own[at] for v, at in enumerate(look)]
+    inside: list[str | None] = [None] * len(look)
+    for v, sources in enumerate(src) if folded else ():
+        if not folded.isdisjoint(sources):
+            inside[v] = _inside(compiler, texts[look[v]], tuple([values[s] for s in sources]))
     return Labels(looks, look, inside, fold)
+
+
+def _inside(compiler: Compiler, text: NodeText, constants: tuple[str | None, ...]) -> str:
+    kept, key = compiler.insides, (text, constants)
+    found = kept.get(key)
+    if found is None:
+        if len(kept) >= KEPT:
+            kept.clear()
+        found = kept[key] = compiler.argument(text, constants)
+    return found
 
 
 def look_of(compiler: Compiler, text: NodeText) -> Look:
@@ -137,6 +150,7 @@ def cut(text: str, most: int = LONGEST) -> str:
 
 _NUMBER: Final = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _DIGITS: Final = 12
+_SIX: Final = Context(prec=6, rounding=ROUND_HALF_UP)
 
 
 def short_number(text: str) -> str:
@@ -148,9 +162,15 @@ def short_number(text: str) -> str:
         return ""
     if len(text) <= _DIGITS:
         return text
-    mantissa, _, exponent = f"{float(text):.5e}".partition("e")
-    power = int(exponent) if exponent else 0
+    value = float(text)
+    if value in (math.inf, -math.inf):
+        return f"≈{value}"
+    short = _SIX.plus(Decimal(value))
+    power = short.adjusted() if value else 0
     if -7 < power < 6:
-        digits = f"{float(text):.{5 - power}f}"
-        return f"≈{digits.rstrip('0').rstrip('.') if '.' in digits else digits}"
-    return f"≈{mantissa.rstrip('0').rstrip('.')}e{power:+d}" if exponent else f"≈{float(text)}"
+        return f"≈{_plain(f'{short:f}')}"
+    return f"≈{_plain(f'{short.scaleb(-power):f}')}e{power:+d}"
+
+
+def _plain(digits: str) -> str:
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits

@@ -30,7 +30,8 @@ class Compiler:
     def __init__(self, name: str) -> None:
         self.name = name
         self.looks: dict[NodeText, Look] = {}
-        """Looks that were made; `labels.look_of` keeps them."""
+        self.insides: dict[tuple[NodeText, tuple[str | None, ...]], str] = {}
+        """Looks and arguments that were made; `labels` keeps them."""
 
     # the engine
 

@@ -168,9 +168,9 @@ async def graph(request: Request) -> Response:
     shelf = shelf_of(request)
 
     def answer(capture: Capture, gone: Callable[[], bool]) -> dict[str, Any]:
-        from peephole.server.graph_wire import graph_wire
+        from peephole.server.graph_wire import graph_reply
 
-        return graph_wire(_graph_at(shelf, capture, step, match, gone))
+        return graph_reply(capture, _graph_at(shelf, capture, step, match, gone))
 
     return reply(await ask_while_wanted(request, shelf, answer))
 
@@ -251,6 +251,8 @@ async def one_node(request: Request) -> Response:
 
 
 def _node(capture: Capture, number: int) -> dict[str, Any]:
+    from peephole.query.rewrites.graph_labels import recorded_type_name
+
     count = capture.count("nodes")
     ids = capture.read("nodes", ["id"])["id"] if count else np.zeros(0, np.int64)
     row = int(np.searchsorted(ids, number))
@@ -258,6 +260,8 @@ def _node(capture: Capture, number: int) -> dict[str, Any]:
         return {"id": number, "known": False}
     frame = capture.read("nodes", rows=slice(row, row + 1))
     texts = {name: frame.texts(name)[0] for name in ("op", "dtype", "arg", "tag", "shape", "metadata")}
+    if texts["dtype"]:
+        texts["dtype"] = recorded_type_name(capture, texts["dtype"])
     return {"id": number, "known": True, "src": frame.lists("src")[0], **texts}
 
 

@@ -38,6 +38,7 @@ def _wire(found: Schedule) -> dict[str, Any]:
         "kernels": [_kernel(found, kernel) for kernel in found.kernels],
         "buffers": [_buffer(buffer) for buffer in found.buffers],
         "edges": [[edge.first, edge.second, edge.buffer, edge.kind] for edge in found.edges],
+        "root": _look(found.root),
         "note": ""
         if found.made_in == found.context
         else "This schedule was cached; its passes are those of an earlier one.",

@@ -111,7 +111,7 @@ def _split(trace: RewriteTrace, context: int, names: dict[int, str]) -> Split:
         _buffer(lineage, state, [place[kernel] for kernel in reader.writers.get(state, [])], own)
         for state, own in zip(states, users, strict=True)
     ]
-    result = Schedule(context, names[context], made_in, kernels, buffers, edges)
+    result = Schedule(context, names[context], made_in, kernels, buffers, edges, look(NodeText("SINK", "void")))
     return Split(result, lineage, calls, states, ends)
 
 
