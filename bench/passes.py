@@ -21,7 +21,7 @@ INSTRUCTIONS, MATCHES = 10_000, 1_000
 def main() -> None:
     from peephole.query.rewrites.passes import changed_boxes
     from peephole.query.rewrites.step_graphs import graph_at, matches
-    from peephole.server.graph_wire import graph_wire
+    from peephole.server.graph_wire import graph_reply
     from peephole.store.capture import open_capture
 
     with tempfile.TemporaryDirectory() as folder:
@@ -35,7 +35,7 @@ def main() -> None:
         order = random.Random(1).sample(range(1, count + 1), 60)
         for match in order:
             began = time.perf_counter()
-            graph_wire(graph_at(capture, 0, match))
+            graph_reply(capture, graph_at(capture, 0, match))
             times.append(time.perf_counter() - began)
         began = time.perf_counter()
         changed_boxes(capture, 0)

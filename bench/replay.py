@@ -24,10 +24,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from peephole.compilers.tinygrad.schedule import Schedule, schedule, schedule_contexts
+from peephole.compilers.answers import Schedule
+from peephole.compilers.traces import trace_of
 from peephole.query.capture.contexts import Step, contexts, steps
 from peephole.query.rewrites import step_graphs as rewrites
-from peephole.replay.trace import trace_of
+from peephole.query.rewrites.schedules import schedule, schedule_contexts
 from peephole.store.capture import Capture, open_capture
 from replay_equality import import_pickle, record  # type: ignore[import-not-found]
 

@@ -22,10 +22,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from peephole.replay.replay import ERROR_OP, Replay
-from peephole.replay.trace import trace_of
+from peephole.compilers.tinygrad.rules import TinygradRules
+from peephole.compilers.traces import trace_of
+from peephole.replay.replay import Replay
 from peephole.store.capture import Capture, open_capture
 
+ERROR_OP = TinygradRules.error_node[0]
 SAMPLE = 25
 """How many matches of a step are also gone to directly; stepping through it, every graph is compared."""
 

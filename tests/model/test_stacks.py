@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from peephole.compilers.tinygrad.fusion import user_line
+from peephole.compilers.traces import trace_of
 from peephole.query.capture.contexts import contexts
 from peephole.query.timeline.slice_facts import slice_detail
-from peephole.replay.trace import trace_of
 from peephole.store.capture import Capture, open_capture
 from peephole.store.writer import CaptureWriter
 
@@ -41,17 +40,17 @@ def write(folder: Path, stack: str) -> Capture:
 )
 def test_the_users_line_is_the_innermost_that_no_library_has(tmp_path: Path, file: str, function: str) -> None:
     capture = write(tmp_path, json.dumps([*INSIDE, [file, 7, function, "x.realize()"]]))
-    assert user_line(trace_of(capture), 0) == f"{file}:7"
+    assert trace_of(capture).user_line(0) == f"{file}:7"
     assert contexts(capture)[0].place == f"{file}:7 {function}"
 
 
 def test_a_package_that_the_program_uses_gives_way_to_the_program(tmp_path: Path) -> None:
     package = ["/v/lib/python3.11/site-packages/models/net.py", 3, "forward", ""]
     capture = write(tmp_path, json.dumps([*INSIDE, package, ["/me/prog.py", 7, "main", ""]]))
-    assert user_line(trace_of(capture), 0) == "/me/prog.py:7"
+    assert trace_of(capture).user_line(0) == "/me/prog.py:7"
     capture = write(tmp_path / "alone", json.dumps([*INSIDE, package]))
-    assert user_line(trace_of(capture), 0) == "/v/lib/python3.11/site-packages/models/net.py:3"
-    assert user_line(trace_of(write(tmp_path / "none", json.dumps(INSIDE))), 0) is None
+    assert trace_of(capture).user_line(0) == "/v/lib/python3.11/site-packages/models/net.py:3"
+    assert trace_of(write(tmp_path / "none", json.dumps(INSIDE))).user_line(0) is None
 
 
 @pytest.mark.parametrize(
@@ -72,4 +71,4 @@ def test_what_is_no_stack_has_no_frames(tmp_path: Path, stack: str) -> None:
     capture = write(tmp_path, stack)
     assert slice_detail(capture, 0).stack == ()
     assert contexts(capture)[0].place == ""
-    assert user_line(trace_of(capture), 0) is None
+    assert trace_of(capture).user_line(0) is None

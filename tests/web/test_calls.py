@@ -84,4 +84,4 @@ def test_double_click_link_and_key_open_the_kernel(view: Shown) -> None:
 
 def test_a_node_that_calls_nothing_says_so(rewrites: Shown) -> None:
     rewrites.page.keyboard.press("o")
-    rewrites.until("() => document.querySelector('.bar.low').innerText.includes('Select a CALL')")
+    rewrites.until("() => document.querySelector('.bar.low').innerText.includes('Select a call')")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -170,7 +170,8 @@ def test_a_node_is_found_by_its_name(shown: Shown, ids: dict[str, int]) -> None:
 def picture(view: Shown, name: str) -> None:
     """Both sizes, kept as test output."""
     OUTPUT.mkdir(exist_ok=True)
-    for width, height, theme in ((1600, 900, "dark"), (1000, 700, "light")):
+    sizes: list[tuple[int, int, Literal["dark", "light"]]] = [(1600, 900, "dark"), (1000, 700, "light")]
+    for width, height, theme in sizes:
         view.page.set_viewport_size({"width": width, "height": height})
         view.page.emulate_media(color_scheme=theme)
         view.page.keyboard.press("Space")

@@ -1,4 +1,5 @@
 /** Graphs that resemble a tensor compiler's, made from a seed: for tests and measurements. */
+import { CONSTANT, INDEXING, SINK } from "../src/layout/fold.ts";
 import type { GraphWire } from "../src/wire/graph.ts";
 
 /** Numbers from 0 to 1, the same ones for the same seed. */
@@ -202,7 +203,13 @@ export function rewrite(graph: GraphWire, seed: number): GraphWire {
     if (after.has(identity)) return [];
     const { op, dtype, arg, shape, tag, src } = draft(graph, v);
     const users = graph.id.flatMap((_, u) => (draft(graph, u).src.includes(v) ? [graph.identity[u]!] : []));
-    return [{ id: graph.id[v]!, identity, op, dtype, arg, shape, tag, src: src.map((s) => graph.identity[s]!), users }];
+    const sources = src.map((s) => graph.identity[s]!);
+    const drawn = look([{ op, dtype, arg, shape, tag, src: [] }]);
+    const columns = Object.keys(drawn.looks) as (keyof typeof drawn.looks)[];
+    for (const column of columns) (result.looks[column] as unknown[]).push(drawn.looks[column][0]);
+    const place = result.looks.name.length - 1;
+    const own = { id: graph.id[v]!, identity, op, dtype, arg, shape, tag, look: place, fold: drawn.fold[0]! };
+    return [{ ...own, src: sources, users }];
   });
   return result;
 }
@@ -216,6 +223,39 @@ function draft(graph: GraphWire, v: number): Draft {
     shape: text(graph.shapes, graph.shape[v]!),
     tag: graph.tag[v]! < 0 ? null : graph.tags[graph.tag[v]!]!,
     src: graph.src.slice(graph.srcStart[v], graph.srcStart[v + 1]),
+  };
+}
+
+/** Labels as a server sends them, of a compiler with constants, indices, calls and a last node. */
+function look(nodes: Draft[]): Pick<GraphWire, "look" | "looks" | "inside" | "insides" | "fold"> {
+  const constant = (node: Draft): boolean => node.op === "CONST";
+  const cut = (text: string): string => (text.length <= 34 ? text : `${text.slice(0, 33)}…`);
+  const short = (arg: string): string => cut(arg.replace(/^ParamArg\((\d+).*$/, "data$1"));
+  const whole = (arg: string): string => arg.replaceAll("dtypes.", "");
+  const insides = nodes.map(({ op, arg, src }) => {
+    const values = src.map((s) => nodes[s]!).filter(constant);
+    if (values.length === 0 || op === "PARAM") return "";
+    const parts = [op === "MUL" ? "×" : short(arg), ...values.map((node) => node.arg)];
+    return cut(parts.filter((part) => part !== "").join(" "));
+  });
+  return {
+    look: nodes.map((_, v) => v),
+    looks: {
+      name: nodes.map(({ op }) => cut(op)),
+      arg: nodes.map(({ arg }) => short(arg)),
+      type: nodes.map(({ dtype, shape }) => cut(`${dtype} ${shape}`)),
+      family: nodes.map(({ op }) => 1 + (op.length % 12)),
+      bodies: nodes.map(({ op }) => (op === "CALL" ? 1 : op === "PROGRAM" ? 2 : 0)),
+      space: nodes.map(() => ""),
+      wholeArg: nodes.map(({ arg }) => (short(arg) === whole(arg) ? null : whole(arg))),
+      wholeType: nodes.map(() => null),
+    },
+    inside: insides.map((text, v) => (text === "" ? -1 : v)),
+    insides,
+    fold: nodes.map(
+      (node) =>
+        (constant(node) ? CONSTANT : 0) | (node.dtype === "weakint" ? INDEXING : 0) | (node.op === "SINK" ? SINK : 0),
+    ),
   };
 }
 
@@ -260,7 +300,9 @@ function wire(nodes: Draft[], root: number, identities: number[]): GraphWire {
   const srcStart = [0];
   const src: number[] = [];
   for (const v of order) srcStart.push(src.push(...nodes[v]!.src.map((s) => place.get(s)!)));
+  const drawn = look(order.map((v) => ({ ...nodes[v]!, src: nodes[v]!.src.map((s) => place.get(s)!) })));
   return {
+    ...drawn,
     step: 1, match: 0, matches: 9, root: place.get(root)!, id: order.map((v) => 1000 + v), identity: order.map((v) => identities[v]!),
     op: op.codes, ops: op.list, dtype: dtype.codes, dtypes: dtype.list, arg: arg.codes, args: arg.list,
     shape: shape.codes, shapes: shape.list, tag: tag.codes, tags: tag.list,

@@ -9,6 +9,8 @@ import {
   endsAsKernel,
   location,
   micros,
+  isOwnFile,
+  knowPackages,
   shortPath,
 } from "../src/base/format.ts";
 import { languageOf, tokens, type Language } from "../src/base/highlight.ts";
@@ -37,11 +39,17 @@ describe("figures", () => {
 
 describe("paths", () => {
   it("keeps what tells files apart", () => {
+    knowPackages(["tinygrad"]);
     expect(shortPath("/usr/lib/python3.11/site-packages/tinygrad/codegen/__init__.py")).toBe("codegen/__init__.py");
     expect(shortPath("/srv/me/tinygrad/tinygrad/uop/ops.py")).toBe("uop/ops.py");
     expect(shortPath("C:\\work\\model\\train.py")).toBe("model/train.py");
     expect(location("/a/b.py", 3)).toBe("a/b.py:3");
     expect(location(null, 3)).toBe("");
+    expect(["/me/tinygrad/tinygrad/uop/ops.py", "/me/prog.py", "<string>"].map(isOwnFile)).toEqual([
+      false,
+      true,
+      false,
+    ]);
   });
 
   it("makes a link of absolute paths only, with the path encoded", () => {

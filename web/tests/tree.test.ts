@@ -82,6 +82,11 @@ describe("a graph as text", () => {
       changed: [],
       removed: [],
       error: null,
+      look: [],
+      looks: { name: [], arg: [], type: [], family: [], bodies: [], space: [], wholeArg: [], wholeType: [] },
+      inside: [],
+      insides: [],
+      fold: [],
     };
     for (let at = 0; at < deep; at++) {
       for (const column of [graph.id, graph.identity]) column.push(at);

@@ -12,7 +12,7 @@ from peephole.errors import PeepholeError
 from peephole.model.natural import whole_number
 
 if TYPE_CHECKING:
-    from peephole.compilers.tinygrad.origin import Operation, Origin
+    from peephole.compilers.answers import Operation, Origin
     from peephole.store.capture import Capture
 
 HELP = """Says which lines and tensor operations of the program a kernel came from, for every place in a schedule at
@@ -46,8 +46,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _from_kernel(capture: Capture, name: str, printer: Printer) -> int:
-    from peephole.compilers.tinygrad.origin import origins
     from peephole.query.capture.context_lookup import find_context
+    from peephole.query.rewrites.origins import origins
 
     context = find_context(capture, name)
     found = origins(capture, context.id)
@@ -58,7 +58,7 @@ def _from_kernel(capture: Capture, name: str, printer: Printer) -> int:
 
 
 def _from_line(capture: Capture, line: str, printer: Printer) -> int:
-    from peephole.compilers.tinygrad.origin import all_origins, is_line, kernels_of
+    from peephole.query.rewrites.origins import all_origins, is_line, kernels_of
 
     found = kernels_of(capture, line)
     if not found:
@@ -75,7 +75,7 @@ def _from_line(capture: Capture, line: str, printer: Printer) -> int:
 
 
 def _print(capture: Capture, found: list[Origin], printer: Printer, only: Any = None) -> None:
-    from peephole.compilers.tinygrad.schedule import schedule_contexts
+    from peephole.query.rewrites.schedules import schedule_contexts
 
     names = dict(schedule_contexts(capture))
     for one in found:
@@ -110,8 +110,8 @@ def _print(capture: Capture, found: list[Origin], printer: Printer, only: Any = 
 
 def _lines(capture: Capture, name: str, printer: Printer) -> int:
     from peephole.cli.show_rewrites import short
-    from peephole.compilers.tinygrad.line_origin import line_origins, source_lines
     from peephole.query.capture.context_lookup import find_context
+    from peephole.query.rewrites.origins import line_origins, source_lines
 
     context = find_context(capture, name)
     found = line_origins(capture, context.id, operations=True)

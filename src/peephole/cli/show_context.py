@@ -9,17 +9,12 @@ from peephole.cli.format import Printer, duration
 from peephole.cli.show_decisions import show_decisions
 from peephole.cli.show_rewrites import work
 from peephole.cli.views import Request
-from peephole.errors import PeepholeError
 from peephole.query.capture.context_lookup import find_contexts
 from peephole.query.capture.contexts import Context, Step, artifacts, contexts, steps
 from peephole.query.timeline.source_items import compiled
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
-
-BASE_AST = "View Base AST"
-KERNEL_GRAPH = "View Kernel Graph"
-"""Names of steps that tinygrad adds for a viewer's sake: their graph is what is to be seen."""
 
 
 def sources(_capture: Capture) -> list[str]:
@@ -58,12 +53,9 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
 
 def _kernels(capture: Capture, context: Context, printer: Printer) -> None:
     """Prints what a schedule runs, in order; nothing when its graph was not recorded."""
-    from peephole.compilers.tinygrad.schedule import schedule
+    from peephole.query.rewrites.schedules import kernels_of_schedule
 
-    try:
-        kernels = schedule(capture, context.id).kernels
-    except PeepholeError:
-        return
+    kernels = kernels_of_schedule(capture, context.id)
     names = {item.context.id: item.name for item in compiled(capture)}
     for kernel in kernels:
         linked = None if kernel.context < 0 else kernel.context
@@ -91,13 +83,15 @@ class Details:
         listing = listing or self._listing or self._debug >= 5
         if context in self._seen or not (listing or self._debug >= 3):
             return
+        from peephole.query.rewrites.calls import shows_ast, shows_kernels
+
         self._seen.add(context)
         for step in steps(self._capture, context):
-            if self._debug >= 3 and step.name == BASE_AST:
+            if self._debug >= 3 and shows_ast(self._capture, step):
                 self._graph(step)
             if listing:
                 self._step(step)
-            if self._debug >= 6 or (self._debug >= 5 and step.name == KERNEL_GRAPH):
+            if self._debug >= 6 or (self._debug >= 5 and shows_kernels(self._capture, step)):
                 self._graph(step)
             if self._debug >= 7:
                 self._rewrites(step)

@@ -80,6 +80,7 @@ def work(capture: Capture, step: Step) -> str:
 
 def _texts(capture: Capture, step: Step, match: int | None, printer: Printer) -> None:
     from peephole.query.rewrites.decisions import decisions
+    from peephole.query.rewrites.graph_labels import type_names
     from peephole.query.rewrites.step_graphs import graph_at, match_diffs
 
     flags = [name for name in ("bottom_up", "walk", "enter_calls") if getattr(step, name)]
@@ -93,7 +94,7 @@ def _texts(capture: Capture, step: Step, match: int | None, printer: Printer) ->
     if graph.nodes.name:
         print_listing(graph, printer)
     else:
-        _graph(graph, printer)
+        _graph(graph, type_names(capture, step.id, graph.nodes.dtype), printer)
     if match is not None:
         if graph.match:
             printer.line(
@@ -120,7 +121,7 @@ def _texts(capture: Capture, step: Step, match: int | None, printer: Printer) ->
         printer.block(graph.error or step.error or "", "red")
 
 
-def _graph(graph: GraphAt, printer: Printer) -> None:
+def _graph(graph: GraphAt, types: list[str], printer: Printer) -> None:
     """The graph from its root, indented; a node that was written before is only named."""
     nodes = graph.nodes
     place = {id: i for i, id in enumerate(nodes.id)}
@@ -135,9 +136,7 @@ def _graph(graph: GraphAt, printer: Printer) -> None:
             printer.line((f"{indent}[{id}] {nodes.op[i]} as above", "dim"))
             continue
         written.add(id)
-        words = " ".join(
-            word for word in (nodes.dtype[i].removeprefix("dtypes."), nodes.arg[i], nodes.shape[i]) if word
-        )
+        words = " ".join(word for word in (types[i], nodes.arg[i], nodes.shape[i]) if word)
         tag = f" tag={nodes.tag[i]}" if nodes.tag[i] is not None else ""
         style = "green" if id in added else "yellow" if id in changed else "bold"
         printer.line(indent, (f"[{id}] ", "dim"), (nodes.op[i], style), f" {words}{tag}")

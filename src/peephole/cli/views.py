@@ -40,7 +40,7 @@ class Request:
     listing: bool = False
     """`--ls`."""
     debug: int = 0
-    """`DEBUG`: how much detail, as tinygrad's VIZ counts it."""
+    """`DEBUG`: how much detail, as VIZ counts it."""
 
 
 class View(Protocol):

@@ -10,8 +10,7 @@ from peephole.cli.show_decisions import show_verdict
 from peephole.cli.target import add_json, add_target, not_a_capture, open_target
 
 if TYPE_CHECKING:
-    from peephole.compilers.tinygrad.fusion import Boundary, Why
-    from peephole.compilers.tinygrad.schedule import Buffer, Kernel
+    from peephole.compilers.answers import Boundary, Buffer, Kernel, Why
 
 HELP = """Says why two kernels of a schedule are two: the buffers between them, the node that was put into memory and
 why, the pass, match and rule that show it, and the line of the program. A kernel is given by its name (`r_64_16`,
@@ -32,8 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the answer."""
-    from peephole.compilers.tinygrad.fusion import why
     from peephole.query.rewrites.decisions import decided
+    from peephole.query.rewrites.why import why
 
     for word in (args.kernel_a, args.kernel_b):
         not_a_capture(word, "peephole why KERNEL_A KERNEL_B CAPTURE")
@@ -100,7 +99,7 @@ def _boundary(boundary: Boundary, printer: Printer) -> None:
 
 def _buffer(buffer: Buffer) -> str:
     size = f" x {count(buffer.elements)}" if buffer.elements is not None else ""
-    return f"{'buffer' if buffer.op == 'BUFFER' else 'the program’s buffer'} {buffer.slot}: {buffer.dtype}{size}" + (
+    return f"{'the program’s buffer' if buffer.own else 'buffer'} {buffer.slot}: {buffer.dtype}{size}" + (
         f" on {buffer.device}" if buffer.device else ""
     )
 

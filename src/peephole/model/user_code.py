@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from peephole.frameworks import OWN_FILES
+
 _LIBRARY: Final = re.compile(
-    r"[/\\]tinygrad[/\\](?:(?:uop|engine|codegen|schedule|nn|runtime|renderer|mixin|viz|llm|shape)[/\\].*"
-    r"|(?:tensor|device|dtype|helpers|gradient|callify|function|frontend|__init__)\.py)\Z"
-    r"|[/\\]lib[/\\]python3[.\d]*[/\\](?!(?:site|dist)-packages[/\\])"
+    "|".join(OWN_FILES.values()) + r"|[/\\]lib[/\\]python3[.\d]*[/\\](?!(?:site|dist)-packages[/\\])"
     r"|[/\\](?:contextlib|functools)\.py\Z"
     r"|[/\\]peephole[/\\](?:record|sources)[/\\].*\.py\Z"
 )
-"""Files of tinygrad's package, of Python's own and of ours; a user's own tree may be called tinygrad."""
+"""Files of a framework's package, of Python's own and of ours."""
 _INSTALLED: Final = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 
 
 def is_library_file(file: str) -> bool:
-    """Whether a file is tinygrad's, Python's own or ours."""
+    """Whether a file is a framework's, Python's own or ours."""
     return _LIBRARY.search(file) is not None
 
 

@@ -39,6 +39,7 @@ class _Context:
             "function": function,
             "stack": stack,
             "start": self.start,
+            "compiler": "track_rewrites",
         }
         recorder.row("contexts", **self.row)
 

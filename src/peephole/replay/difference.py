@@ -70,5 +70,5 @@ def difference(pool: Pool, before: int, after: int, most: int = MOST_LINES) -> l
 def _prepare(pool: Pool, writer: Listing, node: int) -> None:
     """Has the constants that a shared node reads written in place; what else it reads is only named."""
     for s in pool.src[node]:
-        if pool.op(s) == "CONST":
+        if pool.rules.in_place(pool.op(s)):
             writer.line(s)

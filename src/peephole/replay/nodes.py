@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import re
+import copy
+import weakref
 from collections.abc import Container, Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,13 +13,11 @@ from numpy.typing import NDArray
 
 from peephole.errors import CaptureError
 from peephole.model.tables import NONE
+from peephole.replay.rules import Rules
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
     from peephole.store.tables.frame import Texts
-
-_BOOLS: Final = re.compile(r"\b(?:True|False)\b")
-_NUMBERS: Final = ("ParamArg(", "(")
 
 SPARE: Final = 256
 """Room for dtypes that only a replay makes, and for the error node's op."""
@@ -28,9 +28,12 @@ class NodeTable:
 
     `own` packs op, dtype, arg and tag into one number, so that two nodes are equal when their own numbers and their
     sources are:  own = ((op * dtypes + dtype) * args + arg) * tags + tag, each code shifted by one so that 0 is null.
+    `under` gives the same nodes as a compiler's rules take them.
     """
 
     def __init__(self, capture: Capture) -> None:
+        self.rules = Rules()
+        self._capture = weakref.ref(capture)
         frame = capture.read("nodes", ["id", "op", "dtype", "arg", "src", "tag"])
         self.ids: NDArray[np.int64] = frame["id"]
         self.largest = int(self.ids[-1]) if len(self.ids) else 0
@@ -48,16 +51,38 @@ class NodeTable:
             )
         own = frame.texts("op").codes.astype(np.int64) + 1
         own = own * self._dtypes + (frame.texts("dtype").codes.astype(np.int64) + 1)
-        own = own * self._args + _merged(self.arg_names.values)[frame.texts("arg").codes + 1]
+        own = own * self._args + (frame.texts("arg").codes.astype(np.int64) + 1)
         own = own * self._tags + (frame.texts("tag").codes.astype(np.int64) + 1)
         self.op_radix = self._dtypes * self._args * self._tags
-        self._own = np.ascontiguousarray(own).data
+        self._all_own: NDArray[np.int64] = np.ascontiguousarray(own)
+        self._own = self._all_own.data
         self._texts: dict[int, tuple[str, str, str | None, str | None]] = {}
         self._offsets = np.ascontiguousarray(lists.offsets).data
         self._sources = np.ascontiguousarray(self.rows(lists.values)).data
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def under(self, rules: Rules) -> NodeTable:
+        """The same nodes under a compiler's rules: args that it takes for one are one."""
+        same = copy.copy(self)
+        same.rules = rules
+        merged = rules.same_args(self.arg_names.values)
+        if merged:
+            arg = self._all_own // self._tags % self._args
+            first = np.arange(self._args, dtype=np.int64)
+            first[list(merged)] = list(merged.values())
+            same._all_own = self._all_own + (first[arg] - arg) * self._tags
+            same._own = same._all_own.data
+            same._texts = {}
+        return same
+
+    @cached_property
+    def recorded_shapes(self) -> Texts:
+        """The shapes that were recorded with the nodes, by row."""
+        capture = self._capture()
+        assert capture is not None, "whoever asks about a capture holds it"
+        return capture.read("nodes", ["shape"]).texts("shape")
 
     def rows(self, ids: NDArray[np.int64] | Sequence[int]) -> NDArray[np.int64]:
         """The rows of these node ids; -1 for an id that the capture does not hold."""
@@ -146,17 +171,3 @@ class _Names:
             found = self._codes[value] = len(self.values)
             self.values.append(value)
         return found
-
-
-def _merged(values: Sequence[str | None]) -> NDArray[np.int64]:
-    """The code to use for each arg: Python takes False for 0 and True for 1, and so does tinygrad when it interns."""
-    codes = np.arange(len(values), dtype=np.int64)
-    known: dict[str, int] = {}
-    for code, text in enumerate(values):
-        if text is not None and text.startswith(_NUMBERS) and text[-1] == ")":
-            codes[code] = known.setdefault(_BOOLS.sub(_number, text), code)
-    return codes
-
-
-def _number(found: re.Match[str]) -> str:
-    return "1" if found[0] == "True" else "0"

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
-from peephole.model.natural import whole_number
-from peephole.replay.dtypes import BOOL, PREFIX, derive
 from peephole.replay.nodes import NodeTable
-
-OPAQUE: Final = frozenset(("SINK", "PROGRAM", "LINEAR", "COPY", "CUSTOM_FUNCTION"))
-"""Bodies of a CALL that a pass does not enter unless it was told to."""
-CALLS: Final = frozenset(("CALL", "FUNCTION"))
-"""Ops whose first source is the body that they call."""
-MOVEMENT: Final = frozenset(("RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP"))
 
 
 class Pool:
     """Nodes by a small number of their own: `own`, `src`, `ids` are parallel lists.
 
     Numbers are given in the order of creation and sources come before users, so a larger number is never a source of
-    a smaller one.
+    a smaller one. What they mean is up to the rules that the table is under.
     """
 
-    def __init__(self, table: NodeTable, *, derive_dtypes: bool, enter_calls: bool) -> None:
+    def __init__(self, table: NodeTable, *, enter_calls: bool = False) -> None:
         self.table = table
+        self.rules = table.rules
         self.own: list[int] = []
         self.src: list[tuple[int, ...]] = []
         self.ids: list[int] = []
@@ -36,14 +28,14 @@ class Pool:
         self._index: dict[tuple[int, tuple[int, ...]], int] = {}
         self._rows: dict[int, int] = {}
         self._radix = table.op_radix
-        self._derive = derive_dtypes
+        self._derives = table.rules.derives
         self._next_id = table.largest + 1
         self._sealed = 0
         self.resets = 0
         """How often nodes were forgotten: numbers from before are void."""
         self.calls: set[int] = set()
         """The nodes that may have a body; empty when the pass enters calls."""
-        names = () if enter_calls else CALLS
+        names = () if enter_calls else table.rules.call_ops
         self._call_codes = frozenset(table.op_names.code(name) for name in names)
 
     def __len__(self) -> int:
@@ -85,13 +77,13 @@ class Pool:
         return self._intern(table.pack(*codes, table.tag_names.code(tag)), src, None, -1)
 
     def rebuild(self, node: int, src: tuple[int, ...]) -> int:
-        """That node over other sources. DtypeError when tinygrad would refuse it."""
+        """That node over other sources. Refused when the compiler would not build it."""
         own = self.own[node]
-        if self._derive:
+        if self._derives:
             dtype = self.dtype
             for a, b in zip(self.src[node], src, strict=True):
                 if a != b and dtype[a] != dtype[b]:
-                    own = self._derived(own, src)
+                    own = self.rules.rebuilt(self, own, src)
                     break
         found = self._index.get((own, src))
         return self._intern(own, src, None, node) if found is None else found
@@ -104,20 +96,14 @@ class Pool:
         """1 when a pass leaves the first source of this node alone, as the body of a call; else 0."""
         if not self.calls or node not in self.calls:
             return 0
-        return int(self.op(node) == "FUNCTION" or self.op(self.src[node][0]) in OPAQUE)
+        return int(self.rules.leaves_body(self, node))
 
     def texts(self, node: int) -> tuple[str, str, str | None, str | None]:
         """Op, dtype, arg and tag."""
         return self.table.texts(self.own[node])
 
-    def base(self, node: int) -> int:
-        """The BUFFER or PARAM that a node is a view or a state of: down its first sources."""
-        while self.op(node) not in ("BUFFER", "PARAM") and self.src[node]:
-            node = self.src[node][0]
-        return node
-
     def walk(self, root: int, *, bodies: bool = True) -> list[int]:
-        """All nodes of the graph, sources before users, in the order that tinygrad's own walk gives.
+        """All nodes of the graph, sources before users, as a walk that enters them in order gives them.
 
         Without `bodies` what is called is left out, unless the pass enters calls.
         """
@@ -167,39 +153,3 @@ class Pool:
 
     def _absent(self) -> int:
         return self.add("?", "", (), "not in this capture")
-
-    def _dtype(self, node: int) -> str:
-        return (self.texts(node)[1] or "").removeprefix(PREFIX)
-
-    def _derived(self, own: int, src: tuple[int, ...]) -> int:
-        table = self.table
-        op, dtype, arg, tag = table.unpack(own)
-        name = table.op_names.values[op] or ""
-        if name == "GETTUPLE":
-            new = self._tuple_dtype(src[0], table.arg_names.values[arg])
-        else:
-            names = [self._dtype(s) for s in src]
-            new = derive(name, names, lambda i: self._invalid(src[i]), image=name == "INDEX" and self._image(src[0]))
-        old = table.dtype_names.values[dtype] or ""
-        if new is None or new == old.removeprefix(PREFIX):
-            return own
-        prefix = PREFIX if old.startswith(PREFIX) else ""
-        return table.pack(op, table.dtype_names.code(prefix + new), arg, tag)
-
-    def _tuple_dtype(self, source: int, place: str | None) -> str | None:
-        inner = self.src[source][0] if self.op(source) == "FUNCTION" else source
-        index = whole_number(place or "")
-        return self._dtype(self.src[inner][index]) if 0 <= index < len(self.src[inner]) else None
-
-    def _invalid(self, node: int) -> bool:
-        while self.op(node) in MOVEMENT and self.src[node]:
-            node = self.src[node][0]
-        op, dtype, arg, _ = self.texts(node)
-        return op == "CONST" and dtype.removeprefix(PREFIX) == BOOL and (arg or "").startswith("Invalid")
-
-    def _image(self, node: int) -> bool:
-        """Whether a PARAM has the shape of an image: three axes, the last of four."""
-        if self.op(node) != "PARAM" or not self.src[node]:
-            return False
-        shape = self.src[self.src[node][0]]
-        return self.op(self.src[node][0]) == "STACK" and len(shape) == 3 and self.texts(shape[2])[2] == "4"

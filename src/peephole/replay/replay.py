@@ -3,7 +3,7 @@
 Each match adds its replacement to those before it; all of them are applied to the graph that went in (bottom-up) or to
 the graph after the previous match (top-down), as the stock viewer does it.
 
-A top-down pass that matched every node after its sources were done (all of tinygrad's are such) gives the same graph
+A top-down pass that matched every node after its sources were done gives the same graph
 when all replacements are applied at once to the graph that went in: nothing below a matched node changes any more. So
 there any match is one substitution away. `is_regular` checks that; the others are stepped through.
 """
@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from peephole.errors import PeepholeError
-from peephole.replay.dtypes import DtypeError
 from peephole.replay.identity import Identities, identities
 from peephole.replay.nodes import NodeTable
 from peephole.replay.pool import Pool
+from peephole.replay.rules import Refused
 from peephole.replay.stepper import OrderMatters, Stepper
 from peephole.replay.substitute import Endless, Outcome, substitute
 
-ERROR_OP: Final = "REWRITE_ERROR"
 KEPT: Final = 8
 """Graphs that a replay keeps at hand."""
 CROWDED: Final = 12
@@ -60,8 +59,8 @@ class Stopped(PeepholeError):
 class Replay:
     """The graphs of one step. Node numbers are the pool's and hold until `trim`."""
 
-    def __init__(self, table: NodeTable, step: Pass, *, derive_dtypes: bool) -> None:
-        self.pool = pool = Pool(table, derive_dtypes=derive_dtypes, enter_calls=step.enter_calls)
+    def __init__(self, table: NodeTable, step: Pass) -> None:
+        self.pool = pool = Pool(table, enter_calls=step.enter_calls)
         pool.load((step.root, *step.after, *step.before))
         self.step = step
         self.first = pool.of_row(step.root)
@@ -147,7 +146,7 @@ class Replay:
         replacements, walk = self.replacements(match), self.step.walk
         try:
             return substitute(self.pool, self.first, replacements, walk=walk, touched=self._touched, match=match)
-        except (Endless, DtypeError):
+        except (Endless, Refused):
             # at which match it came to that, only stepping tells
             self.regular = False
             self._kept.clear()
@@ -210,13 +209,13 @@ class _Steps:
             try:
                 root = state.update(before, move=move)
             except (OrderMatters, Endless):
-                # exact, in the order of tinygrad's own visits
+                # exact, in the order in which a compiler visits
                 start = state.root
                 root = substitute(replay.pool, start, state.replacements, walk=replay.step.walk).root
                 state.restart(root if move else start)
-        except (Endless, DtypeError) as error:
+        except (Endless, Refused) as error:
             self.error = f"RuntimeError: {error} (replaying match {self._done})"
-            root = replay.pool.add(ERROR_OP, "void", ())
+            root = replay.pool.add(*replay.pool.rules.error_node, ())
         if self._follow:
             self.roots.append(root)
             self.identities.advance(root)

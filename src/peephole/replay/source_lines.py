@@ -7,6 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from peephole.model.tables import NONE
+
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
@@ -48,6 +50,23 @@ class Places:
                     if name and content:
                         self._kept[name] = content.decode("utf-8", "replace").splitlines()
         return self._kept
+
+
+def artifact_of(capture: Capture, context: int, wanted: str) -> tuple[int, list[str]]:
+    """The row and the lines of what a context left of that kind; -1 and none when it left none."""
+    frame = capture.read("artifacts", ["context", "kind"])
+    kinds = frame.texts("kind")
+    code = kinds.code(wanted)
+    for row, (owner, kind) in enumerate(zip(frame["context"].tolist(), kinds.codes.tolist(), strict=True)):
+        if owner == context and kind == code:
+            return row, artifact_lines(capture, row)
+    return NONE, []
+
+
+def artifact_lines(capture: Capture, row: int) -> list[str]:
+    """The lines of an artifact, by its row, as editors count them: only line feeds end a line."""
+    content = capture.read("artifacts", ["content"], slice(row, row + 1)).blobs("content")[0] or b""
+    return content.decode("utf-8", "replace").removesuffix("\n").split("\n")
 
 
 @lru_cache(maxsize=200)

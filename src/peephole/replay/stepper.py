@@ -47,7 +47,7 @@ class Stepper:
     def update(self, before: int, *, move: bool) -> int:
         """The root's value now that the replacement of `before` has changed; with `move` that is the root from now on.
 
-        Endless, DtypeError or OrderMatters leave nothing half done: `restart` before the next update.
+        Endless, Refused or OrderMatters leave nothing half done: `restart` before the next update.
         """
         spoiled = self._spoil(before)
         fresh = self._fresh = {}

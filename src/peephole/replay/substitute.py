@@ -1,4 +1,4 @@
-"""One substitution over a whole graph, exactly as tinygrad does it, in its order of visits.
+"""One substitution over a whole graph, in the order in which a compiler visits it.
 
 A key is replaced by its value again and again until that is no key; then come its sources; a node whose sources
 changed is built anew and looked at again. With `walk` each place is replaced once and what was put there is left
@@ -37,7 +37,7 @@ class Outcome:
 def substitute(
     pool: Pool, root: int, replacements: Mapping[int, int], *, walk: bool, touched: Sequence[int] = (), match: int = 0
 ) -> Outcome:
-    """The graph under that root with the replacements made. Endless or DtypeError where tinygrad would raise.
+    """The graph under that root with the replacements made. Endless or Refused where a compiler would raise.
 
     `touched` tells for the first nodes of the pool which match is the first to touch them or something below; what is
     only touched after `match` need not be looked at.
@@ -93,7 +93,7 @@ def _settle(pool: Pool, root: int, replacements: Mapping[int, int], touched: Seq
             stack.append(~node)
             if now in calls and pool.body(now):
                 value[src[0]] = src[0]
-                # tinygrad forgets these and dies of it
+                # a compiler that forgets these dies of it
                 stack.extend(waiting.pop(src[0], ()))
             for s in reversed(src):
                 if s not in visited:

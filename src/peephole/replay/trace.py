@@ -8,7 +8,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,12 +15,11 @@ from numpy.typing import NDArray
 
 from peephole.errors import PeepholeError
 from peephole.model.plain_names import plain
-from peephole.model.stacks import frames
+from peephole.model.stacks import frames, user_frame
 from peephole.replay.boxes import Instructions
 from peephole.replay.nodes import NodeTable
-from peephole.replay.pool import Pool
 from peephole.replay.replay import Pass, Replay, Stopped
-from peephole.replay.shapes import Shapes
+from peephole.replay.rules import Rules, Shapes
 from peephole.replay.source_lines import Places
 
 if TYPE_CHECKING:
@@ -33,13 +31,18 @@ KEPT: Final = 8
 
 
 class RewriteTrace:
-    """The rewrites of one capture. Replays are handed out under `lock`: a pool is not for two threads at once."""
+    """The rewrites of one capture. Replays are handed out under `lock`: a pool is not for two threads at once.
 
-    def __init__(self, capture: Capture) -> None:
+    `rules` gives the rules of a compiler by its name, and `otherwise` is the compiler of contexts that name none.
+    """
+
+    def __init__(self, capture: Capture, rules: Callable[[str], Rules], otherwise: str) -> None:
         # weak, or the table of traces would keep every capture that was ever asked about
         self._weak = weakref.ref(capture)
         self.lock = threading.RLock()
-        self.size = _size(capture)
+        self.size = size_of(capture)
+        self._rules = rules
+        self._otherwise = otherwise
         self.places = Places(self._weak)
         self._steps = capture.read("steps")
         self._step_order = np.argsort(self._steps["id"], kind="stable")
@@ -48,32 +51,54 @@ class RewriteTrace:
         self._match_steps: NDArray[np.int64] = np.zeros(0, np.int64)
         self._table: NodeTable | None = None
         self._instructions: Instructions | None = None
+        self._tables: dict[str, NodeTable] = {}
         self._replays: OrderedDict[int, Replay] = OrderedDict()
         self._shapes: weakref.WeakKeyDictionary[Replay, tuple[int, Shapes]] = weakref.WeakKeyDictionary()
         self.derived: dict[str, dict[int, Any]] = {}
         """What other queries about the same rewrites keep, by their name."""
-        # tinygrad derives dtypes anew since 0.14; before, a rebuilt node kept its own
-        release = capture.manifest.frameworks.get("tinygrad", "")
-        self.derive_dtypes = bool(release) and not release.startswith(("0.10", "0.11", "0.12", "0.13"))
 
     @property
-    def _capture(self) -> Capture:
+    def capture(self) -> Capture:
+        """The capture that these are the rewrites of."""
         capture = self._weak()
         assert capture is not None, "whoever asks about a capture holds it"
         return capture
 
     @property
     def table(self) -> NodeTable:
-        """The capture's nodes."""
+        """The capture's nodes, as they were recorded."""
         with self.lock:
             if self._table is None:
-                self._table = NodeTable(self._capture)
+                self._table = NodeTable(self.capture)
             return self._table
+
+    def table_of(self, context: int) -> NodeTable:
+        """The capture's nodes under the rules of a context's compiler."""
+        name = self.compiler_name(context)
+        with self.lock:
+            if name not in self._tables:
+                self._tables[name] = self.table.under(self._rules(name))
+            return self._tables[name]
+
+    @cached_property
+    def _compilers(self) -> dict[int, str]:
+        frame = self.capture.read("contexts", ["id", "compiler"])
+        rows = zip(frame["id"].tolist(), frame.texts("compiler"), strict=True)
+        return {number: name or self._otherwise for number, name in rows}
+
+    def compiler_name(self, context: int) -> str:
+        """The compiler that a context belongs to."""
+        return self._compilers.get(context, self._otherwise)
+
+    @property
+    def compiler_names(self) -> set[str]:
+        """The compilers of this capture's contexts."""
+        return set(self._compilers.values())
 
     @cached_property
     def context_names(self) -> dict[int, str]:
         """Names of the contexts by id."""
-        frame = self._capture.read("contexts", ["id", "name"])
+        frame = self.capture.read("contexts", ["id", "name"])
         return {number: name or "" for number, name in zip(frame["id"].tolist(), frame.texts("name"), strict=True)}
 
     @cached_property
@@ -90,7 +115,7 @@ class RewriteTrace:
     @cached_property
     def node_metadata(self) -> Texts:
         """The tensor operations that nodes came from, by the nodes' rows."""
-        return self._capture.read("nodes", ["metadata"]).texts("metadata")
+        return self.capture.read("nodes", ["metadata"]).texts("metadata")
 
     def steps_named(self, name: str) -> list[tuple[int, int]]:
         """Context and row of every step of that name."""
@@ -98,20 +123,10 @@ class RewriteTrace:
         rows = np.flatnonzero(names.codes == names.code(name)).tolist()
         return [(int(self._steps["context"][row]), row) for row in rows]
 
-    def shape_size(self, pool: Pool, node: int) -> int | None:
-        """How many elements a node has; None when that is not known."""
-        shape = Shapes(pool).shape(node)
-        numbers = [size for size in shape or () if isinstance(size, int)]
-        return prod(numbers) if shape is not None and len(numbers) == len(shape) else None
-
-    def shape_text(self, pool: Pool, node: int) -> str | None:
-        """The shape of a node; None when it has none or it is not known."""
-        return Shapes(pool).of((node,))[0]
-
     @cached_property
     def stacks(self) -> dict[int, str]:
         """Where contexts were opened, as JSON, by id."""
-        frame = self._capture.read("contexts", ["id", "stack"])
+        frame = self.capture.read("contexts", ["id", "stack"])
         return {number: text for number, text in zip(frame["id"].tolist(), frame.texts("stack"), strict=True) if text}
 
     @cached_property
@@ -128,6 +143,11 @@ class RewriteTrace:
         file, _, number = line.rpartition(":")
         paths = self._files.get(file, ())
         return f"{next(iter(paths))}:{number}" if len(paths) == 1 else line
+
+    def user_line(self, context: int) -> str | None:
+        """`file:line` of the program that a context was opened from."""
+        frame = user_frame(frames(self.stacks.get(context)))
+        return None if frame is None else f"{frame.file}:{frame.line}"
 
     @property
     def counts(self) -> dict[int, tuple[int, int]]:
@@ -179,14 +199,14 @@ class RewriteTrace:
 
     def match_lists(self, rows: slice) -> tuple[Lists, Lists]:
         """The nodes that the rules of these matches took, and those that they put."""
-        frame = self._capture.read("matches", ["removed", "added"], rows)
+        frame = self.capture.read("matches", ["removed", "added"], rows)
         return frame.lists("removed"), frame.lists("added")
 
     def instructions(self) -> Instructions:
         """What the nodes' names, shapes and metadata are, read when first asked for."""
         with self.lock:
             if self._instructions is None:
-                self._instructions = Instructions(self._capture, self.table)
+                self._instructions = Instructions(self.capture, self.table)
             return self._instructions
 
     def matches(self) -> Frame:
@@ -211,7 +231,7 @@ class RewriteTrace:
         if self.root(row) < 0:
             name = self.text("name", row)
             raise PeepholeError(f"The pass {name or step} holds no graph in this capture.")
-        return Replay(self.table, self.pass_of(row), derive_dtypes=self.derive_dtypes)
+        return Replay(self.table_of(self.number("context", row)), self.pass_of(row))
 
     def root(self, row: int) -> int:
         """The node, by its row, of the graph that went into the step of that row; -1 when the capture has none."""
@@ -248,36 +268,19 @@ class RewriteTrace:
         """The shapes of a replay's nodes."""
         known = self._shapes.get(replay)
         if known is None or known[0] != replay.pool.resets:
-            known = self._shapes[replay] = (replay.pool.resets, Shapes(replay.pool))
+            known = self._shapes[replay] = (replay.pool.resets, replay.pool.rules.shapes(replay.pool))
         return known[1]
 
     def _read_matches(self) -> Frame:
         with self.lock:
             if self._matches is None:
-                self._matches = self._capture.read("matches", ["step", "before", "after", "file", "line", "dur"])
+                self._matches = self.capture.read("matches", ["step", "before", "after", "file", "line", "dur"])
                 self._match_steps = self._matches["step"]
             return self._matches
 
 
-_traces: weakref.WeakKeyDictionary[Capture, RewriteTrace] = weakref.WeakKeyDictionary()
-_traces_lock = threading.Lock()
-
-
-def trace_of(capture: Capture) -> RewriteTrace:
-    """The rewrites of a capture, read when first asked for, and again when a live one has grown."""
-    with _traces_lock:
-        trace = _traces.get(capture)
-        if trace is None or (capture.live and trace.size != _size(capture)):
-            trace = _traces[capture] = RewriteTrace(capture)
-        return trace
-
-
-def known_trace(capture: Capture) -> RewriteTrace | None:
-    """The rewrites of a capture if somebody has asked for them; does not wait."""
-    return _traces.get(capture)
-
-
-def _size(capture: Capture) -> tuple[int, ...]:
+def size_of(capture: Capture) -> tuple[int, ...]:
+    """Rows of the tables that these questions read: a live capture in which they grew is read again."""
     return tuple(capture.count(table) for table in ("contexts", "steps", "matches", "nodes"))
 
 

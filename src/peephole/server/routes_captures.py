@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from peephole import __version__
+from peephole.frameworks import PACKAGES
 from peephole.model.tables import FORMAT_VERSION
 from peephole.query.capture.info import holds, kind_counts, row_counts
 from peephole.server.library import Library, Shelf, ask
@@ -23,10 +24,10 @@ def shelf_of(request: Request) -> Shelf:
 
 
 async def list_captures(request: Request) -> Response:
-    """Names and handles; nothing is opened for it."""
+    """Names and handles, nothing is opened for it; and the packages below which a path says enough."""
     library: Library = request.app.state.library
     rows = [{"id": shelf.handle, "name": shelf.path.name} for shelf in library.shelves()]
-    return reply({"version": __version__, "format": FORMAT_VERSION, "captures": rows})
+    return reply({"version": __version__, "format": FORMAT_VERSION, "packages": PACKAGES, "captures": rows})
 
 
 async def capture_info(request: Request) -> Response:

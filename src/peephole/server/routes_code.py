@@ -16,7 +16,7 @@ from peephole.server.routes_captures import shelf_of
 from peephole.store.capture import Capture
 
 if TYPE_CHECKING:
-    from peephole.compilers.tinygrad.origin import Origin
+    from peephole.compilers.answers import Origin
 
 LONGEST = 8 << 20
 """Bytes of one artifact that are sent as text; the reply says when there is more."""
@@ -107,8 +107,8 @@ async def origin(request: Request) -> Response:
     number = path_number(request, "context")
 
     def answer(capture: Capture) -> dict[str, Any]:
-        from peephole.compilers.tinygrad.origin import origins
-        from peephole.compilers.tinygrad.schedule import schedule_contexts
+        from peephole.query.rewrites.origins import origins
+        from peephole.query.rewrites.schedules import schedule_contexts
 
         names = dict(schedule_contexts(capture))
         return {"context": number, "origins": [_origin(one, names) for one in origins(capture, number)]}

@@ -14,7 +14,7 @@ from peephole.server.routes_captures import shelf_of
 from peephole.store.capture import Capture
 
 if TYPE_CHECKING:
-    from peephole.compilers.tinygrad.line_origin import LineOrigin
+    from peephole.compilers.answers import LineOrigin
 
 
 async def lines(request: Request) -> Response:
@@ -25,7 +25,7 @@ async def lines(request: Request) -> Response:
 
 
 def _lines(capture: Capture, context: int, operations: bool) -> dict[str, Any]:
-    from peephole.compilers.tinygrad.line_origin import line_origins
+    from peephole.query.rewrites.origins import line_origins
     from peephole.server.rule_source import rule_handler
 
     found = line_origins(capture, context, operations=operations)

@@ -172,9 +172,9 @@ async def graph(request: Request) -> Response:
     shelf = shelf_of(request)
 
     def answer(capture: Capture, gone: Callable[[], bool]) -> dict[str, Any]:
-        from peephole.server.graph_wire import graph_wire
+        from peephole.server.graph_wire import graph_reply
 
-        return graph_wire(_graph_at(shelf, capture, step, match, gone))
+        return graph_reply(capture, _graph_at(shelf, capture, step, match, gone))
 
     return reply(await ask_while_wanted(request, shelf, answer))
 

@@ -13,8 +13,8 @@ from peephole.server.replies import path_number, query_number, reply
 from peephole.server.routes_captures import shelf_of
 
 if TYPE_CHECKING:
-    from peephole.compilers.tinygrad.fusion import Boundary
-    from peephole.compilers.tinygrad.schedule import Buffer, Kernel, Schedule
+    from peephole.compilers.answers import Boundary, Buffer, Kernel, Schedule
+    from peephole.compilers.labels import Look
     from peephole.store.capture import Capture
 
 
@@ -23,7 +23,7 @@ async def one_schedule(request: Request) -> Response:
     number = path_number(request, "context")
 
     def answer(capture: Capture) -> dict[str, Any]:
-        from peephole.compilers.tinygrad.schedule import schedule
+        from peephole.query.rewrites.schedules import schedule
 
         return _wire(schedule(capture, number))
 
@@ -38,6 +38,7 @@ def _wire(found: Schedule) -> dict[str, Any]:
         "kernels": [_kernel(found, kernel) for kernel in found.kernels],
         "buffers": [_buffer(buffer) for buffer in found.buffers],
         "edges": [[edge.first, edge.second, edge.buffer, edge.kind] for edge in found.edges],
+        "root": _look(found.root),
         "note": ""
         if found.made_in == found.context
         else "This schedule was cached; its passes are those of an earlier one.",
@@ -55,17 +56,23 @@ def _kernel(found: Schedule, kernel: Kernel) -> dict[str, Any]:
         "members": len(kernel.members),
         "reads": [at for at, buffer in enumerate(found.buffers) if kernel.index in buffer.readers],
         "writes": [at for at, buffer in enumerate(found.buffers) if kernel.index in buffer.writers],
+        "look": _look(kernel.look),
     }
 
 
 def _buffer(buffer: Buffer) -> dict[str, Any]:
     return {
-        "name": f"{'buffer' if buffer.op == 'BUFFER' else 'param'} {buffer.slot}",
+        "name": buffer.name,
         "dtype": buffer.dtype,
         "elements": buffer.elements,
         "device": buffer.device,
-        "own": buffer.op != "BUFFER",
+        "own": buffer.own,
+        "look": _look(buffer.look),
     }
+
+
+def _look(look: Look) -> dict[str, Any]:
+    return {"name": look.name, "arg": look.arg, "type": look.type, "family": int(look.family)}
 
 
 async def why(request: Request) -> Response:
@@ -74,7 +81,7 @@ async def why(request: Request) -> Response:
     a, b = query_number(request, "a", 0), query_number(request, "b", 0)
 
     def answer(capture: Capture) -> dict[str, Any]:
-        from peephole.compilers.tinygrad.fusion import why_kernels
+        from peephole.query.rewrites.why import why_kernels
 
         found = why_kernels(capture, number, a, number, b)
         return {
@@ -93,7 +100,7 @@ async def why(request: Request) -> Response:
 def _reason(boundary: Boundary) -> dict[str, Any]:
     forced, evidence = boundary.forced, boundary.evidence
     return {
-        "buffer": _buffer(boundary.buffer)["name"],
+        "buffer": boundary.buffer.name,
         "kind": boundary.kind,
         "reason": boundary.reason,
         "text": boundary.text,
@@ -111,11 +118,11 @@ def _reason(boundary: Boundary) -> dict[str, Any]:
 
 
 async def call(request: Request) -> Response:
-    """The context that a CALL or PROGRAM of a step's graphs was compiled in, -1 when there is none."""
+    """The context that a call of a step's graphs was compiled in, -1 when there is none."""
     step, node = path_number(request, "step"), query_number(request, "node", 0)
 
     def answer(capture: Capture) -> dict[str, int]:
-        from peephole.compilers.tinygrad.calls import called_context
+        from peephole.query.rewrites.calls import called_context
 
         return {"context": called_context(capture, step, node)}
 

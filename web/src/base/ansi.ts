@@ -6,7 +6,7 @@ export interface Piece {
   style: string;
 }
 
-// axis colours of tinygrad's kernel names on our own tokens; what is not listed is plain
+// axis colours of kernel names on our own tokens; what is not listed is plain
 const STYLES: Record<string, string> = {
   "31": "axis-red",
   "91": "axis-red",

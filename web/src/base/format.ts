@@ -53,13 +53,22 @@ export function percent(part: number, whole: number): string {
   return `${share < 9.95 ? share.toFixed(1).replace(/\.0$/, "") : Math.round(share)}%`;
 }
 
+let packages: readonly string[] = [];
+
+/** Folders of frameworks' packages, as the server names them: below them a path says enough, and no file is the user's. */
+export function knowPackages(names: readonly string[]): void {
+  packages = names;
+}
+
 /** The part of a path that tells files apart: below site-packages or the package's own folder, else the last two. */
 export function shortPath(path: string): string {
   const parts = path.split(/[\\/]/).filter((part) => part !== "");
   const site = parts.lastIndexOf("site-packages");
   if (site >= 0 && parts.length > site + 2) return parts.slice(site + 2).join("/");
-  const tiny = parts.lastIndexOf("tinygrad");
-  if (tiny >= 0 && tiny < parts.length - 1) return parts.slice(tiny + 1).join("/");
+  for (const name of packages) {
+    const at = parts.lastIndexOf(name);
+    if (at >= 0 && at < parts.length - 1) return parts.slice(at + 1).join("/");
+  }
   return parts.slice(-2).join("/");
 }
 
@@ -96,5 +105,9 @@ export function endsAsKernel(name: string): boolean {
 
 /** True for a file of the user's: not of Python itself, not of an installed package, not of the compiler. */
 export function isOwnFile(path: string): boolean {
-  return !/[\\/](site-packages|tinygrad|lib[\\/]python\d)[\\/.]/.test(path) && !path.startsWith("<");
+  if (/[\\/](site-packages|lib[\\/]python\d)[\\/.]/.test(path) || path.startsWith("<")) return false;
+  return !path
+    .split(/[\\/]/)
+    .slice(1)
+    .some((part) => packages.includes(part) || packages.includes(part.split(".")[0]!));
 }

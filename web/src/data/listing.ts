@@ -20,17 +20,12 @@ export function label(graph: GraphWire, at: number): string {
   const tag = graph.tags[graph.tag[at]!];
   const parts = [graph.ops[graph.op[at]!] ?? "?"];
   if (arg !== undefined && arg !== "" && arg !== "None") parts.push(arg);
-  parts.push(`${typeName(graph.dtypes[graph.dtype[at]!] ?? "")}${shape === undefined ? "" : ` ${shape}`}`.trim());
+  parts.push(`${graph.dtypes[graph.dtype[at]!] ?? ""}${shape === undefined ? "" : ` ${shape}`}`.trim());
   if (tag !== undefined) parts.push(`[${tag}]`);
   return parts
     .filter((part) => part !== "")
     .join("  ")
     .replaceAll("\n", " ");
-}
-
-/** The name of an element type without the module that tinygrad prints before it. */
-export function typeName(dtype: string): string {
-  return dtype.replaceAll("dtypes.", "");
 }
 
 /** The lines, from the root down its sources. */

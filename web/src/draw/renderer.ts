@@ -1,6 +1,5 @@
 import { BOX, type Placement } from "../layout/drawing.ts";
 import type { Scene } from "../layout/scene.ts";
-import { familyOf } from "./families.ts";
 import type { Theme } from "./theme.ts";
 
 /** The point of the graph in the middle of the view, and how many screen pixels one of its pixels takes. */
@@ -72,5 +71,5 @@ export function picture(scene: Scene, placement: Placement): Picture {
     bounds.right = Math.max(bounds.right, right);
   }
   if (scene.count === 0) Object.assign(bounds, { left: -50, top: -20, right: 50, bottom: 20 });
-  return { scene, placement, family: Uint8Array.from(scene.ops, familyOf), bounds, edgeBounds };
+  return { scene, placement, family: scene.family, bounds, edgeBounds };
 }

@@ -1,9 +1,12 @@
 import type { GraphWire } from "../wire/graph.ts";
 import { adjacency } from "./adjacency.ts";
 import type { Drawing } from "./drawing.ts";
-import { fold, hiddenWords, SHOWN, type Folded } from "./fold.ts";
+import { CONSTANT, fold, hiddenWords, INDEXING, SHOWN, SINK, type Folded } from "./fold.ts";
 import type { Folding } from "./folding.ts";
-import { addressSpace, label, labelOf, textOf, type Label } from "./labels.ts";
+import { labelOf, lookLabel, textOf, type Label } from "./labels.ts";
+
+/** The colour, of the twelve in tokens.css, of what stands for several nodes; a node's comes with its graph. */
+const OTHER = 12;
 
 /** How a box came about in this match. */
 export const PLAIN = 0;
@@ -19,8 +22,8 @@ export interface Scene extends Drawing {
   node: Int32Array;
   state: Uint8Array;
   labels: Label[];
-  /** Operation, which gives the colour; empty for blocks. */
-  ops: string[];
+  /** The number of its colour. */
+  family: Uint8Array;
   tags: string[];
   spaces: string[];
   /** Nodes that a box stands for: more than one for a block or a node whose sources are folded into it. */
@@ -92,7 +95,7 @@ class Builder {
   private readonly node: number[] = [];
   private readonly state: number[] = [];
   private readonly labels: Label[] = [];
-  private readonly ops: string[] = [];
+  private readonly family: number[] = [];
   private readonly tags: string[] = [];
   private readonly spaces: string[] = [];
   private readonly members: number[] = [];
@@ -118,7 +121,7 @@ class Builder {
     this.addEdges();
     this.addGhosts();
     const shown = this.node.reduce((sum, v) => sum + (v >= 0 ? 1 : 0), 0);
-    const words = hiddenWords(this.folded.why);
+    const words = hiddenWords(this.folded.why, this.graph.ops[this.graph.op[this.graph.root]!] ?? "");
     const inBlocks = grouped > 0 ? `${grouped.toLocaleString("en-US")} in blocks` : "";
     return {
       count: this.key.length,
@@ -130,7 +133,7 @@ class Builder {
       node: Int32Array.from(this.node),
       state: Uint8Array.from(this.state),
       labels: this.labels,
-      ops: this.ops,
+      family: Uint8Array.from(this.family),
       tags: this.tags,
       spaces: this.spaces,
       members: Int32Array.from(this.members),
@@ -186,15 +189,16 @@ class Builder {
   }
 
   private addNode(v: number): number {
-    const text = textOf(this.graph, v);
+    const { graph, folding } = this;
+    const identity = graph.identity[v]!;
     return this.add({
-      key: this.graph.identity[v]!,
+      key: identity,
       node: v,
       state: this.states[v]!,
-      label: labelOf(this.graph, v, this.folded.why),
-      op: text.op,
-      tag: text.tag,
-      space: addressSpace(text),
+      label: labelOf(graph, v, !folding.switches.constants && !folding.opened.has(identity)),
+      family: graph.looks.family[graph.look[v]!]!,
+      tag: textOf(graph, v).tag,
+      space: graph.looks.space[graph.look[v]!]!,
       members: 1,
       block: -1,
     });
@@ -208,7 +212,7 @@ class Builder {
       node: -1,
       state: PLAIN,
       label: text,
-      op: "",
+      family: OTHER,
       tag: "",
       space: "",
       members: 0,
@@ -221,7 +225,7 @@ class Builder {
     this.node.push(box.node);
     this.state.push(box.state);
     this.labels.push(box.label);
-    this.ops.push(box.op);
+    this.family.push(box.family);
     this.tags.push(box.tag === "()" ? "" : box.tag); // an empty tag says nothing
     this.spaces.push(box.space);
     this.members.push(box.members);
@@ -265,14 +269,15 @@ class Builder {
     }
     const ghosts = graph.removed.filter((ghost) => {
       if (boxOf.has(ghost.identity)) return false;
-      if (!folding.switches.constants && /^(CONST|VCONST|DEVICE|UNIQUE|LUNIQUE)$/.test(ghost.op)) return false;
-      if (!folding.switches.sink && ghost.op === "SINK") return false;
-      return folding.switches.indexing || !/^(dtypes\.)?(weakint|index)\b/.test(ghost.dtype);
+      const { constants, indexing, sink } = folding.switches;
+      const hidden = (constants ? 0 : CONSTANT) | (indexing ? 0 : INDEXING) | (sink ? 0 : SINK);
+      return (ghost.fold & hidden) === 0;
     });
     for (const ghost of ghosts) {
-      const text = { op: ghost.op, dtype: ghost.dtype, arg: ghost.arg, shape: ghost.shape, tag: ghost.tag ?? "" };
-      const fields = { key: ghost.identity, node: -1, state: REMOVED, label: label(text), op: ghost.op, tag: text.tag };
-      boxOf.set(ghost.identity, this.add({ ...fields, space: addressSpace(text), members: 1, block: -1 }));
+      const { identity, look } = ghost;
+      const [family, space] = [graph.looks.family[look]!, graph.looks.space[look]!];
+      const fields = { key: identity, node: -1, state: REMOVED, label: lookLabel(graph, look), tag: ghost.tag ?? "" };
+      boxOf.set(identity, this.add({ ...fields, family, space, members: 1, block: -1 }));
     }
     for (const ghost of ghosts) {
       const box = boxOf.get(ghost.identity)!;
@@ -295,7 +300,7 @@ interface BoxFields {
   node: number;
   state: number;
   label: Label;
-  op: string;
+  family: number;
   tag: string;
   space: string;
   members: number;

@@ -24,6 +24,14 @@ export interface GraphWire {
   added: number[];
   changed: number[];
   removed: RemovedNode[];
+  /** How each node looks by itself: place in `looks`. */
+  look: number[];
+  looks: LooksWire;
+  /** The argument with the values of its constant sources in it: code into `insides`, -1 where the look's own is right. */
+  inside: number[];
+  insides: string[];
+  /** What may be folded away: the bits CONSTANT, INDEXING and SINK of layout/fold.ts. */
+  fold: number[];
   error: string | null;
   /** Names of instructions, where they have some; else empty. */
   name?: number[];
@@ -36,6 +44,21 @@ export interface GraphWire {
 
 /** A match, or what a pass changed without a rule: boxes that touch, what matches do not explain, … */
 export type EntryKind = "rule" | "group" | "rest" | "partition" | "metadata" | "order";
+/** How nodes look, as their compiler says: one entry for each different node. */
+export interface LooksWire {
+  name: string[];
+  arg: string[];
+  type: string[];
+  /** The number of its colour, 1 to 12. */
+  family: number[];
+  /** How many of its first sources are the body of what it calls. */
+  bodies: number[];
+  /** Where its memory is: GLOBAL, LOCAL, REG; empty when it has none. */
+  space: string[];
+  /** All of the argument and of the type; null where the box shows all. */
+  wholeArg: (string | null)[];
+  wholeType: (string | null)[];
+}
 
 /** A node of the previous graph that this match took away; src and users are identities. */
 export interface RemovedNode {
@@ -51,4 +74,7 @@ export interface RemovedNode {
   name?: string | null;
   /** Identity of the body of a call that it was in, or was; -1 outside of any. */
   body?: number;
+  /** Place in the graph's `looks`, and its bits as `GraphWire.fold` has them. */
+  look: number;
+  fold: number;
 }

@@ -1,5 +1,13 @@
 /** A schedule as the server sends it, and the answer to "why are these two kernels two?". See docs/api.md. */
 
+/** A box of the schedule's graph, as the compiler says that it looks. */
+export interface BoxLook {
+  name: string;
+  arg: string;
+  type: string;
+  family: number;
+}
+
 export interface KernelWire {
   /** Place in the order of execution, from 0. */
   at: number;
@@ -16,6 +24,7 @@ export interface KernelWire {
   /** Positions in `buffers`. */
   reads: number[];
   writes: number[];
+  look: BoxLook;
 }
 
 export interface BufferWire {
@@ -26,6 +35,7 @@ export interface BufferWire {
   device: string;
   /** One of the program's own, not an intermediate. */
   own: boolean;
+  look: BoxLook;
 }
 
 export interface ScheduleWire {
@@ -35,6 +45,8 @@ export interface ScheduleWire {
   buffers: BufferWire[];
   /** First kernel, second kernel, buffer, "read after write" or "write after read". */
   edges: [number, number, number, string][];
+  /** What all of them hang on in the graph. */
+  root: BoxLook;
   /** Why there is less to show than one would expect; empty when all is there. */
   note: string;
 }

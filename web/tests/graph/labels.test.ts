@@ -1,50 +1,57 @@
-import { expect, test } from "vitest";
-import { familyOf } from "../../src/draw/families.ts";
-import { addressSpace, fullLabel, label } from "../../src/layout/labels.ts";
+import { describe, expect, test } from "vitest";
+import { Maker } from "../../dev/samples.ts";
+import { fullLabel, isCall, labelOf, textOf } from "../../src/layout/labels.ts";
+import { scene } from "../../src/layout/scene.ts";
+import { folding } from "./helpers.ts";
 
-const text = (op: string, arg = "", dtype = "dtypes.float", shape = "(4,)"): Parameters<typeof label>[0] => ({
-  op,
-  arg,
-  dtype,
-  shape,
-  tag: "",
-});
+function product(): ReturnType<Maker["graph"]> {
+  const m = new Maker();
+  return m.graph(m.add("MUL", [m.add("PARAM", [], "data 0"), m.constant(4)], "", "float", "(4)", "'mergeable'"));
+}
 
-test.each([
-  [text("MUL"), [null, "4"], "× 4"],
-  [text("SUB"), ["1", null], "1 −"],
-  [text("RANGE", "(0, AxisType.REDUCE)"), ["64"], "r0 reduce 64"],
-  [text("PARAM", "ParamArg(1, dtypes.float, device='NULL')"), ["256"], "data1"],
-  [text("BUFFER", "ParamArg(0, dtypes.float, addrspace=AddrSpace.REG)"), ["1"], "REG acc0"],
-  [text("DEFINE_GLOBAL", "2"), [], "data2"],
-  [text("STAGE", "BufferizeOpts(device='NULL', addrspace=AddrSpace.GLOBAL, removable=True)"), [null], "GLOBAL NULL"],
-  [text("REDUCE", "(Ops.ADD, 1)"), [null], "ADD"],
-  [text("RESHAPE", ""), [null, "{2,2}"], "→ (4)"],
-  [text("STORE"), [null, "0.0"], "← 0.0"],
-  [text("INDEX"), [null, "3"], "[3]"],
-  [text("WHERE"), [null, "1", null], "? 1 : ·"],
-  [text("CAST", "dtypes.float"), [null], ""],
-  [text("SINK", "KernelInfo(name='r\\x1b[90m_\\x1b[0m4', axis_types=())"), [null], "r_4"],
-  [text("CALL", "CallInfo(None, None, False, False)"), [null], ""],
-  [text("MYOP", "anything = 3"), [], "anything = 3"],
-])("%o with %o", (node, constants, arg) => {
-  expect(label(node, constants).arg).toBe(arg);
-});
+describe("labels", () => {
+  test("come with the graph: constants stand in them while they are folded", () => {
+    const graph = product();
+    expect(labelOf(graph, graph.root, true)).toEqual({ name: "MUL", arg: "× 4", type: "float (4)" });
+    expect(labelOf(graph, graph.root, false).arg).toBe("");
+    const opened = folding();
+    opened.opened.add(graph.identity[graph.root]!);
+    expect(scene(graph, opened).labels.map(({ arg }) => arg)).toEqual(["data 0", "4", ""]);
+  });
 
-test("the type line has type and shape; the full label has everything", () => {
-  expect(label(text("ADD")).type).toBe("float (4)");
-  const node = { ...text("BUFFER", "ParamArg(0, dtypes.float, addrspace=AddrSpace.LOCAL)"), tag: "'mergeable'" };
-  expect(fullLabel(node)).toContain("tag 'mergeable'");
-  expect(addressSpace(node)).toBe("LOCAL");
-});
+  test("a constant that one opened user shows stays in the labels of the others", () => {
+    const m = new Maker();
+    const four = m.constant(4);
+    const [a, b] = [m.add("MUL", [m.add("PARAM", [], "a"), four]), m.add("ADD", [m.add("PARAM", [], "b"), four])];
+    const graph = m.graph(m.add("SUB", [a, b]));
+    const opened = folding();
+    opened.opened.add(graph.identity[graph.op.findIndex((code) => graph.ops[code] === "MUL")]!);
+    const drawn = scene(graph, opened);
+    const box = (name: string): number => drawn.labels.findIndex((label) => label.name === name);
+    expect([box("MUL"), box("ADD")].map((at) => drawn.labels[at]!.arg)).toEqual(["", "4"]);
+    expect([...drawn.to].filter((_, e) => drawn.from[e] === box("CONST"))).toEqual([box("MUL")]);
+  });
 
-test("a kernel's name keeps both ends", () => {
-  const long = "r_16_32_64_128_4_4_8_16_32_64_128_4_4_99";
-  expect(label(text("SINK", `KernelInfo(name='${long}')`)).arg).toMatch(/^r_16.*….*_99$/);
-});
+  test("the full label has everything; a look says what is a call and what colour it has", () => {
+    const graph = product();
+    graph.looks.space[graph.look[graph.root]!] = "LOCAL";
+    graph.looks.wholeType[graph.look[graph.root]!] = "float (4) and more";
+    expect(fullLabel(graph, graph.look[graph.root]!, textOf(graph, graph.root))).toBe(
+      "MUL\nfloat (4) and more\ntag 'mergeable'\naddress space LOCAL",
+    );
+    expect([isCall(graph, graph.root), isCall(graph, -1)]).toEqual([false, false]);
+    graph.looks.bodies[graph.look[graph.root]!] = 1;
+    expect(isCall(graph, graph.root)).toBe(true);
+    graph.looks.family[graph.look[graph.root]!] = 7;
+    expect(scene(graph, folding({ calls: true })).family.includes(7)).toBe(true);
+  });
 
-test("families", () => {
-  expect([familyOf("PARAM"), familyOf("ADD"), familyOf("RESHAPE"), familyOf("CALL"), familyOf("SOMETHING")]).toEqual([
-    1, 2, 7, 11, 12,
-  ]);
+  test("no op has a meaning of its own here: what the server did not mark is drawn as any other node", () => {
+    const m = new Maker();
+    const graph = m.graph(m.add("SINK", [m.add("CALL", [m.add("CONST", [], "4", "weakint")])]));
+    graph.fold.fill(0);
+    graph.looks.bodies.fill(0);
+    graph.inside.fill(-1);
+    expect(scene(graph, folding()).labels.map(({ name }) => name)).toEqual(["CONST", "CALL", "SINK"]);
+  });
 });

@@ -77,7 +77,10 @@ describe("pinned", () => {
     const graph = schedule(120);
     const stepper = new Stepper(graph);
     const width = Float64Array.from(stepper.scene.width);
-    const longer = { ...graph, dtypes: graph.dtypes.map((name) => `${name} with a much longer name`) };
+    const longer = {
+      ...graph,
+      looks: { ...graph.looks, type: graph.looks.type.map((name) => `${name} with a much longer name`) },
+    };
     stepper.step(longer);
     expect(stepper.scene.width).toEqual(width);
     expectNoOverlap(stepper.scene, stepper.placement);

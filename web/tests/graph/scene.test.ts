@@ -16,9 +16,9 @@ function small(): ReturnType<Maker["graph"]> {
     "float",
     "(256)",
   );
-  const range = m.add("RANGE", [m.add("CONST", [], "64", "weakint")], "(3, AxisType.REDUCE)", "weakint");
+  const range = m.add("RANGE", [m.add("CONST", [], "64", "weakint")], "r3", "weakint");
   const at = m.add("INDEX", [data, m.add("MUL", [range, m.add("CONST", [], "4", "weakint")], "", "weakint")]);
-  return m.graph(m.add("SINK", [m.add("CALL", [body, at], "CallInfo(None, None)", "void")], "", "void"));
+  return m.graph(m.add("SINK", [m.add("CALL", [body, at], "", "void")], "", "void"));
 }
 
 const names = (graph: ReturnType<typeof small>, switches = {}): string[] =>
@@ -28,7 +28,7 @@ const names = (graph: ReturnType<typeof small>, switches = {}): string[] =>
 
 describe("scene", () => {
   test("constants stand in labels, the call's body and SINK are hidden, and the words say so", () => {
-    expect(names(small())).toEqual(["CALL", "INDEX", "MUL × 4", "PARAM data0", "RANGE r3 reduce 64"]);
+    expect(names(small())).toEqual(["CALL", "INDEX", "MUL × 4", "PARAM data0", "RANGE r3 64"]);
     const drawn = scene(small(), folding());
     expect([drawn.shown, drawn.total, drawn.hidden]).toEqual([5, 11, "3 constants, 2 in calls and SINK"]);
   });

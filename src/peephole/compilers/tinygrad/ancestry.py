@@ -11,9 +11,9 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from peephole.compilers.tinygrad.lineage import PROGRAM
-from peephole.replay.dtypes import DtypeError
+from peephole.compilers.tinygrad.passes import PROGRAM
 from peephole.replay.pool import Pool
+from peephole.replay.rules import Refused
 from peephole.replay.substitute import Endless, substitute
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class _Pass:
         pool = self._pool
         try:
             outcome = substitute(pool, self.root, pairs, walk=self._walk)
-        except (Endless, DtypeError):
+        except (Endless, Refused):
             return {}
         self._value = value = outcome.value
         own, radix, old, made = pool.own, pool.table.op_radix, self.input, self.made
@@ -108,7 +108,7 @@ class Ancestry:
     """The passes of one context that stand on its outermost level, in order."""
 
     def __init__(self, trace: RewriteTrace, context: int) -> None:
-        self.pool = Pool(trace.table, derive_dtypes=trace.derive_dtypes, enter_calls=False)
+        self.pool = Pool(trace.table_of(context))
         rows = [
             row
             for row in trace.context_rows(context)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from peephole.compilers.tinygrad import lineage as passes
+from peephole.compilers.tinygrad import passes
+from peephole.compilers.tinygrad.ops import CALLS
+from peephole.compilers.traces import trace_of
 from peephole.errors import PeepholeError
 from peephole.model.tables import NONE
-from peephole.replay.pool import CALLS, Pool
-from peephole.replay.trace import RewriteTrace, trace_of
+from peephole.replay.pool import Pool
+from peephole.replay.trace import RewriteTrace
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
@@ -28,7 +30,7 @@ def called_context(capture: Capture, step: int, node: int) -> int:
         kept = trace.derived.setdefault("calls", {})
         known = kept.get(0)
         if known is None:
-            known = kept[0] = _Compiled(trace)
+            known = kept[0] = _Compiled(trace, own)
         assert isinstance(known, _Compiled)
         return known.of(pool, found, own)
 
@@ -36,8 +38,8 @@ def called_context(capture: Capture, step: int, node: int) -> int:
 class _Compiled:
     """Every compilation of a capture by what went into it, in one pool, so that equal graphs are one node."""
 
-    def __init__(self, trace: RewriteTrace) -> None:
-        self._pool = Pool(trace.table, derive_dtypes=False, enter_calls=False)
+    def __init__(self, trace: RewriteTrace, asking: int) -> None:
+        self._pool = Pool(trace.table_of(asking))
         self._kernels: dict[tuple[int, ...], int] = {}
         """By the sources of the AST: name and options are no part of what a kernel is."""
         self._programs: dict[int, int] = {}

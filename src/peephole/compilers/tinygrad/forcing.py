@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from peephole.compilers.tinygrad import lineage as passes
+from peephole.compilers.tinygrad import passes
 from peephole.compilers.tinygrad.lineage import Lineage, Stage
-from peephole.replay.pool import MOVEMENT
+from peephole.compilers.tinygrad.ops import MOVEMENT, base
 
 _SLOT = re.compile(r"slot=(-?\d+)")
 ALLREDUCE = "the parts of all devices are put together out of whole buffers"
@@ -130,11 +130,11 @@ class Forcing:
                 return self._force("explicit contiguous", text, before, transform, number)
         root = lineage.root(passes.TENSORS)
         for node in pool.walk(root) if root is not None else ():
-            if pool.op(node) == "STORE" and pool.base(pool.src[node][0]) == buffer:
+            if pool.op(node) == "STORE" and base(pool, pool.src[node][0]) == buffer:
                 tensors = (node, *pool.src[node][1:2])
                 return Force("assign", "the program assigns to this tensor", node, None, 0, None, tensors)
             calls = [s for s in pool.src[node][1:] if pool.op(s) == "CALL"] if pool.op(node) == "AFTER" else []
-            if calls and pool.base(node) == buffer:
+            if calls and base(pool, node) == buffer:
                 text = "what a custom kernel writes is a whole buffer"
                 return Force("custom kernel", text, calls[0], None, 0, None, (calls[0],))
         return Force("realized output", "it is a buffer of the program", param, None, 0)
@@ -287,7 +287,7 @@ class Forcing:
         pool = self._pool
         below = set(pool.walk(node))
         return any(
-            pool.op(reader) == "STORE" and pool.base(pool.src[reader][0]) in below for reader in self._readers[node]
+            pool.op(reader) == "STORE" and base(pool, pool.src[reader][0]) in below for reader in self._readers[node]
         )
 
     def _kept(self, stage: int) -> str | None:
@@ -303,7 +303,7 @@ class Forcing:
             node = stack.pop()
             op = pool.op(node)
             if op == "AFTER":
-                read[pool.base(node)] = None
+                read[base(pool, node)] = None
             elif op == "MSTACK" or (op == "STAGE" and "LOCAL" not in (pool.texts(node)[2] or "")):
                 read[node] = None
             elif op != "STORE":
@@ -328,7 +328,7 @@ class Forcing:
             if pool.op(after) == "PARAM":
                 other = _SLOT.search(pool.texts(after)[2] or "")
                 if slot and other and other[1] == slot[1]:
-                    return pool.base(before)
+                    return base(pool, before)
         return None
 
     def _stored(self, node: int) -> int | None:
@@ -336,4 +336,4 @@ class Forcing:
         pool = self._pool
         while pool.op(node) in MOVEMENT:
             node = pool.src[node][0]
-        return pool.base(node) if pool.op(node) == "AFTER" else None
+        return base(pool, node) if pool.op(node) == "AFTER" else None

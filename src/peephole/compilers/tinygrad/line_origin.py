@@ -6,61 +6,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from peephole.compilers.answers import LineOrigin, LineOrigins, Operation
 from peephole.compilers.tinygrad.ancestry import Ancestry
-from peephole.compilers.tinygrad.origin import Operation, node_operations, origins
+from peephole.compilers.tinygrad.origin import all_origins, node_operations
 from peephole.compilers.tinygrad.rendered import Line, rendered
+from peephole.compilers.traces import trace_of
 from peephole.errors import PeepholeError
 from peephole.model.plain_names import plain
 from peephole.model.tables import NONE
 from peephole.replay.pool import Pool
-from peephole.replay.rule import Rule, rule_of
-from peephole.replay.trace import RewriteTrace, trace_of
+from peephole.replay.rule import rule_of
+from peephole.replay.source_lines import artifact_of
+from peephole.replay.trace import RewriteTrace
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
 _OP_ROW: Final = re.compile(r" *(\d{1,9}) (\w+) *: ")
-
-
-@dataclass(frozen=True, slots=True)
-class LineOrigin:
-    """One line of a source, counted from 1."""
-
-    line: int
-    kind: str
-    """`op` for a line that a node was written as, `signature`, `brace` (closes a block), `none` for no node."""
-    ops: list[str]
-    """The op that the line is of, then those that are written inside it."""
-    node: int
-    """Id of the node that the line is of; -1 for none."""
-    step: int
-    """The pass in which that node appeared; -1 when it was in the kernel's AST already."""
-    step_name: str
-    match: int
-    """The match that made it; 0 when it was there when the pass began, which no rule is known for."""
-    rule: Rule | None
-    operations: list[int]
-    """What it computes: places in `LineOrigins.operations`."""
-    row: int = NONE
-    """The line of the op list that has this node, counted from 1; -1 for none."""
-    alike: int = 0
-    """How many ops of that kind are in the list."""
-
-
-@dataclass(frozen=True, slots=True)
-class LineOrigins:
-    """The lines of a kernel's source. `artifact` is the row of the source, -1 when there is none."""
-
-    context: int
-    artifact: int
-    note: str | None
-    """Why lines are left open, in a sentence; None when none is."""
-    operations: list[Operation] | None
-    """Tensor operations of the program; None when they were not asked for."""
-    lines: list[LineOrigin]
 
 
 def line_origins(capture: Capture, context: int, *, operations: bool = False) -> LineOrigins:
@@ -83,7 +47,7 @@ class _Lines:
     def __init__(self, capture: Capture, trace: RewriteTrace, context: int) -> None:
         self._trace = trace
         self._context = context
-        self.artifact, source = _artifact(capture, context, "source")
+        self.artifact, source = artifact_of(capture, context, "source")
         self._lines = [Line() for _ in source]
         self.note: str | None = "There is no source of this kernel in the capture." if self.artifact < 0 else None
         self._ancestry: Ancestry | None = None
@@ -128,7 +92,8 @@ class _Lines:
     def _operations(self, capture: Capture) -> tuple[list[Operation], dict[int, list[int]]]:
         """The kernel's tensor operations, and which of them each node of its lines belongs to."""
         assert self._ancestry is not None
-        places, ast = origins(capture, self._context), self._ancestry.first
+        ast = self._ancestry.first
+        places = [origin for origin in all_origins(capture) if origin.context == self._context]
         if not places or ast is None:
             return [], {}
         by_node = node_operations(capture, places[0], self._ancestry.pool, ast)
@@ -147,23 +112,6 @@ class _Lines:
         return self._ancestry is not None and self._ancestry.pool.op(node) in ("RANGE", "SPECIAL")
 
 
-def _artifact(capture: Capture, context: int, wanted: str) -> tuple[int, list[str]]:
-    """The row and the lines of what a context left of that kind; -1 and none when it left none."""
-    frame = capture.read("artifacts", ["context", "kind"])
-    kinds = frame.texts("kind")
-    code = kinds.code(wanted)
-    for row, (owner, kind) in enumerate(zip(frame["context"].tolist(), kinds.codes.tolist(), strict=True)):
-        if owner == context and kind == code:
-            return row, source_lines(capture, row)
-    return NONE, []
-
-
-def source_lines(capture: Capture, artifact: int) -> list[str]:
-    """The lines of a source, as editors count them: only line feeds end a line."""
-    content = capture.read("artifacts", ["content"], slice(artifact, artifact + 1)).blobs("content")[0] or b""
-    return content.decode("utf-8", "replace").removesuffix("\n").split("\n")
-
-
 def _linear(ancestry: Ancestry) -> tuple[int, ...] | None:
     """The ops in the order in which they were written: the sources of the program's LINEAR."""
     pool, root = ancestry.pool, ancestry.last
@@ -178,7 +126,7 @@ def _op_rows(capture: Capture, context: int, pool: Pool, linear: tuple[int, ...]
     lines of its own."""
     found: dict[int, int] = {}
     last = -1
-    for number, text in enumerate(_artifact(capture, context, "oplist")[1], 1):
+    for number, text in enumerate(artifact_of(capture, context, "oplist")[1], 1):
         begin = _OP_ROW.match(text)
         place = int(begin[1]) if begin else -1
         if begin and last < place < len(linear) and pool.op(linear[place]) == begin[2]:

@@ -1,7 +1,7 @@
 """The passes of a schedule in one pool: what became of a node of the user's graph, pass by pass.
 
 Schedules are made in two contexts. `Callify` takes the graph of tensors and puts a buffer under everything that has to
-be realized; `Schedule` takes what Callify made and splits it into kernels. The names are tinygrad 0.14's.
+be realized; `Schedule` takes what Callify made and splits it into kernels.
 """
 
 from __future__ import annotations
@@ -10,38 +10,14 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from peephole.replay.dtypes import DtypeError
+from peephole.compilers.tinygrad.passes import CALLIFY_PASSES, SCHEDULE_PASSES, TENSORS
 from peephole.replay.pool import Pool
+from peephole.replay.rules import Refused
 from peephole.replay.substitute import Endless, substitute
 
 if TYPE_CHECKING:
     from peephole.replay.trace import RewriteTrace
 
-TENSORS: Final = "View Tensor Graph"
-NUMBER: Final = "number the uops"
-TRANSFORM: Final = "early transform tensor graph"
-FINALIZE: Final = "finalize call"
-REPLACE: Final = "replace bufs"
-CALL: Final = "View Call"
-LINEAR: Final = "schedule to linear"
-KERNELIZE: Final = "get_kernel_graph"
-MULTI: Final = "multi_pm"
-EARLIEST: Final = "earliest rewrites"
-COPY: Final = "convert copy to store"
-RANGEIFY: Final = "run_rangeify"
-APPLY: Final = "apply rangeify"
-DEVICE: Final = "add device to deviceless"
-SYMBOLIC: Final = "symbolic+reduce_collapse+debuf"
-LIMIT: Final = "limit buffers"
-STORES: Final = "stage to store"
-SPLIT: Final = "split kernels"
-INDEXING: Final = "remove indexing from call args"
-KERNELS: Final = "View Kernel Graph"
-CALLIFY_PASSES: Final = (NUMBER, TRANSFORM, FINALIZE, REPLACE)
-SCHEDULE_PASSES: Final = (MULTI, EARLIEST, COPY, APPLY, DEVICE, SYMBOLIC, LIMIT, STORES)
-AST: Final = "View Base AST"
-PROGRAM: Final = "View Program"
-"""The last step of a compilation: the program with its list of ops, source and binary."""
 WRAPPED: Final = 5
 """Levels below a replacement in which the node that it replaced is looked for, and nodes of a level."""
 WIDE: Final = 64
@@ -71,7 +47,7 @@ class Stage:
             return {}
         try:
             outcome = substitute(self._pool, self.root, pairs, walk=self._walk)
-        except (Endless, DtypeError):
+        except (Endless, Refused):
             return {}
         value = dict(outcome.value)
         for node, holder in outcome.chased:
@@ -186,7 +162,7 @@ class Lineage:
 
     def __init__(self, trace: RewriteTrace, schedule: int, callify: int | None) -> None:
         self.trace = trace
-        self.pool = Pool(trace.table, derive_dtypes=trace.derive_dtypes, enter_calls=False)
+        self.pool = Pool(trace.table_of(schedule))
         self.schedule = schedule
         self.callify = callify
         self._steps: dict[str, int] = {}

@@ -3,51 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from peephole.compilers.tinygrad.fusion import tensor_text, user_line
-from peephole.compilers.tinygrad.schedule import Kernel, is_dull, schedule_contexts, split
+from peephole.compilers.answers import Kernel, Operation, Origin
+from peephole.compilers.tinygrad.fusion import tensor_text
+from peephole.compilers.tinygrad.schedule import is_dull, schedule_contexts, split
+from peephole.compilers.traces import trace_of
 from peephole.errors import PeepholeError
 from peephole.model.natural import whole_number
 from peephole.replay.pool import Pool
-from peephole.replay.trace import RewriteTrace, trace_of
+from peephole.replay.trace import RewriteTrace
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
 Key = tuple[str, str | None]
 """What a tensor operation is called, and `file:line` where it was called, if that is known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """A tensor operation of the program, and the nodes of the user's graph that it made."""
-
-    name: str
-    line: str | None
-    """`file:line` where it was called; None when the recording does not know it."""
-    source: str | None
-    nodes: list[int]
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where one kernel of a schedule came from. `context` is its compilation, -1 for none."""
-
-    context: int
-    name: str
-    schedule: int
-    index: int
-    operations: list[Operation]
-    realized_at: str | None
-    """`file:line` that had the schedule made."""
-    realized_source: str | None
-
-
-def origins(capture: Capture, context: int) -> list[Origin]:
-    """Where the kernel of a context came from: one answer for each place in a schedule at which it runs."""
-    return [origin for origin in all_origins(capture) if origin.context == context]
 
 
 def all_origins(capture: Capture) -> list[Origin]:
@@ -62,7 +33,7 @@ def all_origins(capture: Capture) -> list[Origin]:
                     made = split(capture, schedule)
                 except PeepholeError:
                     continue
-                line = user_line(trace, schedule)
+                line = trace.user_line(schedule)
                 for kernel in made.schedule.kernels:
                     operations = _operations(trace, kernel)
                     source = _source(trace, line)
@@ -70,15 +41,6 @@ def all_origins(capture: Capture) -> list[Origin]:
             kept[0] = found
         result: list[Origin] = kept[0]
         return result
-
-
-def kernels_of(capture: Capture, line: str) -> list[Origin]:
-    """The kernels that compute something of a line, given as `file:line` or the end of it (`prog.py:4`)."""
-    return [
-        origin
-        for origin in all_origins(capture)
-        if any(is_line(operation.line, line) for operation in origin.operations) or is_line(origin.realized_at, line)
-    ]
 
 
 def node_operations(capture: Capture, origin: Origin, asking: Pool, ast: int) -> dict[int, list[Key]]:
@@ -136,8 +98,3 @@ def _operations(trace: RewriteTrace, kernel: Kernel) -> list[Operation]:
 def _source(trace: RewriteTrace, line: str | None) -> str | None:
     file, _, number = (line or "").rpartition(":")
     return trace.places.line(file, whole_number(number)) if number.isdecimal() else None
-
-
-def is_line(line: str | None, wanted: str) -> bool:
-    """Whether `file:line` is the one that is meant, which may be given without its folders."""
-    return line is not None and (line == wanted or line.endswith("/" + wanted))

@@ -12,9 +12,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from peephole.replay.listing import INFIX
+from peephole.compilers.tinygrad.ops import INFIX
+from peephole.compilers.tinygrad.shapes import Shapes
 from peephole.replay.pool import Pool
-from peephole.replay.shapes import Shapes
 
 _SILENT: Final = frozenset(("NOOP", "GROUP", "CONST", "AFTER", "SINK", "PARAM"))
 _INLINE: Final = frozenset(("INDEX", "SHRINK", "CUSTOMI"))

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from peephole.compilers.tinygrad import lineage as passes
+from peephole.compilers.answers import Buffer, Edge, Kernel, Schedule
+from peephole.compilers.labels import NodeText
+from peephole.compilers.tinygrad import passes
+from peephole.compilers.tinygrad.labels import look
 from peephole.compilers.tinygrad.lineage import Lineage
+from peephole.compilers.tinygrad.ops import base
+from peephole.compilers.tinygrad.shapes import elements
+from peephole.compilers.traces import trace_of
 from peephole.errors import PeepholeError
+from peephole.model.plain_names import plain
 from peephole.replay.pool import Pool
-from peephole.replay.trace import RewriteTrace, trace_of
+from peephole.replay.trace import RewriteTrace
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
@@ -20,63 +27,8 @@ RAW = "read after write"
 WAR = "write after read"
 _SLOT = re.compile(r"slot=(-?\d+)")
 _NAME = re.compile(r"\bname='([^']+)'")
+_MOST_OPS = 4
 _DEVICE = re.compile(r"device='([^']*)'")
-
-
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """Memory that kernels of a schedule share: an intermediate (`BUFFER`) or one of the program's own (`PARAM`)."""
-
-    node: int
-    """Id of its node."""
-    op: str
-    slot: int
-    dtype: str
-    elements: int | None
-    device: str
-    writers: list[int]
-    readers: list[int]
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """Kernel `first` has to run before kernel `second`, because of that buffer (an index into `buffers`)."""
-
-    first: int
-    second: int
-    buffer: int
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """One kernel. `context` is the one that it was compiled in, -1 for none (a copy has none)."""
-
-    index: int
-    name: str
-    context: int
-    node: int
-    kind: str
-    """`kernel` or `copy`."""
-    members: list[int]
-    """Ids of the nodes of the user's graph that it computes."""
-    ops: list[str]
-    """Their operations, movements and constants left out."""
-    buffers: list[int]
-    """Its arguments in order, as indices into `buffers`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """A schedule's split. `made_in` is the context whose passes show it: an earlier one for a cached schedule."""
-
-    context: int
-    name: str
-    made_in: int
-    callify: int
-    kernels: list[Kernel]
-    buffers: list[Buffer]
-    edges: list[Edge]
 
 
 @dataclass(slots=True)
@@ -93,20 +45,23 @@ class Split:
     """What each kernel was split off from: kernel index to END or STORE."""
 
 
-def schedule(capture: Capture, context: int) -> Schedule:
-    """How a schedule was split; PeepholeError when the context is no schedule or its graph was not recorded."""
-    return split(capture, context).schedule
-
-
 def schedule_contexts(capture: Capture) -> list[tuple[int, str]]:
-    """Contexts that are schedules: id and name."""
+    """tinygrad's schedules: context and name."""
     frame = capture.read("contexts", ["id", "name", "kind"])
     rows = zip(frame["id"].tolist(), frame.texts("name"), frame.texts("kind"), strict=True)
-    return [(number, name or "") for number, name, kind in rows if kind == "schedule"]
+    trace = trace_of(capture)
+    return [
+        (number, name or "")
+        for number, name, kind in rows
+        if kind == "schedule" and trace.compiler_name(number) == "tinygrad"
+    ]
 
 
 def split(capture: Capture, context: int) -> Split:
-    """The split of a schedule, kept with the capture's other replays."""
+    """The split of a schedule, kept with the capture's other replays.
+
+    PeepholeError when the context is no schedule or its graph was not recorded.
+    """
     trace = trace_of(capture)
     with trace.lock:
         kept = trace.derived.setdefault("splits", {})
@@ -156,8 +111,7 @@ def _split(trace: RewriteTrace, context: int, names: dict[int, str]) -> Split:
         _buffer(lineage, state, [place[kernel] for kernel in reader.writers.get(state, [])], own)
         for state, own in zip(states, users, strict=True)
     ]
-    number = -1 if callify is None else callify
-    result = Schedule(context, names[context], made_in, number, kernels, buffers, edges)
+    result = Schedule(context, names[context], made_in, kernels, buffers, edges, look(NodeText("SINK", "void")))
     return Split(result, lineage, calls, states, ends)
 
 
@@ -202,7 +156,7 @@ class _Reader:
             before = self._states(self.pool.src[after][0])[0]
             earlier = set(self._parts(before)[0]) if self.pool.op(before) == "AFTER" else set()
             fresh = [kernel for kernel in kernels if kernel not in earlier]
-            buffer = self.pool.base(after)
+            buffer = base(self.pool, after)
             writes.setdefault(buffer, []).append((after, before, fresh))
             for kernel in kernels:
                 self._kernels[kernel] = None
@@ -213,14 +167,14 @@ class _Reader:
                 for state in states + [state for other in others for state in self._states(other)]:
                     if self.pool.op(state) == "AFTER":
                         for producer in self._parts(state)[0]:
-                            self.edges.append((producer, kernel, self.pool.base(state), RAW))
+                            self.edges.append((producer, kernel, base(self.pool, state), RAW))
         above = self._above()
         for after, kernel, state in reads:
-            for other, before, fresh in writes.get(self.pool.base(state), []):
+            for other, before, fresh in writes.get(base(self.pool, state), []):
                 if other != after and before == state:
                     for writer in fresh:
                         if writer != kernel and writer not in above[kernel]:
-                            self.edges.append((kernel, writer, self.pool.base(state), WAR))
+                            self.edges.append((kernel, writer, base(self.pool, state), WAR))
 
     def _above(self) -> dict[int, set[int]]:
         """For each kernel, those that it depends on by what it reads."""
@@ -252,7 +206,7 @@ class _Reader:
 
     def arguments(self, call: int) -> list[int]:
         """The buffers that a kernel is called with."""
-        return [self.pool.base(state) for s in self.pool.src[call][1:] for state in self._states(s)]
+        return [base(self.pool, state) for s in self.pool.src[call][1:] for state in self._states(s)]
 
 
 def _ends(lineage: Lineage, place: dict[int, int]) -> dict[int, int]:
@@ -318,7 +272,14 @@ def _kernel(
                     members[pool.ids[origin]] = pool.op(origin)
     ops = list(members.values())
     kind = "copy" if copy else "kernel"
-    return Kernel(index, name, context, pool.ids[call], kind, list(members), ops, arguments)
+    box = look(NodeText(kind.upper(), _summary(ops), plain(name)))
+    return Kernel(index, name, context, pool.ids[call], kind, list(members), ops, arguments, box)
+
+
+def _summary(ops: list[str]) -> str:
+    """`MUL, REDUCE ×2`: enough to tell kernels apart."""
+    words = [f"{op} ×{times}" if times > 1 else op for op, times in Counter(ops).items()]
+    return ", ".join((*words[:_MOST_OPS], "…") if len(words) > _MOST_OPS else words)
 
 
 def _buffer(lineage: Lineage, state: int, writers: list[int], users: list[int]) -> Buffer:
@@ -326,9 +287,14 @@ def _buffer(lineage: Lineage, state: int, writers: list[int], users: list[int]) 
     op, dtype, arg, _ = pool.texts(state)
     slot = _SLOT.search(arg or "")
     readers = [i for i in users if i not in writers or len(writers) > 1]
-    size = lineage.trace.shape_size(pool, state)
-    name = dtype.removeprefix("dtypes.")
-    return Buffer(pool.ids[state], op, int(slot[1]) if slot else -1, name, size, _device(arg), writers, readers)
+    number = int(slot[1]) if slot else -1
+    size = elements(pool, state)
+    kind = dtype.removeprefix("dtypes.")
+    own = op != "BUFFER"
+    name = f"{'param' if own else 'buffer'} {number}"
+    box = look(NodeText("BUFFER", kind, name, "" if size is None else f"({size})"))
+    device = _device(arg)
+    return Buffer(pool.ids[state], op, own, name, number, kind, size, device, writers, readers, box)
 
 
 def _device(arg: str | None) -> str:
@@ -358,8 +324,8 @@ def _made_in(trace: RewriteTrace, context: int, names: dict[int, str]) -> int | 
     row = _step_of(trace, context, passes.LINEAR)
     if row is None:
         return None
-    pool = Pool(trace.table, derive_dtypes=False, enter_calls=False)
-    table = trace.table
+    table = trace.table_of(context)
+    pool = Pool(table)
     root = trace.root(row)
     if root < 0 or not table.sources(root):
         return None

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from peephole.frameworks import PACKAGES
 from peephole.model.plain_names import plain
 from peephole.query.rewrites.named_nodes import first_seen
 from peephole.replay.trace import work_of_contexts
@@ -206,7 +207,8 @@ def _short(path: str) -> str:
     if "site-packages" in parts[:-2]:
         at = len(parts) - 1 - parts[::-1].index("site-packages")
         return "/".join(parts[at + 2 :])
-    if "tinygrad" in parts[:-1]:
-        at = len(parts) - 1 - parts[::-1].index("tinygrad")
-        return "/".join(parts[at + 1 :]) or path
+    for package in PACKAGES:
+        if package in parts[:-1]:
+            at = len(parts) - 1 - parts[::-1].index(package)
+            return "/".join(parts[at + 1 :]) or path
     return "/".join(parts[-2:])

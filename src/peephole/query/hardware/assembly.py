@@ -1,6 +1,6 @@
 """A kernel's binary as assembly, made when it is looked at.
 
-AMD's instructions are decoded by tinygrad's tables. For the CPU the machine's objdump decodes the bytes of .text, and
+AMD's instructions are decoded by a compiler's tables. For the CPU the machine's objdump decodes the bytes of .text, and
 nothing but those: the file around them is read by our own reader, since a stranger's capture must be safe to open.
 """
 

@@ -41,7 +41,7 @@ def _sections(binary: bytes) -> dict[str, Section]:
     magic, *_, table, _, _, _, _, size, count, names = _HEADER.unpack_from(binary)
     if magic[:5] != b"\x7fELF\x02":
         raise ValueError(magic)
-    size = size or _SECTION.size  # the small assembler in tinygrad leaves it out
+    size = size or _SECTION.size  # a small assembler may leave it out
     headers = [_SECTION.unpack_from(binary, table + i * size) for i in range(count)]
     texts = binary[headers[names][4] : headers[names][4] + headers[names][5]]
     found = {}

@@ -1,4 +1,4 @@
-"""A kernel's instructions: text, size, branches. Disassembling needs tinygrad's package; nothing else here does."""
+"""A kernel's instructions: text, size, branches. Decoding them is up to a compiler."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from peephole.compilers import decode_instructions
+from peephole.compilers.hardware import Instruction
 from peephole.errors import PeepholeError
 from peephole.query.hardware.elf import sections
 
@@ -50,51 +52,26 @@ NO_PROGRAM = Program(_NONE, _NONE, (), (), _NONE, _NO, _NO, _NO, ())
 """A program that is not known."""
 
 
-def family(arch: str) -> str:
-    """tinygrad's name of an architecture's instruction set."""
-    return "rdna3" if arch.startswith("gfx11") else "rdna4" if arch.startswith("gfx12") else "cdna"
-
-
 @lru_cache(maxsize=32)
 def disassemble(binary: bytes, arch: str) -> Program:
-    """The program of a binary; PeepholeError when tinygrad is not installed or the code is not understood."""
-    try:
-        from tinygrad.renderer.amd import detect_format
-    except ImportError:
-        raise PeepholeError(
-            "Disassembly needs tinygrad on this machine: pip install 'peephole[tinygrad]'. "
-            "Waves, occupancy and counters are shown without it."
-        ) from None
+    """The program of a binary; PeepholeError when nothing here decodes it or the code is not understood."""
     text = sections(binary).get(".text")
     if text is None:
         raise PeepholeError("The kernel's binary has no .text section, so its instructions cannot be shown.")
-    instructions = []
-    offset, code, kind = 0, text.content, family(arch)
-    while offset < len(code):
-        piece = code[offset : offset + 64]
-        try:
-            decoded = detect_format(piece, kind).from_bytes(piece)
-        except Exception as error:  # the disassembler raises whatever its tables lead it to
-            raise PeepholeError(
-                f"The instruction at {text.address + offset:#x} is unknown to tinygrad's disassembler ({error})."
-            ) from None
-        instructions.append((text.address + offset, decoded))
-        offset += decoded.size()
-    while len(instructions) > 1 and _op(instructions[-1][1]) == _op(instructions[-2][1]) in ("S_CODE_END", "S_NOP"):
+    instructions = decode_instructions(text.content, arch)
+    while len(instructions) > 1 and instructions[-1].op == instructions[-2].op in ("S_CODE_END", "S_NOP"):
         instructions.pop()  # the padding behind a kernel is for the instruction fetch, nothing runs there
-    return _program(instructions)
+    return _program(instructions, text.address)
 
 
-def _program(instructions: list[tuple[int, object]]) -> Program:
-    pc = np.array([at for at, _ in instructions], np.int64)
-    size = np.array([inst.size() for _, inst in instructions], np.int64)  # type: ignore[attr-defined]
-    ops = tuple(_op(inst) for _, inst in instructions)
-    texts = tuple(_text(inst) for _, inst in instructions)
+def _program(instructions: list[Instruction], address: int) -> Program:
+    pc = np.array([address + inst.offset for inst in instructions], np.int64)
+    size = np.array([inst.size for inst in instructions], np.int64)
+    ops = tuple(inst.op for inst in instructions)
     target = np.full(len(pc), -1, np.int64)
     branches = np.array(["BRANCH" in op for op in ops], np.bool_)
     for i in np.flatnonzero(branches).tolist():
-        distance = getattr(instructions[i][1], "simm16", 0) & 0xFFFF
-        goal = int(pc[i] + size[i]) + (distance - 0x10000 if distance & 0x8000 else distance) * 4
+        goal = int(pc[i] + size[i]) + instructions[i].jump
         at = int(np.searchsorted(pc, goal))
         if at < len(pc) and int(pc[at]) == goal:
             target[i] = at
@@ -102,25 +79,13 @@ def _program(instructions: list[tuple[int, object]]) -> Program:
         pc,
         size,
         ops,
-        texts,
+        tuple(inst.text for inst in instructions),
         target,
         branches,
         np.array([op.startswith(INDIRECT) for op in ops], np.bool_),
         np.array([op in SKIPPED for op in ops], np.bool_),
-        tuple(_registers(text) for text in texts),
+        tuple(_registers(inst.text) for inst in instructions),
     )
-
-
-def _op(inst: object) -> str:
-    return str(getattr(inst, "op_name", ""))
-
-
-_DUAL = re.compile(r"^VOPD\(\w+\.(\w+), \w+\.(\w+), ")
-
-
-def _text(inst: object) -> str:
-    """The instruction; two in one are named as the others are."""
-    return _DUAL.sub(lambda found: f"{found[1].lower()}, {found[2].lower()}(", str(inst))
 
 
 _WIDEST = 64

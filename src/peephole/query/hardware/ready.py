@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 
+from peephole.compilers import decode_instructions
+from peephole.errors import PeepholeError
 from peephole.query.hardware.decode import SILENT, decode
 from peephole.query.hardware.mapping import map_instructions
 from peephole.query.hardware.program import NO_PROGRAM
@@ -15,6 +17,6 @@ def get_ready(capture: Capture) -> bool:
     if not capture.count("hardware"):
         return False
     map_instructions(decode(bytes(64), SILENT), NO_PROGRAM)
-    with contextlib.suppress(ImportError):
-        import tinygrad.renderer.amd  # noqa: F401
+    with contextlib.suppress(PeepholeError):
+        decode_instructions(b"", "")
     return True

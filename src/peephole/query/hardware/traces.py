@@ -21,10 +21,10 @@ from peephole.store.capture import Capture
 
 _BUFFER_STEP = 1 << 20
 _FULL = (0, _BUFFER_STEP - 32)
-"""tinygrad's trace buffers are whole MiB; the hardware stops writing at the last 32 bytes."""
+"""Trace buffers are whole MiB; the hardware stops writing at the last 32 bytes."""
 _STREAMS = {Arch.RDNA3: "gfx11", Arch.RDNA4: "gfx12", Arch.CDNA: "gfx9"}
 _CDNA_HEADER = 8
-"""Bytes that tinygrad writes before a stream of CDNA, which has no header of its own."""
+"""Bytes that the recording program writes before a stream of CDNA, which has no header of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from peephole.compilers.traces import trace_of
 from peephole.errors import PeepholeError
 from peephole.query.rewrites.step_graphs import step_name
-from peephole.replay.trace import RewriteTrace, trace_of
+from peephole.replay.trace import RewriteTrace
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture

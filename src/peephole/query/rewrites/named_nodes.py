@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from peephole.compilers.traces import trace_of
 from peephole.query.rewrites.step_graphs import match_count
-from peephole.replay.trace import trace_of
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture

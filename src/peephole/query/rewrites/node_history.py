@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from peephole.compilers.traces import trace_of
 from peephole.model.tables import NONE
 from peephole.query.rewrites.step_graphs import check_match
 from peephole.replay.named import named_step
-from peephole.replay.trace import trace_of
 from peephole.store.capture import Capture
 
 

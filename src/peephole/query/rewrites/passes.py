@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from peephole.compilers.traces import trace_of
 from peephole.replay.named import own_named_step
-from peephole.replay.trace import RewriteTrace, trace_of
+from peephole.replay.trace import RewriteTrace
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture

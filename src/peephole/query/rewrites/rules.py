@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from peephole.replay.trace import trace_of
+from peephole.compilers.traces import trace_of
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture

@@ -10,18 +10,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from peephole.compilers.traces import known_trace, trace_of
 from peephole.errors import PeepholeError
 from peephole.query.rewrites import named_graphs
 from peephole.replay.difference import DiffLine, changes, difference
 from peephole.replay.named import named_step, own_named_step
 from peephole.replay.rule import Rule, rule_of
-from peephole.replay.shapes import Shapes
-from peephole.replay.trace import RewriteTrace, known_trace, trace_of
 from peephole.replay.walker import moves
 
 if TYPE_CHECKING:
     from peephole.replay.pool import Pool
     from peephole.replay.replay import Graph, Replay
+    from peephole.replay.rules import Shapes
+    from peephole.replay.trace import RewriteTrace
     from peephole.store.capture import Capture
 
 
@@ -260,10 +261,10 @@ def walk_matches(capture: Capture, step_id: int) -> Iterator[MatchDone]:
         return
     replay = trace.own_replay(step_id)
     pool = replay.pool
-    known, shapes = pool.resets, Shapes(pool)
+    known, shapes = pool.resets, pool.rules.shapes(pool)
     for moved in moves(replay):
         if pool.resets != known:
-            known, shapes = pool.resets, Shapes(pool)
+            known, shapes = pool.resets, pool.rules.shapes(pool)
         fresh = sorted({*moved.added, *moved.changed})
         nodes = _columns(pool, fresh, [], shapes, moved.error)
         added, changed, removed = ([pool.ids[n] for n in part] for part in (moved.added, moved.changed, moved.removed))

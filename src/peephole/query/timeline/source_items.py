@@ -7,11 +7,12 @@ from typing import Final
 
 import numpy as np
 
+from peephole.compilers.traces import trace_of
 from peephole.model.plain_names import plain
 from peephole.query.capture.contexts import Context, contexts
 from peephole.query.capture.names import Track
 from peephole.query.timeline.top import TopRow, top
-from peephole.replay.trace import trace_of, work_of_contexts
+from peephole.replay.trace import work_of_contexts
 from peephole.store.capture import Capture
 
 COMPILER: Final = "tiny"

@@ -87,6 +87,7 @@ class Contexts:
             "function": unnamed(key),
             "keys": json.dumps(keys, separators=(",", ":")),
             "stack": stack_json(_frames(key)),
+            "compiler": "tinygrad",
         }
 
     def name(self, index: int, otherwise: str) -> str:

@@ -3,7 +3,6 @@ import { plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { clip, count, counted, micros } from "../../base/format.ts";
 import { codeNodes } from "../../base/highlight.ts";
-import { typeName } from "../../data/listing.ts";
 import { isKnown, sameRule } from "../../data/line_origin.ts";
 import type { ContextWire, MatchesWire, NodeWire } from "../../wire/capture.ts";
 import type { LinesWire, LineWire, OriginWire } from "../../wire/code.ts";
@@ -166,7 +165,7 @@ function linePart(page: Page, { line, text }: ChosenLine): HTMLElement {
   if (line.node >= 0) {
     page.client.once<NodeWire>(`nodes/${line.node}`).then(
       (node) => {
-        if (node.dtype) type.textContent = ` ${typeName(node.dtype)}`;
+        if (node.dtype) type.textContent = ` ${node.dtype}`;
       },
       () => undefined,
     );

@@ -21,7 +21,7 @@ const TITLES: Record<string, string> = {
 const ORDER = ["error", "source", "oplist", "assembly", "binary", "ast", "table"];
 const MOST = 12;
 
-/** `machine`: its binary holds instructions, which bytes for tinygrad's NULL device do not. */
+/** `machine`: its binary holds instructions, which the bytes for a device that only pretends do not. */
 export function tabsOf(context: ContextWire, machine: boolean): Tab[] {
   const counts = new Map<string, number>();
   const tabs: Tab[] = context.artifacts

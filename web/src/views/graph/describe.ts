@@ -2,8 +2,6 @@ import { fullLabel, textOf } from "../../layout/labels.ts";
 import type { Scene } from "../../layout/scene.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 
-/** Nodes that stand for something that was compiled by itself. */
-export const CALL_OPS: ReadonlySet<string> = new Set(["CALL", "FUNCTION", "PROGRAM", "KERNEL"]);
 const STATE = ["", "added", "changed", "removed"];
 
 /** Everything about a box as text: for the tooltip, and for the clipboard. */
@@ -12,9 +10,9 @@ export function fullText(graph: GraphWire, scene: Scene, box: number): string {
   if (scene.block[box]! >= 0) return blockText(graph, scene, box);
   if (v < 0) {
     const ghost = graph.removed.find((node) => node.identity === scene.key[box]);
-    return ghost === undefined ? "" : fullLabel({ ...ghost, tag: ghost.tag ?? "" });
+    return ghost === undefined ? "" : fullLabel(graph, ghost.look, { op: ghost.op, tag: ghost.tag ?? "" });
   }
-  const lines = [fullLabel(textOf(graph, v))];
+  const lines = [fullLabel(graph, graph.look[v]!, textOf(graph, v))];
   for (let i = graph.srcStart[v]!; i < graph.srcStart[v + 1]! && i < graph.srcStart[v]! + 12; i++) {
     const source = textOf(graph, graph.src[i]!);
     const arg = source.arg.length > 40 ? `${source.arg.slice(0, 39)}…` : source.arg;

@@ -5,6 +5,7 @@ import { Minimap } from "../../draw/minimap.ts";
 import { picture as pictureOf, type Camera, type Marks, type Picture } from "../../draw/renderer.ts";
 import { readTheme, type Theme } from "../../draw/theme.ts";
 import { divide, isLarge, neighbourhood, openBlock } from "../../layout/blocks.ts";
+import { isCall } from "../../layout/labels.ts";
 import { LayoutClient } from "../../layout/client.ts";
 import { lowestOfLargest } from "../../layout/components.ts";
 import { BOX, type Placement } from "../../layout/drawing.ts";
@@ -17,7 +18,7 @@ import { listen, type Point } from "../common/viewport/gestures.ts";
 import { PlaneViewport } from "../common/viewport/plane_viewport.ts";
 import { boxAt, changeOutside, middleKey } from "./boxes_at.ts";
 import { changes, fitted, opening, revealing } from "./camera.ts";
-import { CALL_OPS, fullText, short, spoken } from "./describe.ts";
+import { fullText, short, spoken } from "./describe.ts";
 import { find } from "./find.ts";
 import { step, type Direction } from "./keyboard.ts";
 import { Notice, Outside } from "./notice.ts";
@@ -291,7 +292,7 @@ export class GraphView {
     const flip = (set: Set<number>): void => void (set.has(key) ? set.delete(key) : set.add(key));
     if (scene.block[box]! >= 0) tools.push({ title: "Expand", act: () => this.open(box) });
     if (v < 0) return tools;
-    if (CALL_OPS.has(scene.ops[box]!))
+    if (isCall(this.graph!, v))
       tools.push({ title: "Open kernel", act: () => this.options.onOpenCall(this.graph!.id[v]!) });
     if (this.folding.closed.has(key))
       tools.push({ title: "Show sources", act: () => (flip(this.folding.closed), again()) });
@@ -318,8 +319,7 @@ export class GraphView {
     const { scene } = this.picture!;
     const key = scene.key[box]!;
     if (scene.block[box]! >= 0) this.folding.blocks = openBlock(this.graph!, this.folding, scene.block[box]!);
-    else if (CALL_OPS.has(scene.ops[box]!) && scene.node[box]! >= 0)
-      return this.options.onOpenCall(this.graph!.id[scene.node[box]!]!);
+    else if (isCall(this.graph!, scene.node[box]!)) return this.options.onOpenCall(this.graph!.id[scene.node[box]!]!);
     else if (!this.folding.closed.delete(key)) return;
     void this.layoutAgain(key);
   }

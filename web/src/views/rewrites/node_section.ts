@@ -2,12 +2,12 @@
 import { fill, h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
 import { sentenceOf } from "../../data/client.ts";
-import { label, typeName } from "../../data/listing.ts";
+import { label } from "../../data/listing.ts";
+import { isCall } from "../../layout/labels.ts";
 import type { HistoryWire, NodeWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { copyButton } from "../common/copy.ts";
 import { locationLink } from "../common/location.ts";
-import { CALL_OPS } from "../graph/describe.ts";
 
 const MOST = 24;
 
@@ -68,7 +68,7 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
         : []),
     );
   }
-  if (at >= 0 && CALL_OPS.has(graph.ops[graph.op[at]!] ?? "")) {
+  if (isCall(graph, at)) {
     actions.called(graph.id[at]!).then(
       (called) => {
         fill(
@@ -133,7 +133,7 @@ function fieldsOf(graph: GraphWire, at: number): [string, string][] {
   const fields: [string, string][] = [
     ...(name === undefined ? [] : [["Name", name] as [string, string]]),
     ["Op", graph.ops[graph.op[at]!] ?? "?"],
-    ["Type", typeName(graph.dtypes[graph.dtype[at]!] ?? "")],
+    ["Type", graph.dtypes[graph.dtype[at]!] ?? ""],
   ];
   const optional: [string, string | undefined][] = [
     ["Shape", graph.shapes[graph.shape[at]!]],
@@ -150,7 +150,7 @@ function ghostFields(node: GraphWire["removed"][number]): [string, string][] {
   return [
     ["Name", node.name ?? ""],
     ["Op", node.op],
-    ["Type", typeName(node.dtype)],
+    ["Type", node.dtype],
     ["Shape", node.shape ?? ""],
     ["Argument", node.arg ?? ""],
     ["Node", count(node.id)],

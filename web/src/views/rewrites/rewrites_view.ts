@@ -10,8 +10,8 @@ import { isNamed } from "../../layout/instructions.ts";
 import { changed, numberParam, type Params } from "../../state/place.ts";
 import type { ContextsWire, ContextWire, HistoryWire, NodeWire, StepsWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
+import { isCall } from "../../layout/labels.ts";
 import { showLayer, waitFor, type Progress } from "../common/states.ts";
-import { CALL_OPS } from "../graph/describe.ts";
 import type { Page, StatusPart, View, ViewDef } from "../registry.ts";
 import { contextPage, stackSection } from "./context_page.ts";
 import { MatchPane, type StepFacts } from "./match_pane.ts";
@@ -507,8 +507,8 @@ class RewritesView implements View {
   /** O: the kernel of the selected call. */
   private openSelected(): void {
     const at = this.graph?.identity.indexOf(numberParam(this.params, "node", -1)) ?? -1;
-    if (at >= 0 && CALL_OPS.has(this.graph!.ops[this.graph!.op[at]!] ?? "")) void this.openCall(this.graph!.id[at]!);
-    else this.stage.say("Select a CALL or PROGRAM to open its kernel.");
+    if (at >= 0 && isCall(this.graph!, at)) void this.openCall(this.graph!.id[at]!);
+    else this.stage.say("Select a call to open its kernel.");
   }
 
   private drawStatus(): void {

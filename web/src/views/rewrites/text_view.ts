@@ -1,7 +1,7 @@
 /** The graph as a listing that can be selected, copied and searched with the browser's own means. */
 import { h } from "../../base/dom.ts";
 import { codeNodes } from "../../base/highlight.ts";
-import { listing, typeName } from "../../data/listing.ts";
+import { listing } from "../../data/listing.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 
 /** Lines per block; blocks off the screen are not laid out. */
@@ -39,7 +39,7 @@ export function textView(graph: GraphWire, selected: number | null, onSelect: (i
         "pre",
         h(
           "span.t.d",
-          `${node.name ? `${node.name} = ` : ""}${node.op} ${node.arg ?? ""} ${typeName(node.dtype)} ${node.shape ?? ""}`,
+          `${node.name ? `${node.name} = ` : ""}${node.op} ${node.arg ?? ""} ${node.dtype} ${node.shape ?? ""}`,
         ),
       ),
     );

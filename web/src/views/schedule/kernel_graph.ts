@@ -1,6 +1,7 @@
 /** The kernels of a schedule and the buffers between them, as a graph that the graph view can draw. */
 import { plain } from "../../base/ansi.ts";
 import type { GraphWire } from "../../wire/graph.ts";
+import { SINK } from "../../layout/fold.ts";
 import type { ScheduleWire } from "../../wire/schedule.ts";
 
 /** Identities: kernel i is i, buffer j is kernels + j. */
@@ -34,38 +35,13 @@ export function kernelGraph(schedule: ScheduleWire): GraphWire {
     for (const writer of between[buffer]!.written) if (writer < firstReader) src.push(writer);
     srcStart.push(src.length);
   }
-  // everything hangs on one root, as in any graph; a SINK is not drawn unless it is asked for
+  // everything hangs on one root, as in any graph; it is not drawn unless it is asked for
   const used = new Set(src);
   for (let node = 0; node < count; node++) if (!used.has(node)) src.push(node);
   srcStart.push(src.length);
+  const looks = [...kernels.map(({ look }) => look), ...shown.map((at) => buffers[at]!.look), schedule.root];
+  const names = [...kernels.map(({ name }) => plain(name)), ...shown.map((at) => buffers[at]!.name), ""];
   const texts = coder();
-  const all = <T>(kernel: (at: number) => T, buffer: (at: number) => T): T[] => [
-    ...kernels.map((_, at) => kernel(at)),
-    ...shown.map(buffer),
-  ];
-  const op = all(
-    (at) => texts("op", kernels[at]!.kind === "copy" ? "COPY" : "KERNEL"),
-    () => texts("op", "BUFFER"),
-  );
-  const arg = all(
-    (at) => texts("arg", plain(kernels[at]!.name)),
-    (at) => texts("arg", buffers[at]!.name),
-  );
-  const dtype = all(
-    (at) => texts("dtype", opsOf(kernels[at]!.ops)),
-    (at) => texts("dtype", buffers[at]!.dtype),
-  );
-  const shape = all(
-    () => -1,
-    (at) => (buffers[at]!.elements === null ? -1 : texts("shape", `(${buffers[at]!.elements})`)),
-  );
-  for (const [column, code] of [
-    [op, texts("op", "SINK")],
-    [arg, -1],
-    [dtype, texts("dtype", "void")],
-    [shape, -1],
-  ] as const)
-    column.push(code);
   return {
     step: -1 - schedule.context,
     match: 0,
@@ -73,37 +49,41 @@ export function kernelGraph(schedule: ScheduleWire): GraphWire {
     root: count,
     id: Array.from({ length: count + 1 }, (_, at) => (at < kernels.length ? kernels[at]!.node : -1)),
     identity: [
-      ...all(
-        (at) => at,
-        (at) => kernels.length + at,
-      ),
+      ...kernels.map((_, at) => at),
+      ...shown.map((at) => kernels.length + at),
       kernels.length + buffers.length,
     ],
-    op,
+    op: looks.map(({ name }) => texts("op", name)),
     ops: texts.list("op"),
-    arg,
+    arg: names.map((name) => texts("arg", name)),
     args: texts.list("arg"),
-    dtype,
+    dtype: looks.map(({ type }) => texts("dtype", type)),
     dtypes: texts.list("dtype"),
-    shape,
-    shapes: texts.list("shape"),
-    tag: new Array<number>(count + 1).fill(-1),
+    shape: looks.map(() => -1),
+    shapes: [],
+    tag: looks.map(() => -1),
     tags: [],
     srcStart,
     src,
+    look: looks.map((_, at) => at),
+    looks: {
+      name: looks.map(({ name }) => name),
+      arg: looks.map(({ arg }) => arg),
+      type: looks.map(({ type }) => type),
+      family: looks.map(({ family }) => family),
+      bodies: looks.map((_, at) => (at < kernels.length && kernels[at]!.kind === "kernel" ? 1 : 0)),
+      space: looks.map(() => ""),
+      wholeArg: looks.map(({ arg }, at) => (names[at] === arg ? null : names[at]!)),
+      wholeType: looks.map(() => null),
+    },
+    inside: looks.map(() => -1),
+    insides: [],
+    fold: looks.map((_, at) => (at === count ? SINK : 0)),
     added: [],
     changed: [],
     removed: [],
     error: null,
   };
-}
-
-/** "MUL, REDUCE ×2": enough to tell kernels apart. */
-function opsOf(ops: string[]): string {
-  const counts = new Map<string, number>();
-  for (const op of ops) counts.set(op, (counts.get(op) ?? 0) + 1);
-  const words = [...counts].map(([op, times]) => (times > 1 ? `${op} ×${times}` : op));
-  return words.length > 4 ? `${words.slice(0, 4).join(", ")}, …` : words.join(", ");
 }
 
 interface Coder {

@@ -1,6 +1,6 @@
 /** The frame around every view: top bar, panes, status bar, keys, and which capture and view are shown. */
 import { fill, h } from "../../base/dom.ts";
-import { count } from "../../base/format.ts";
+import { count, knowPackages } from "../../base/format.ts";
 import { icon, mark, type IconName } from "../../base/icons.ts";
 import { CaptureClient, getJson } from "../../data/client.ts";
 import { Navigator } from "../../state/navigator.ts";
@@ -77,11 +77,12 @@ export class App {
     const reply = await waitFor(
       middle,
       { title: "Asking for the captures", again: () => void this.start() },
-      (signal) => getJson<{ captures: CaptureRow[] }>("captures", signal),
+      (signal) => getJson<{ captures: CaptureRow[]; packages: string[] }>("captures", signal),
     );
     this.captureButton.hidden = reply === null;
     if (!reply) return this.offer(false);
     this.captures = reply.captures;
+    knowPackages(reply.packages);
     if (this.captures.length === 0) {
       this.captureButton.hidden = true;
       this.offer(false);

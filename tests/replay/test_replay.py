@@ -10,15 +10,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from peephole.replay.difference import changes
-from peephole.replay.dtypes import derive, promote
 from peephole.replay.nodes import NodeTable
 from peephole.replay.pool import Pool
-from peephole.replay.replay import ERROR_OP, Pass, Replay
+from peephole.replay.replay import Pass, Replay
+from peephole.replay.rules import Rules
 from peephole.replay.substitute import Endless, substitute
 from peephole.replay.walker import moves
 from peephole.store.tables.frame import Frame, Lists, Texts
 
 OPS = ["A", "B", "CALL", "SINK", "FUNCTION"]
+
+
+class Calls(Rules):
+    """Two ways to call: the body of one is always left alone, of the other when it is a SINK."""
+
+    call_ops = frozenset(("CALL", "FUNCTION"))
+
+    def leaves_body(self, pool: Pool, call: int) -> bool:
+        return pool.op(call) == "FUNCTION" or pool.op(pool.src[call][0]) == "SINK"
 
 
 class Nodes:
@@ -38,6 +47,10 @@ class Nodes:
 
     def read(self, _table: str, _columns: list[str]) -> Frame:
         return self._frame
+
+
+def table_of(nodes: list[tuple[int, list[int]]]) -> NodeTable:
+    return NodeTable(Nodes(nodes)).under(Calls())  # type: ignore[arg-type]
 
 
 @st.composite
@@ -74,10 +87,10 @@ def exact(pool: Pool, step: Pass) -> list[int | None]:
 @given(passes())
 def test_leaps_and_steps_are_exact(case: tuple[list[tuple[int, list[int]]], Pass]) -> None:
     nodes, step = case
-    replay = Replay(NodeTable(Nodes(nodes)), step, derive_dtypes=False)  # type: ignore[arg-type]
+    replay = Replay(table_of(nodes), step)
     pool = replay.pool
     expected = exact(pool, step)
-    stepped = [None if pool.op(root) == ERROR_OP else root for root in replay.roots()]
+    stepped = [None if pool.op(root) == Rules.error_node[0] else root for root in replay.roots()]
     assert stepped == expected
     for match in reversed(range(len(expected))):
         graph = replay.graph(match)
@@ -86,43 +99,24 @@ def test_leaps_and_steps_are_exact(case: tuple[list[tuple[int, list[int]]], Pass
         elif match <= replay.last:
             assert graph.root == expected[match]
             assert len(set(graph.identity.values())) == len(graph.nodes) == len(graph.identity)
-    walked = Replay(NodeTable(Nodes(nodes)), step, derive_dtypes=False)  # type: ignore[arg-type]
+    walked = Replay(table_of(nodes), step)
     for moved in moves(walked):
         found = changes(pool, replay.graph(moved.match - 1), replay.graph(moved.match))
         for mine, other in ((moved.added, found.added), (moved.changed, found.changed), (moved.removed, found.removed)):
             assert sorted(walked.pool.own[n] for n in mine) == sorted(pool.own[n] for n in other)
 
 
-def test_tinygrads_rules_for_dtypes() -> None:
-    tinygrad = pytest.importorskip("tinygrad.dtype")
-    names = {str(d).removeprefix("dtypes."): d for d in tinygrad.promo_lattice} | {"double": tinygrad.dtypes.double}
-    for a, left in names.items():
-        for b, right in names.items():
-            expected = str(tinygrad.least_upper_dtype(left, right)).removeprefix("dtypes.")
-            assert promote((a, b)) == derive("ADD", (a, b), lambda _: False) == expected
-        root = str(tinygrad.least_upper_float(left)).removeprefix("dtypes.")
-        assert derive("SQRT", (a,), lambda _: False) == root
-
-
-def test_every_op_of_tinygrad_has_a_rule() -> None:
-    uop = pytest.importorskip("tinygrad.uop")
-    from peephole.replay.dtypes import KNOWN_OPS
-
-    own = {"CALL", "WHERE", "STACK", "WMMA", "GETTUPLE", "SHL", "SHR"}
-    assert {op.name for op in uop.Ops} - KNOWN_OPS - own == set()
-
-
 def test_a_crowded_pool_is_emptied_and_goes_on(train: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from peephole.compilers.traces import trace_of
     from peephole.query.capture.contexts import contexts, steps
     from peephole.replay import replay as module
-    from peephole.replay.trace import trace_of
 
     every = [s for c in contexts(train.capture) for s in steps(train.capture, c.id)]
     step = max(every, key=lambda step: step.matches)
     trace = trace_of(train.capture)
     with trace.lock:
         plain = [trace.replay(step.id).pool.walk(root) for root in trace.replay(step.id).roots()]
-        fresh = Replay(trace.table, trace.replay(step.id).step, derive_dtypes=True)
+        fresh = Replay(trace.table_of(step.context), trace.replay(step.id).step)
         monkeypatch.setattr(module, "CROWDED", 0)
         emptied = [fresh.pool.walk(root) for root in fresh.roots()]
         assert fresh.pool.resets > 10 and fresh.pool.ids != trace.replay(step.id).pool.ids

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from peephole.compilers.tinygrad.calls import called_context
 from peephole.query.capture.contexts import contexts, steps
+from peephole.query.rewrites.calls import called_context
 from peephole.query.rewrites.step_graphs import graph_at
 
 

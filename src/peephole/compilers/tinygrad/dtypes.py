@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final
 
+from peephole.replay.rules import Refused
+
 VOID: Final = "void"
 BOOL: Final = "bool"
 PREFIX: Final = "dtypes."
@@ -67,10 +69,6 @@ KNOWN_OPS: Final = _VOID_OPS | _OWN_OPS | _FIRST_OPS | _FLOAT_OPS | _COMPARE_OPS
 """All but CALL, WHERE, STACK, WMMA, GETTUPLE, SHL and SHR, which have rules of their own."""
 
 
-class DtypeError(Exception):
-    """tinygrad would refuse to build this node; its replay ends in an error node there."""
-
-
 def promote(names: Sequence[str]) -> str | None:
     """The narrowest dtype that holds all of these, or None when one is not known."""
     first = names[0]
@@ -104,12 +102,12 @@ def derive(op: str, dtypes: Sequence[str], invalid: Callable[[int], bool], *, im
         return BOOL if invalid(0) else _float_of(dtypes[0])
     if op == "WHERE":
         if dtypes[0] != BOOL:
-            raise DtypeError(f"the condition of a WHERE must be bool, and is {dtypes[0]}")
+            raise Refused(f"the condition of a WHERE must be bool, and is {dtypes[0]}")
         return promote(dtypes[1:])
     if op in ("SHL", "SHR"):
         for place, name in enumerate(dtypes):
             if name not in _INTS and not invalid(place):
-                raise DtypeError(f"the operands of a {op} must be integers, and one is {name}")
+                raise Refused(f"the operands of a {op} must be integers, and one is {name}")
         return dtypes[0]
     if op == "WMMA":
         return dtypes[2] if len(dtypes) > 2 else None

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from peephole.compilers.traces import trace_of
 from peephole.query.capture.contexts import contexts, steps
 from peephole.query.rewrites import step_graphs as rewrites
 from peephole.replay import replay as replay_module
 from peephole.replay import walker as walker_module
 from peephole.replay.difference import changes
 from peephole.replay.replay import Replay
-from peephole.replay.trace import trace_of
 from peephole.replay.walker import moves
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from peephole.compilers.tinygrad.shapes import Shapes
 from peephole.replay.nodes import NodeTable
 from peephole.replay.pool import Pool
-from peephole.replay.shapes import Shapes
 from peephole.store.capture import open_capture
 from peephole.store.writer import CaptureWriter
 
@@ -22,7 +22,7 @@ def shapes_of(folder: Path, nodes: list[Node]) -> list[str | None]:
         ids = list(range(len(nodes)))
         writer.append("nodes", {"id": ids, "op": ops, "dtype": ["int"] * len(ops), "arg": args, "src": sources})
     capture = open_capture(folder / "made.peep")
-    pool = Pool(NodeTable(capture), derive_dtypes=False, enter_calls=True)
+    pool = Pool(NodeTable(capture))
     pool.load(ids)
     return Shapes(pool).of([pool.of_row(row) for row in ids])
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from math import prod
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from peephole.model.natural import whole_number
-from peephole.replay.pool import Pool
+
+if TYPE_CHECKING:
+    from peephole.replay.pool import Pool
 
 Shape = tuple[int | str, ...]
 
@@ -179,3 +181,10 @@ def _tuple(arg: str | None) -> Shape | None:
 
 def _text(shape: Shape | None) -> str | None:
     return None if shape is None else "(" + ",".join(map(str, shape)) + ")"
+
+
+def elements(pool: Pool, node: int) -> int | None:
+    """How many elements a node has; None when that is not known."""
+    shape = Shapes(pool).shape(node)
+    numbers = [size for size in shape or () if isinstance(size, int)]
+    return prod(numbers) if shape is not None and len(numbers) == len(shape) else None

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from peephole.compilers.tinygrad.line_origin import LineOrigins, line_origins
+from peephole.compilers.answers import LineOrigins
 from peephole.errors import PeepholeError
 from peephole.query.capture.contexts import artifacts, contexts
 from peephole.query.rewrites import step_graphs as rewrites
+from peephole.query.rewrites.origins import line_origins
 from peephole.store.capture import Capture
 
 PROGRAM = """

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from peephole.compilers.tinygrad import fusion, origin
-from peephole.compilers.tinygrad.schedule import Schedule, schedule, schedule_contexts
+from peephole.compilers.answers import Schedule
 from peephole.errors import PeepholeError
+from peephole.query.rewrites import origins as origin
+from peephole.query.rewrites import why as fusion
+from peephole.query.rewrites.schedules import schedule, schedule_contexts
 from peephole.query.timeline.source_items import compiled
 from peephole.store.capture import Capture, open_capture
 

@@ -1,0 +1,102 @@
+"""What a compiler may fill in. Every method has an answer for a compiler that fills in nothing.
+
+A compiler lives in a folder of this room and has one line in the table of `peephole.compilers`; docs/compilers.md says
+how to add one. Methods are asked about contexts of this compiler alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from peephole.compilers.labels import Look, NodeText, plain_look
+from peephole.errors import PeepholeError
+from peephole.model.tables import NONE
+
+if TYPE_CHECKING:
+    from peephole.compilers.answers import LineOrigins, Origin, Schedule, Why
+    from peephole.compilers.hardware import Instruction
+    from peephole.replay.rules import Rules
+    from peephole.store.capture import Capture
+
+AST: Final = "ast"
+KERNELS: Final = "kernels"
+"""Roles of steps: the graph that a kernel is compiled from, and the kernels that a schedule became."""
+
+
+class Compiler:
+    """A compiler that nothing is known about but its name: what it recorded is shown as it is."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.looks: dict[NodeText, Look] = {}
+        self.insides: dict[tuple[NodeText, tuple[str | None, ...]], str] = {}
+        """Looks and arguments that were made; `labels` keeps them."""
+
+    # the engine
+
+    def rules(self, frameworks: Mapping[str, str]) -> Rules:
+        """What a replay has to know about the IR; `frameworks` are the releases that a capture was recorded with."""
+        from peephole.replay.rules import Rules
+
+        return Rules()
+
+    # labels
+
+    def look(self, text: NodeText) -> Look:
+        """How a node looks: its label, its family (colour), what may be folded away."""
+        return plain_look(text)
+
+    def constants(self, texts: Sequence[NodeText], src: Sequence[Sequence[int]], root: int) -> list[str | None]:
+        """For each node of a graph, the value that it stands as in its users' labels; None for a box of its own."""
+        return [None] * len(texts)
+
+    def argument(self, text: NodeText, constants: tuple[str | None, ...]) -> str:
+        """The argument in a box's label with the values of its constant sources (None: not a constant)."""
+        return self.look(text).arg
+
+    def type_name(self, dtype: str) -> str:
+        """An element type as a user reads it."""
+        return dtype
+
+    # steps and calls
+
+    def role(self, step: str) -> str:
+        """What a step of that name is there to show: AST, KERNELS, or empty for a pass like any other."""
+        return ""
+
+    def called_context(self, capture: Capture, step: int, node: int) -> int:
+        """The context that a node of a step's graphs, by its id, was compiled in; -1 for none."""
+        return NONE
+
+    # schedules
+
+    def is_schedule(self, kind: str) -> bool:
+        """Whether a context of that kind is a schedule: one that `schedule` can be asked about."""
+        return False
+
+    def schedule(self, capture: Capture, context: int) -> Schedule:
+        """The kernels and buffers that a schedule became."""
+        raise PeepholeError(f"{self.name} records no schedules, so the kernels of context {context} are not known.")
+
+    def why(self, capture: Capture, schedule_a: int, a: int, schedule_b: int, b: int) -> Why:
+        """Why two kernels, by schedule and place in it, are two."""
+        raise PeepholeError(f"{self.name} records no schedules, so why two kernels are two is not known.")
+
+    # where code comes from
+
+    def origins(self, capture: Capture) -> list[Origin]:
+        """Where every kernel of every schedule came from."""
+        return []
+
+    def line_origins(self, capture: Capture, context: int, operations: bool) -> LineOrigins | None:
+        """Where each line of a kernel's source came from; None when that is not known."""
+        return None
+
+    # machine code
+
+    def instructions(self, code: bytes, arch: str) -> list[Instruction]:
+        """A GPU's machine code as instructions; Undecodable when they are not known here."""
+        from peephole.compilers.hardware import Undecodable
+
+        raise Undecodable(f"{self.name} does not know the instructions of {arch}.")

@@ -1,0 +1,60 @@
+"""How the nodes of a graph look, as their compiler says; made when a graph is drawn, not when it is replayed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from peephole.compilers import compiler_of, compilers_in
+from peephole.compilers.labels import Labels, NodeText, labels_of, look_of
+from peephole.compilers.traces import trace_of
+
+if TYPE_CHECKING:
+    from peephole.compilers.protocol import Compiler
+    from peephole.query.rewrites.step_graphs import GraphAt
+    from peephole.store.capture import Capture
+
+
+@dataclass(frozen=True, slots=True)
+class GraphLabels:
+    """The labels of a graph's nodes, and of those that its match removed: places in `labels.looks`."""
+
+    labels: Labels
+    removed: list[int]
+    places: dict[int, int]
+    """Place of each node among the columns, by id."""
+    src: list[list[int]]
+    """The sources of each node, as places."""
+
+
+def graph_labels(capture: Capture, graph: GraphAt) -> GraphLabels:
+    """The labels of a graph."""
+    compiler = compiler_of_step(capture, graph.step)
+    nodes = graph.nodes
+    places = {id_: place for place, id_ in enumerate(nodes.id)}
+    src = [[places[id_] for id_ in sources] for sources in nodes.src]
+    rows = zip(nodes.op, nodes.dtype, nodes.arg, nodes.shape, strict=True)
+    labels = labels_of(compiler, rows, src, places.get(graph.root, -1))
+    gone = [NodeText(node.op, node.dtype, node.arg or "", node.shape or "") for node in graph.removed]
+    first = len(labels.looks)
+    labels.looks.extend(look_of(compiler, text) for text in gone)
+    return GraphLabels(labels, list(range(first, first + len(gone))), places, src)
+
+
+def type_names(capture: Capture, step: int, dtypes: list[str]) -> list[str]:
+    """Element types of a step's graphs as a user reads them."""
+    compiler = compiler_of_step(capture, step)
+    return [compiler.type_name(dtype) for dtype in dtypes]
+
+
+def recorded_type_name(capture: Capture, dtype: str) -> str:
+    """The same for a node that is asked about by itself, which may be of any compiler of the capture."""
+    for compiler in compilers_in(capture):
+        dtype = compiler.type_name(dtype)
+    return dtype
+
+
+def compiler_of_step(capture: Capture, step: int) -> Compiler:
+    """The compiler whose pass a step is."""
+    trace = trace_of(capture)
+    return compiler_of(capture, trace.number("context", trace.step_row(step)))
