@@ -69,8 +69,8 @@ def use_transposed(graph: Graph) -> None:
                 rewire(graph, item.name, new.name)
                 graph.remove(item)
                 after = nodes_of(graph)
-                old, came = before[item.name], after[new.name]
-                peephole.match(old, came, use_transposed, removed=[old], added=[came])
+                old, now = before[item.name], after[new.name]
+                peephole.match(old, now, use_transposed, removed=[old], added=[now])
         step.after = graph_node(graph, "main")
 
 
@@ -133,8 +133,7 @@ def partition(graph: Graph) -> None:
     with peephole.rewrite_step("partition", graph_node(graph, "main")) as step:
         cut = graph.index(find(graph, "fusion.1"))
         forward = [*graph[: cut + 1], Instr("saved", "output", ["fusion.1"])]
-        rest = graph[cut + 1 :]
-        backward = [Instr("fusion.1", "placeholder"), *rest]
+        backward = [Instr("fusion.1", "placeholder"), *graph[cut + 1 :]]
         both = [graph_node(forward, "forward"), graph_node(backward, "backward")]
         step.after = peephole.node(op="GRAPH", src=both)
 

@@ -231,3 +231,47 @@ def test_whatever_can_be_called_is_a_context(recorder: Any, finish: Any) -> None
     assert peephole.track_rewrites()(functools.partial(int, "8"))() == 8
     rows = finish().last("contexts")
     assert [(row["name"], row["function"]) for row in rows] == [("named", "partial"), ("partial", "partial")]
+
+
+def test_a_pass_over_named_instructions(recorder: Any, finish: Any) -> None:
+    one = peephole.node(op="add", name="a")
+    two = peephole.node(op="mul", name="a")
+    with peephole.rewrite_step("given", one, after=two):
+        peephole.match(one, two, removed=[one], added=iter([two]))
+        peephole.decision("refused", one, None, "too large", rule=("rules.py", 3))
+    with peephole.rewrite_step("set", one) as step:
+        with peephole.match(one) as match:
+            match.after, match.added = two, [two]
+        peephole.decision("fused", one, two)
+        step.after = two
+    rows = finish().rows
+    assert [row["after"] for row in rows["steps"]] == [two, two, -1, two], "a step is written when it begins, too"
+    assert [(row["removed"], row["added"]) for row in rows["matches"]] == [([one], [two]), (None, [two])]
+    named = {row["id"]: row["name"] for row in rows["nodes"]}
+    assert named[one] == named[two] == "a"
+    first, second = rows["decisions"]
+    assert (first["kind"], first["a"], first["b"], first["reason"]) == ("refused", one, -1, "too large")
+    assert (first["file"], first["line"], first["ordinal"]) == ("rules.py", 3, 0)
+    assert second["file"] == __file__
+
+
+def test_a_name_is_never_taken_from_an_attribute(recorder: Any, finish: Any) -> None:
+    it = Node("ADD")
+    it.name = "what the user calls it"  # type: ignore[attr-defined]
+    peephole.node(it)
+    assert [row["name"] for row in finish().rows["nodes"]] == [None]
+
+
+def test_decisions_outside_of_any_recording_do_nothing() -> None:
+    peephole.decision("fused", object(), object())
+    with peephole.rewrite_step("x", after=object()) as step:
+        step.after = object()
+
+
+def test_odd_values_do_not_reach_the_program(recorder: Any, finish: Any) -> None:
+    one = peephole.node(op="x", name=3)
+    with peephole.rewrite_step("odd", one, after=one):
+        peephole.match(one, None, removed=None, added=None)  # type: ignore[arg-type]
+        peephole.decision(Ops.ADD, one, reason=None)  # type: ignore[arg-type]
+    rows = finish().rows
+    assert rows["nodes"][0]["name"] == "3" and len(rows["decisions"]) == 1

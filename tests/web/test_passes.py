@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -170,10 +170,9 @@ def test_a_node_is_found_by_its_name(shown: Shown, ids: dict[str, int]) -> None:
 def picture(view: Shown, name: str) -> None:
     """Both sizes, kept as test output."""
     OUTPUT.mkdir(exist_ok=True)
-    sizes: list[tuple[int, int, Literal["dark", "light"]]] = [(1600, 900, "dark"), (1000, 700, "light")]
-    for width, height, theme in sizes:
+    for width, height, light in ((1600, 900, False), (1000, 700, True)):
         view.page.set_viewport_size({"width": width, "height": height})
-        view.page.emulate_media(color_scheme=theme)
+        view.page.emulate_media(color_scheme="light" if light else "dark")
         view.page.keyboard.press("Space")
         view.page.wait_for_timeout(150)
-        view.page.screenshot(path=OUTPUT / f"{name}-{theme}-{width}.png")
+        view.page.screenshot(path=OUTPUT / f"{name}-{'light' if light else 'dark'}-{width}.png")

@@ -13,9 +13,9 @@ UNTOLD = {
     "rule": "",
     "group": "changed by the pass, rule not recorded",
     "rest": "changed by the pass, rule not recorded",
-    "partition": "the pass made several graphs of one, or one of several",
+    "partition": "the pass split a graph, or joined some",
     "metadata": "only where instructions came from differs",
-    "order": "only the order of the instructions, or the graph that they are in, differs",
+    "order": "only the order or the place of instructions differs",
 }
 """What is said where an entry has no rule, by its kind."""
 

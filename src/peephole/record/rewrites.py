@@ -196,7 +196,7 @@ class rewrite_step:
             return
         file, line = rule_site(rule)
         ids = (node(before), -1 if after is None else node(after))
-        lists = {name: [node(of) for of in some] or None for name, some in (("removed", removed), ("added", added))}
+        lists = [[node(of) for of in some or ()] or None for some in (removed, added)]
         ordinal = self.matches
         self.matches = ordinal + 1
         recorder.row(
@@ -208,7 +208,8 @@ class rewrite_step:
             file=file,
             line=line,
             dur=dur,
-            **lists,
+            removed=lists[0],
+            added=lists[1],
         )
 
     def decide(self, kind: str, a: object, b: object, reason: str, rule: object) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from peephole.replay.boxes import ROOT, Box, Boxes, Instructions, Keys, Listed, by_name, merged
+from peephole.replay.boxes import GRAPH, ROOT, Box, Boxes, Instructions, Keys, Listed, by_name, merged
 
 if TYPE_CHECKING:
     from peephole.replay.trace import RewriteTrace
@@ -524,20 +524,22 @@ def own_named_step(trace: RewriteTrace, step: int) -> NamedStep | None:
     """The same for the caller alone."""
     row = trace.step_row(step)
     rows = trace.match_rows(step)
-    root, after = (int(n) for n in trace.table.rows([trace.number("root", row), trace.number("after", row)]))
-    removed, added = trace.match_lists(rows)
-    if after < 0 and not len(removed.values) and not len(added.values):
-        return None
     table = trace.table
-    took, put = (table.rows(lists.values).tolist() for lists in (removed, added))
+    root, after = table.rows([trace.number("root", row), trace.number("after", row)]).tolist()
+    removed, added = ([list[int]()] * (rows.stop - rows.start) for _ in range(2))
+    if trace.match_lists is not None:
+        removed, added = ([lists[i] for i in range(rows.start, rows.stop)] for lists in trace.match_lists)
+    # a step that was cut off has no graph after it, and is one over instructions all the same
+    if after < 0 and not any(removed) and not any(added) and not _lists_instructions(trace, root):
+        return None
     before, became = (table.rows(trace.match_numbers(name, rows)).tolist() for name in ("before", "after"))
-    matches = [
-        (
-            before[i],
-            became[i],
-            took[removed.offsets[i] : removed.offsets[i + 1]],
-            put[added.offsets[i] : added.offsets[i + 1]],
-        )
-        for i in range(len(before))
-    ]
-    return NamedStep(trace.instructions(), root, after, matches)
+    took, put = ([table.rows(ids).tolist() for ids in lists] for lists in (removed, added))
+    return NamedStep(trace.instructions(), root, after, list(zip(before, became, took, put, strict=True)))
+
+
+def _lists_instructions(trace: RewriteTrace, root: int) -> bool:
+    """Whether a graph is a list of named instructions."""
+    table = trace.table
+    if root < 0 or table.texts(table.own(root))[0] != GRAPH:
+        return False
+    return any(trace.instructions().name(row) is not None for row in (root, *table.sources(root)[:1]))

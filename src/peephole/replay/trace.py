@@ -197,10 +197,12 @@ class RewriteTrace:
         files = self._read_matches().texts("file")
         return [None if code < 0 else files.values[code] for code in files.codes[rows].tolist()]
 
-    def match_lists(self, rows: slice) -> tuple[Lists, Lists]:
-        """The nodes that the rules of these matches took, and those that they put."""
-        frame = self.capture.read("matches", ["removed", "added"], rows)
-        return frame.lists("removed"), frame.lists("added")
+    @cached_property
+    def match_lists(self) -> tuple[Lists, Lists] | None:
+        """The nodes that the rules of all matches took, and those that they put; None when no match tells."""
+        frame = self.capture.read("matches", ["removed", "added"])
+        lists = frame.lists("removed"), frame.lists("added")
+        return lists if any(len(part.values) for part in lists) else None
 
     def instructions(self) -> Instructions:
         """What the nodes' names, shapes and metadata are, read when first asked for."""

@@ -1,9 +1,10 @@
 /** Graphs of named instructions in the form that graphs are drawn in. */
-import type { GraphWire, RemovedNode } from "../wire/graph.ts";
+import type { GraphWire, LooksWire, RemovedNode } from "../wire/graph.ts";
+import { SINK } from "./fold.ts";
 
 const GRAPH = "GRAPH";
-/** The op of a root that only holds the graph together, which the graph's switches know how to hide. */
-const SINK = "SINK";
+/** Characters of a name or an argument in a box. */
+const LONGEST = 34;
 
 /** Whether boxes are known by the names of instructions. */
 export function isNamed(graph: GraphWire): boolean {
@@ -12,7 +13,7 @@ export function isNamed(graph: GraphWire): boolean {
 
 /**
  * The graph as it is drawn: boxes have the names of their instructions. A GRAPH reads what it lists and nobody else
- * reads; the one around all of it is hidden as a SINK is. Bodies of calls are left out unless they are asked for.
+ * reads; the one around all of it is hidden as a sink is. Bodies of calls are left out unless they are asked for.
  * `scope` takes the place of the step: graphs of one scope keep each other's places.
  */
 export function drawable(graph: GraphWire, bodies: boolean, scope: number): GraphWire {
@@ -52,8 +53,15 @@ export function drawable(graph: GraphWire, bodies: boolean, scope: number): Grap
     start.push(sources.length);
   }
   const texts = new Texts();
-  const args = new Texts();
-  const drawn = kept.map((v) => boxText(graph, v, v === graph.root && (tops.size !== 1 || tops.has(v))));
+  const insides = new Texts();
+  const looks = new Looks(graph.looks);
+  const hidden = (v: number): boolean => v === graph.root && (tops.size !== 1 || tops.has(v)) && isGraph(v);
+  const nameOf = (v: number): string => graph.names?.[graph.name?.[v] ?? -1] ?? "";
+  const opOf = (v: number): string => ops[op[v]!] ?? "";
+  const inside = (v: number): number => {
+    const own = graph.inside[v]!;
+    return own < 0 ? -1 : insides.code(argument(nameOf(v), opOf(v), graph.insides[own]!));
+  };
   const moved = (list: number[]): number[] => list.map((v) => place[v]!).filter((v) => v >= 0);
   return {
     ...graph,
@@ -61,13 +69,16 @@ export function drawable(graph: GraphWire, bodies: boolean, scope: number): Grap
     root: place[graph.root] ?? -1,
     id: kept.map((v) => graph.id[v]!),
     identity: kept.map((v) => graph.identity[v]!),
-    op: drawn.map(([name]) => texts.code(name)),
+    op: kept.map((v) => texts.code(nameOf(v) || opOf(v))),
     ops: texts.list,
-    arg: drawn.map(([, arg]) => args.code(arg)),
-    args: args.list,
+    arg: kept.map((v) => graph.arg[v]!),
     dtype: kept.map((v) => graph.dtype[v]!),
     shape: kept.map((v) => graph.shape[v]!),
     tag: kept.map((v) => graph.tag[v]!),
+    look: kept.map((v) => looks.named(graph.look[v]!, nameOf(v), opOf(v))),
+    inside: kept.map(inside),
+    insides: insides.list,
+    fold: kept.map((v) => (hidden(v) ? SINK : graph.fold[v]!)),
     name: [],
     names: [],
     srcStart: start,
@@ -76,29 +87,65 @@ export function drawable(graph: GraphWire, bodies: boolean, scope: number): Grap
     changed: moved(graph.changed),
     removed: graph.removed
       .filter((node) => node.op !== GRAPH && (bodies || (node.body ?? -1) < 0))
-      .map((node) => ghost(node)),
+      .map((node) => ghost(node, looks)),
+    looks: looks.wire,
   };
 }
 
-function boxText(graph: GraphWire, v: number, root: boolean): [string, string] {
-  const own = graph.ops[graph.op[v]!] ?? "";
-  const name = graph.names?.[graph.name?.[v] ?? -1] ?? "";
-  const arg = graph.args[graph.arg[v]!] ?? "";
-  if (root && own === GRAPH) return [SINK, name];
-  return told(name, own, arg);
+function ghost(node: RemovedNode, looks: Looks): RemovedNode {
+  return { ...node, op: node.name || node.op, look: looks.named(node.look, node.name ?? "", node.op) };
 }
 
-function ghost(node: RemovedNode): RemovedNode {
-  const [op, arg] = told(node.name ?? "", node.op, node.arg);
-  return { ...node, op, arg };
-}
-
-/** The name of an instruction, and its op behind it where the name does not say that. */
-function told(name: string, op: string, arg: string): [string, string] {
-  if (name === "") return [op, arg];
-  if (op === GRAPH) return [name, "graph"];
+/** What stands behind the name of an instruction: its op, where the name does not say that, and its argument. */
+function argument(name: string, op: string, arg: string): string {
+  if (name === "") return arg;
+  if (op === GRAPH) return "graph";
   const said = name === op || (name.startsWith(op) && /^[._\d]/.test(name.slice(op.length)));
-  return [name, [said ? "" : op, arg].filter((part) => part !== "").join(" ")];
+  return [said ? "" : op, arg].filter((part) => part !== "").join(" ");
+}
+
+/** The looks of a graph, and those of its nodes under the names of their instructions. */
+class Looks {
+  readonly wire: LooksWire;
+  private readonly made = new Map<string, number>();
+
+  constructor(own: LooksWire) {
+    const { name, arg, type, family, bodies, space, wholeArg, wholeType } = own;
+    this.wire = {
+      name: [...name],
+      arg: [...arg],
+      type: [...type],
+      family: [...family],
+      bodies: [...bodies],
+      space: [...space],
+      wholeArg: [...wholeArg],
+      wholeType: [...wholeType],
+    };
+  }
+
+  named(look: number, name: string, op: string): number {
+    if (name === "") return look;
+    const key = `${look} ${name}`;
+    let found = this.made.get(key);
+    if (found === undefined) {
+      const { wire } = this;
+      const arg = argument(name, op, wire.arg[look]!);
+      found = wire.name.push(cut(name)) - 1;
+      wire.arg.push(cut(arg));
+      wire.type.push(wire.type[look]!);
+      wire.family.push(wire.family[look]!);
+      wire.bodies.push(wire.bodies[look]!);
+      wire.space.push(wire.space[look]!);
+      wire.wholeArg.push(argument(name, op, wire.wholeArg[look] ?? wire.arg[look]!));
+      wire.wholeType.push(wire.wholeType[look]!);
+      this.made.set(key, found);
+    }
+    return found;
+  }
+}
+
+function cut(text: string): string {
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1)}…`;
 }
 
 class Texts {

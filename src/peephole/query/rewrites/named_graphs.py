@@ -25,6 +25,9 @@ def entries(trace: RewriteTrace, step_id: int) -> list[forms.MatchInfo]:
         found = named.difference(number)
         rule = rule_of(trace, step_id, number) if entry.kind == "rule" else None
         before, after = (_known(trace, row) for row in (entry.before, entry.after))
+        if entry.kind == "partition" and named.came_out is not None:
+            names = [", ".join(map(named.name_of, listed.tops)) for listed in (named.before, named.came_out)]
+            before, after = (*before[:2], names[0]), (*after[:2], names[1])
         result.append(
             forms.MatchInfo(
                 number,

@@ -33,9 +33,9 @@ const UNTOLD: Record<EntryKind, string> = {
   rule: "",
   group: "changed by the pass, rule not recorded",
   rest: "changed by the pass, rule not recorded",
-  partition: "the pass made several graphs of one, or one of several",
+  partition: "the pass split a graph, or joined some",
   metadata: "only where instructions came from differs",
-  order: "only the order of the instructions, or the graph that they are in, differs",
+  order: "only the order or the place of instructions differs",
 };
 
 export class MatchPane {
@@ -228,9 +228,8 @@ export class MatchPane {
           h("dd.ell", locationLink(step.file, step.line)),
           h("dt", "Took"),
           h("dd", duration(step.dur) || "unknown"),
-          h("dt", "Order"),
-          h("dd", orderOf(step.flags)),
-          h("dt", "Matches"),
+          ...(step.after ? [] : [h("dt", "Order"), h("dd", orderOf(step.flags))]),
+          h("dt", step.after ? "Changes" : "Matches"),
           h("dd", count(step.matches)),
         ),
         step.matches > 0 &&
