@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import event_loop
 
 import peephole
 from peephole.record import active, process
@@ -217,7 +218,7 @@ def test_async_functions_and_generators(recorder: Any, finish: Any) -> None:
                 got.append(number)
         return got
 
-    assert asyncio.run(coroutine()) == [0, 1, 2]
+    assert event_loop.run(coroutine()) == [0, 1, 2]
     journal = finish()
     rows = by_name(journal)
     assert inside(rows["use"], rows["coroutine"])
@@ -239,7 +240,7 @@ def test_tasks_that_interleave_get_lanes_of_their_own_and_an_arrow(recorder: Any
             with peephole.span("after"):
                 await asyncio.sleep(0)
 
-    asyncio.run(main())
+    event_loop.run(main())
     journal = finish()
     rows = by_name(journal)
     assert len({rows[f"task {number}"]["track"] for number in range(4)} | {rows["main"]["track"]}) == 5
@@ -266,7 +267,7 @@ def test_a_task_that_outlives_the_span_it_came_from_does_not_stick_out(recorder:
             await asyncio.sleep(0)
         await task
 
-    asyncio.run(main())
+    event_loop.run(main())
     journal = finish()
     rows = by_name(journal)
     assert rows["late"]["depth"] == 0 and rows["next"]["depth"] == 0
@@ -283,7 +284,7 @@ def test_lanes_are_used_again_by_later_tasks(recorder: Any, finish: Any) -> None
         for _ in range(50):
             await asyncio.gather(task(), task())
 
-    asyncio.run(main())
+    event_loop.run(main())
     journal = finish()
     assert len({row["track"] for row in journal.slices}) == 2
     assert_rows_never_overlap(journal.slices)

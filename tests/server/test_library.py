@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests import event_loop
+
 from peephole.server.library import Library, ask_once, quick
 from peephole.store.capture import Capture
 
@@ -47,7 +49,7 @@ def test_a_quick_question_does_not_wait_for_a_slow_one(capture_path: Path) -> No
         answered.set()
         return await slow, count
 
-    waited, count = asyncio.run(both())
+    waited, count = event_loop.run(both())
     assert waited
     assert count >= 0
     assert shelf.asked
@@ -99,7 +101,7 @@ def test_what_a_growing_capture_gave_is_nobodys_answer_once_it_has_ended(tmp_pat
             def answer(capture: Capture) -> int:
                 return shelf.once(capture, "rows", lambda capture: capture.count("slices"))
 
-            return asyncio.run(quick(shelf, answer))
+            return event_loop.run(quick(shelf, answer))
 
         assert rows() == 1
         write(10)
