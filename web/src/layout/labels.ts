@@ -174,7 +174,10 @@ function valueOf(graph: GraphWire, v: number): string {
   return "";
 }
 
-/** A number in at most twelve characters, with ≈ where that is not all of it; empty for what is none. A number is never cut. */
+/**
+ * A number in at most twelve characters, with ≈ where that is not all of it; empty for what is none. A number is never
+ * cut.
+ */
 function number(text: string): string {
   if (!/^-?\d+\.?\d*(?:e[+-]?\d+)?$/i.test(text)) return "";
   if (text.length <= 12) return text;
