@@ -20,7 +20,10 @@ export function bufferHandle(id: number, several: boolean): string {
   return several ? `p${Math.floor(id / PROCESS)}.${own}` : own;
 }
 
-/** Nanoseconds in the unit that fits: 940 ns, 12.3 µs, 1.60 ms, 2.41 s, days from 100,000 s on; an empty text when unknown. */
+/**
+ * Nanoseconds in the unit that fits: 940 ns, 12.3 µs, 1.60 ms, 2.41 s, days from 100,000 s on; an empty text when
+ * unknown.
+ */
 export function duration(ns: number): string {
   if (ns < 0) return "";
   if (ns < 1000) return `${Math.round(ns)} ns`;
@@ -96,8 +99,8 @@ export function clip(text: string, length = 240): string {
 }
 
 /**
- * True for a kernel's name and for what ends with one ("do_to_program for r_16_4"): many share a start and differ at the end.
- * A function behind its file ("$pjit.py:250 cache_miss") is none: it has no number.
+ * True for a kernel's name and for what ends with one ("do_to_program for r_16_4"): many share a start and differ at
+ * the end. A function behind its file ("$pjit.py:250 cache_miss") is none: it has no number.
  */
 export function endsAsKernel(name: string): boolean {
   return /^[A-Za-z]+_\w+$/.test(name) || / [A-Za-z]+_(?=\w*\d)\w+$/.test(name);

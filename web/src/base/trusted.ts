@@ -1,4 +1,6 @@
-/** The page runs with trusted types: no text becomes markup or a script. Workers of our own origin are the exception. */
+/**
+ * The page runs with trusted types: no text becomes markup or a script. Workers of our own origin are the exception.
+ */
 
 interface PolicyFactory {
   createPolicy(name: string, rules: Record<string, (text: string) => string>): unknown;

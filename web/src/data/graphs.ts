@@ -14,7 +14,9 @@ export class Graphs {
 
   constructor(private readonly client: CaptureClient) {}
 
-  /** The graph after a match; 0 is the graph that went in. The signal ends the request, and with it the server's work. */
+  /**
+   * The graph after a match; 0 is the graph that went in. The signal ends the request, and with it the server's work.
+   */
   get(step: number, match: number, signal?: AbortSignal): Promise<GraphWire> {
     const key = `${step}/${match}`;
     const known = this.kept.get(key) ?? this.ask(key, step, match);

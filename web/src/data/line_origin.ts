@@ -80,7 +80,10 @@ function fullText(line: LineWire): string {
   return [line.ops.join(", "), `${line.stepName}${match}`, ...rule].join("\n");
 }
 
-/** A colour for each pass: the same in most kernels, since it comes from the name, and no two alike in one kernel while there are enough. */
+/**
+ * A colour for each pass: the same in most kernels, since it comes from the name, and no two alike in one kernel while
+ * there are enough.
+ */
 function passColours(names: string[]): Map<string, number> {
   const colours = new Map<string, number>();
   const used = new Set<number>();

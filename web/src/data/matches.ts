@@ -24,7 +24,10 @@ export interface MatchRow {
   boxes: number;
 }
 
-/** Rows by match number, from 1; a row that is not here yet is asked for, and `onArrival` says when it came, or failed to. */
+/**
+ * Rows by match number, from 1; a row that is not here yet is asked for, and `onArrival` says when it came, or failed
+ * to.
+ */
 export class Matches {
   private readonly pages = new Map<number, MatchesWire | "asked" | "failed">();
   private dropped = false;

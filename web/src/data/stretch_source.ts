@@ -1,4 +1,6 @@
-/** One window at a time, wider than the screen: for drawings whose data comes in one piece (memory, messages, hardware). */
+/**
+ * One window at a time, wider than the screen: for drawings whose data comes in one piece (memory, messages, hardware).
+ */
 import { Kept } from "./kept.ts";
 import { WindowSource, type ByteClient } from "./window_source.ts";
 
@@ -55,8 +57,8 @@ export class StretchSource<T, W extends Wanted = Wanted> {
   }
 
   /**
-   * Makes sure that a window is, or soon will be, there. A request that still has what is in sight is let finish, so that
-   * a long pan is drawn on the way; one that was overtaken is cancelled.
+   * Makes sure that a window is, or soon will be, there. A request that still has what is in sight is let finish, so
+   * that a long pan is drawn on the way; one that was overtaken is cancelled.
    */
   need(wanted: W): void {
     this.wanted = wanted;

@@ -1,4 +1,6 @@
-/** Where every drawing gets its data from: requests that are cancelled when nobody wants them, answers that are kept. */
+/**
+ * Where every drawing gets its data from: requests that are cancelled when nobody wants them, answers that are kept.
+ */
 import { isAbort } from "./client.ts";
 import type { Kept } from "./kept.ts";
 

@@ -358,7 +358,8 @@ function drawStrip(
     g.strokeRect(LEFT + 1, top + 1, width - LEFT - RIGHT - 2, STRIP - 4);
   }
   font(g, theme);
-  const text = `${counted(folded.count, "buffer")} that ${folded.count === 1 ? "lives" : "live"} through this window, ${bytes(folded.bytes)}`;
+  const live = folded.count === 1 ? "lives" : "live";
+  const text = `${counted(folded.count, "buffer")} that ${live} through this window, ${bytes(folded.bytes)}`;
   const note = "folded, not to scale";
   const size = g.measureText(text).width;
   g.fillStyle = theme.fg1;

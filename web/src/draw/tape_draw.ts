@@ -7,7 +7,6 @@ import {
   radius,
   RULER,
   signalHeight,
-  signalNames,
   stackY,
   type Column,
   type LaneBox,
@@ -19,6 +18,7 @@ import { FAILED, type MessageWire, type TapeWindow, type TapeWire } from "../wir
 import { familyColours, type FamilyColour } from "./tape_colours.ts";
 import { drawEdges, drawRuler, drawVeil, flagOf, font } from "./tape_ruler.ts";
 import { shape } from "./tape_shapes.ts";
+import { drawSignalNames, drawSpans } from "./tape_signals.ts";
 import { readTheme, type Theme } from "./theme.ts";
 
 /** px of a column at most. */
@@ -133,62 +133,6 @@ function drawLanes(g: CanvasRenderingContext2D, width: number, picture: TapePict
   }
 }
 
-/** A signal is a red line, dashed where it ends, tinted between. */
-function drawSpans(
-  g: CanvasRenderingContext2D,
-  width: number,
-  height: number,
-  x: (time: number) => number,
-  picture: TapePicture,
-  theme: TapeTheme,
-  drawn: Drawn,
-): void {
-  g.fillStyle = theme.error;
-  let last = -Infinity;
-  picture.tape.signals.forEach((signal, index) => {
-    const a = x(signal.start);
-    const b = signal.span ? x(signal.end) : a;
-    if (b < 0 || a > width) return;
-    if (signal.span) {
-      g.globalAlpha = 0.07;
-      g.fillRect(a, RULER, Math.max(b - a, 1), height);
-      g.globalAlpha = 1;
-    }
-    // many signals in one pixel are one line
-    if (Math.round(a) !== last || signal.ending) line(a, signal.ending);
-    if (signal.span) line(b, true);
-    last = Math.round(a);
-    drawn.lines.push({ x: a, index, end: signal.ending });
-    if (signal.span) drawn.lines.push({ x: b, index, end: true });
-  });
-  function line(at: number, dashed: boolean): void {
-    if (dashed) for (let y = RULER; y < height; y += 7) g.fillRect(Math.round(at), y, 1, 4);
-    else g.fillRect(Math.round(at), RULER, 1, height);
-  }
-}
-
-function drawSignalNames(
-  g: CanvasRenderingContext2D,
-  width: number,
-  x: (time: number) => number,
-  picture: TapePicture,
-  theme: TapeTheme,
-  drawn: Drawn,
-): void {
-  font(g, theme, 11, 600);
-  const short = picture.tape.signals.map((signal) =>
-    signal.name.length > 40 ? { ...signal, name: `${signal.name.slice(0, 39)}…` } : signal,
-  );
-  const names = signalNames(short, x, width, (text) => g.measureText(text).width);
-  drawn.left += names.left;
-  for (const name of names.placed) {
-    g.fillStyle = theme.bg0;
-    g.fillRect(name.x - 2, name.y - 7, name.width + 4, 14);
-    g.fillStyle = theme.error;
-    g.fillText(name.text, name.x, name.y);
-  }
-}
-
 function drawFolds(
   g: CanvasRenderingContext2D,
   width: number,
@@ -296,7 +240,8 @@ function drawColumns(
   for (const column of columns) {
     const box = picture.boxes.get(column.lane);
     let [x0, x1] = [x(column.start), x(column.start + cell)];
-    // a moment of the clock that is wide on the screen stands where its marks would, not as long as something that lasted
+    // a moment of the clock that is wide on the screen stands where its marks would, not as long as something that
+    // lasted
     if (x1 - x0 > WIDEST_COLUMN) [x0, x1] = [x0 - WIDEST_COLUMN / 2, x0 + WIDEST_COLUMN / 2];
     if (!box || x1 < 0 || x0 > width) continue;
     const { height, foot } = columnBox(box, column.total, most.get(column.lane)!);

@@ -3,10 +3,15 @@ import { GAP, ROW, type Drawing, type Placement, type Routes } from "./drawing.t
 /** Width to height that a picture of several parts aims at: that of the middle of a usual window. */
 const ASPECT = 1.4;
 const BETWEEN = 2 * GAP;
-/** Parts without an edge between them are worth a layout each up to here; above, the time goes into the many small ones. */
+/**
+ * Parts without an edge between them are worth a layout each up to here; above, the time goes into the many small ones.
+ */
 const MOST = 3000;
 
-/** The part of the drawing that each box is in: boxes of a part are joined by edges. Numbered in the order of their first box. */
+/**
+ * The part of the drawing that each box is in: boxes of a part are joined by edges. Numbered in the order of their
+ * first box.
+ */
 export function parts(drawing: Drawing): { of: Int32Array; count: number } {
   const parent = new Int32Array(drawing.count);
   for (let box = 0; box < drawing.count; box++) parent[box] = box;
@@ -47,7 +52,10 @@ interface Part {
   height: number;
 }
 
-/** Lays out each part by itself and puts them side by side and below each other, so that the picture is about as wide as a window. */
+/**
+ * Lays out each part by itself and puts them side by side and below each other, so that the picture is about as wide as
+ * a window.
+ */
 export function packed(drawing: Drawing, layout: (drawing: Drawing) => Placement): Placement {
   const { of, count } = parts(drawing);
   if (count < 2 || count > MOST) return layout(drawing);
@@ -117,7 +125,9 @@ function split(drawing: Drawing, of: Int32Array, count: number): { boxes: number
   return found;
 }
 
-/** A part laid out by itself, and the room that it takes: whole rows, so that what later matches bring fits in between. */
+/**
+ * A part laid out by itself, and the room that it takes: whole rows, so that what later matches bring fits in between.
+ */
 function measured(drawing: Drawing, boxes: number[], edges: number[], layout: (drawing: Drawing) => Placement): Part {
   const place = new Map(boxes.map((box, own) => [box, own]));
   const placement = layout({

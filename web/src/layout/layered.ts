@@ -11,7 +11,10 @@ import { straighten } from "./straighten.ts";
 const SMALL = 2000;
 const MIDDLE = 6000;
 
-/** A layered drawing of the whole graph, sources above their users; parts that no edge joins stand beside and below each other. */
+/**
+ * A layered drawing of the whole graph, sources above their users; parts that no edge joins stand beside and below each
+ * other.
+ */
 export function layered(drawing: Drawing): Placement {
   return packed(drawing, joined);
 }
@@ -40,8 +43,8 @@ function joined(drawing: Drawing): Placement {
 /**
  * How many rows apart the ranks stand: one, more where lines run far to the side.
  *
- * In a wide graph eighteen pixels between two ranks make all lines horizontal. The rows that stay empty are room for what
- * the next matches bring.
+ * In a wide graph eighteen pixels between two ranks make all lines horizontal. The rows that stay empty are room for
+ * what the next matches bring.
  */
 function stretch(graph: Layers, x: Float64Array): number {
   let sum = 0;

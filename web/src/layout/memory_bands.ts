@@ -20,8 +20,8 @@ export interface Lives {
 }
 
 /**
- * Folds what lives through t0 … t1 and takes the offsets that nobody else uses out: what stood above another still does.
- * Bands of fewer bytes than `least` have no place of their own, but for the one at `keep`.
+ * Folds what lives through t0 … t1 and takes the offsets that nobody else uses out: what stood above another still
+ * does. Bands of fewer bytes than `least` have no place of their own, but for the one at `keep`.
  */
 export function planBands(bands: Lives, t0: number, t1: number, least = 0, keep = -1): BandPlan {
   const { alloc, free, offset, bytes } = bands;

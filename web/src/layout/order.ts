@@ -98,7 +98,9 @@ function walk(graph: Layers, upwards: boolean, deep: boolean): Order {
   return ordered;
 }
 
-/** Where a walk starts: things without a line downwards, the lowest first, or without one upwards, the highest first. */
+/**
+ * Where a walk starts: things without a line downwards, the lowest first, or without one upwards, the highest first.
+ */
 function ends(graph: Layers, upwards: boolean): number[] {
   const { start } = upwards ? graph.down : graph.up;
   const found: number[] = [];

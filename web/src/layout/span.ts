@@ -30,8 +30,8 @@ export function clampSpan(span: Span, limits: Limits): Span {
 }
 
 /**
- * What was at `from` (a share of the width) comes to be at `to`, with a window `factor` times as long. Zooming keeps both
- * the same, dragging keeps the factor at 1, two fingers change all three.
+ * What was at `from` (a share of the width) comes to be at `to`, with a window `factor` times as long. Zooming keeps
+ * both the same, dragging keeps the factor at 1, two fingers change all three.
  */
 export function anchorSpan(span: Span, from: number, to: number, factor: number, limits: Limits): Span {
   const length = span.t1 - span.t0;

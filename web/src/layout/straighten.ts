@@ -5,8 +5,9 @@ import type { Spacing } from "./place.ts";
 /**
  * Makes things stand exactly under each other and lines run straight, without changing any order.
  *
- * Least squares leave everything a little aside; a reader sees a chain of boxes as one only when it is one line. So each
- * thing moves to the median of its neighbours as far as its own neighbours in the row allow, and each line takes as few
+ * Least squares leave everything a little aside; a reader sees a chain of boxes as one only when it is one line. So
+ * each thing moves to the median of its neighbours as far as its own neighbours in the row allow, and each line takes
+ * as few
  * bends as the free space of its rows allows.
  */
 export function straighten(graph: Layers, ordered: Order, x: Float64Array, spacing: Spacing, rounds: number): void {

@@ -1,4 +1,6 @@
-/** The time axis of a tape: real time with idle stretches folded away. What is drawn lies on a line of its own (u, ns). */
+/**
+ * The time axis of a tape: real time with idle stretches folded away. What is drawn lies on a line of its own (u, ns).
+ */
 
 export interface Fold {
   u0: number;

@@ -111,7 +111,10 @@ export function eventNames(
   return result;
 }
 
-/** Names of the signals in sight, in two rows where none touches another; a span that began earlier keeps its name in sight. */
+/**
+ * Names of the signals in sight, in two rows where none touches another; a span that began earlier keeps its name in
+ * sight.
+ */
 export function signalNames(
   signals: readonly TapeSignal[],
   x: (time: number) => number,

@@ -1,4 +1,6 @@
-/** Labels that fit: kernel names keep both ends, other names keep their head, under three characters nothing is said. */
+/**
+ * Labels that fit: kernel names keep both ends, other names keep their head, under three characters nothing is said.
+ */
 import { endsAsKernel } from "../base/format.ts";
 
 export type Advance = (char: string) => number;

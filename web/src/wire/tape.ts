@@ -12,7 +12,9 @@ export interface TapeLane {
   busy: number;
   busyMost: number;
   idle: number;
-  /** ns at which a worker came or left while others worked; null when it was there throughout. Shares are of that time. */
+  /**
+   * ns at which a worker came or left while others worked; null when it was there throughout. Shares are of that time.
+   */
   since: number | null;
   until: number | null;
   failures: number;

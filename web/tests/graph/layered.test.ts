@@ -101,8 +101,9 @@ describe("layered", () => {
     expect(layered(none).x.length).toBe(0);
   });
 
-  // A bound a little above what was measured when the layout was last changed. On the drawn curves Graphviz dot 2.43 stood
-  // at 13.7, 9.4 and 0.21 crossings an edge for these three, this layout at 4.6, 11.9 and 0.17 (edges without a curve left out).
+  // A bound a little above what was measured when the layout was last changed. On the drawn curves Graphviz dot 2.43
+  // stood at 13.7, 9.4 and 0.21 crossings an edge for these three, this layout at 4.6, 11.9 and 0.17 (edges without a
+  // curve left out).
   test.each([
     ["a kernel of 500", kernel(2, 24), 5.5],
     ["a kernel of 1,400", kernel(4, 24), 14],

@@ -1,4 +1,7 @@
-/** Code with line numbers and what stands beside the lines: selectable, searchable, any length. Blocks off the screen are not laid out. */
+/**
+ * Code with line numbers and what stands beside the lines: selectable, searchable, any length. Blocks off the screen
+ * are not laid out.
+ */
 import { fill, h } from "../../base/dom.ts";
 import { codeNodes, type Language } from "../../base/highlight.ts";
 import type { LineMark } from "../../data/line_origin.ts";

@@ -1,4 +1,6 @@
-/** The right pane for a line of code: from the user's program down to the line, each link of the chain a place to go. */
+/**
+ * The right pane for a line of code: from the user's program down to the line, each link of the chain a place to go.
+ */
 import { plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { clip, count, counted, micros } from "../../base/format.ts";

@@ -1,4 +1,6 @@
-/** What a context left behind, as tabs: its errors first, then source, ops, machine code and the graph that it began as. */
+/**
+ * What a context left behind, as tabs: its errors first, then source, ops, machine code and the graph that it began as.
+ */
 import { h } from "../../base/dom.ts";
 import { count } from "../../base/format.ts";
 import type { ArtifactRow, ContextWire } from "../../wire/capture.ts";

@@ -130,7 +130,8 @@ class Waiting {
     const took = (performance.now() - this.begun) / 1000;
     const total = Number(this.meter.getAttribute("aria-valuemax") ?? 0);
     const left = this.done > 0 && total > this.done ? (took * (total - this.done)) / this.done : 0;
-    this.seconds.textContent = `${took.toFixed(1)} s${left >= 0.5 ? ` · about ${left < 90 ? `${Math.ceil(left)} s` : `${Math.ceil(left / 60)} min`} left` : ""}`;
+    const about = left < 90 ? `${Math.ceil(left)} s` : `${Math.ceil(left / 60)} min`;
+    this.seconds.textContent = `${took.toFixed(1)} s${left >= 0.5 ? ` · about ${about} left` : ""}`;
   }
 
   private async ask(progress: (signal: AbortSignal) => Promise<Progress>, signal: AbortSignal): Promise<void> {

@@ -79,7 +79,10 @@ export function opening(picture: Picture, root: number, width: number, height: n
   }
 }
 
-/** The camera that shows everything a match changed, as near as that allows; null when it changed nothing in the picture. */
+/**
+ * The camera that shows everything a match changed, as near as that allows; null when it changed nothing in the
+ * picture.
+ */
 export function changes(picture: Picture, width: number, height: number): Camera | null {
   const { scene, placement } = picture;
   const bounds = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };

@@ -227,8 +227,14 @@ export class GraphView {
     if (this.picture === null) return [];
     const { scene, placement } = this.picture;
     return Array.from(scene.key, (key, box) => ({
-      key, x: placement.x[box]!, y: placement.y[box]!, width: scene.width[box]!, height: BOX, state: scene.state[box]!, name: short(scene, box),
-    })); // prettier-ignore
+      key,
+      x: placement.x[box]!,
+      y: placement.y[box]!,
+      width: scene.width[box]!,
+      height: BOX,
+      state: scene.state[box]!,
+      name: short(scene, box),
+    }));
   }
 
   private async layout(scene: Scene): Promise<boolean> {
@@ -431,7 +437,8 @@ export class GraphView {
   private boxOfNode(v: number): number {
     const { scene, placement } = this.picture!;
     if (v >= 0 && scene.boxOf[v]! >= 0) return scene.boxOf[v]!;
-    return lowestOfLargest(scene, placement.y); // the root itself is hidden (SINK): what stands lowest is what it collects
+    // the root itself is hidden (SINK): what stands lowest is what it collects
+    return lowestOfLargest(scene, placement.y);
   }
 
   private nodesOf(box: number): number[] {

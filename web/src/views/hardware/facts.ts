@@ -48,7 +48,9 @@ export function statusParts(kernel: string, picture: HardwarePicture): { left: S
   };
 }
 
-/** The engine to begin with when none was asked for and the given one stood idle: one with instructions if there is any. */
+/**
+ * The engine to begin with when none was asked for and the given one stood idle: one with instructions if there is any.
+ */
 export function busiest(occupancy: OccupancyWire, row: number): number | undefined {
   const { engines } = occupancy;
   if (engines.some((engine) => engine.row === row && engine.waves > 0)) return undefined;

@@ -1,4 +1,6 @@
-/** Control flow: blocks from the top down, weighted by the time spent in them, with the ways between them at the side. */
+/**
+ * Control flow: blocks from the top down, weighted by the time spent in them, with the ways between them at the side.
+ */
 import { fill, h } from "../../base/dom.ts";
 import { count } from "../../base/format.ts";
 import type { FlowWire, InstructionsWire, TraceWire } from "../../wire/hardware.ts";

@@ -1,4 +1,6 @@
-/** The drawing of a hardware trace: rows, window, folding. It knows nothing of the address: it says what the user did. */
+/**
+ * The drawing of a hardware trace: rows, window, folding. It knows nothing of the address: it says what the user did.
+ */
 import { fill, h } from "../../base/dom.ts";
 import { drawHardware, occupancyRoom, topHeight, wholeSpan, type HardwarePicture } from "../../draw/hardware_draw.ts";
 import { readTheme } from "../../draw/theme.ts";

@@ -359,7 +359,8 @@ class HardwareView implements View {
     this.stage.setFocus(found, linked);
     this.list.select(found.instruction);
     const text = found.instruction >= 0 ? (this.stage.instructions?.text[found.instruction] ?? "") : "";
-    this.said.textContent = `${found.op}, ${picture.trace.lanes[found.lane]!.label}, cycle ${found.start - wholeSpan(picture).first}. ${text}`;
+    const cycle = found.start - wholeSpan(picture).first;
+    this.said.textContent = `${found.op}, ${picture.trace.lanes[found.lane]!.label}, cycle ${cycle}. ${text}`;
     this.stage.reveal(found.start);
   }
 
@@ -375,7 +376,10 @@ class HardwareView implements View {
     if (next !== undefined && next >= 0) this.go({ ev: next }, "replace");
   }
 
-  /** The first event of a lane in the window, one of an instruction when it is given: what is here begins before it. -1 for none. */
+  /**
+   * The first event of a lane in the window, one of an instruction when it is given: what is here begins before it. -1
+   * for none.
+   */
   private firstIn(events: LaneEvents, instruction?: number): number {
     const { t0, t1 } = this.picture!;
     return events.start.findIndex(

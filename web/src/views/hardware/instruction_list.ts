@@ -145,7 +145,8 @@ export class InstructionList {
     const figure = (name: "latency" | "stall" | "idle"): string => {
       const { total, worst, count: number } = data[name];
       if (number[index] === 0) return `${TITLES[name]}: not measured`;
-      return `${TITLES[name]}: mean ${(total[index]! / number[index]!).toFixed(1)}, sum ${count(total[index]!)}, worst ${count(worst[index]!)}`;
+      const mean = (total[index]! / number[index]!).toFixed(1);
+      return `${TITLES[name]}: mean ${mean}, sum ${count(total[index]!)}, worst ${count(worst[index]!)}`;
     };
     return h(
       "div",

@@ -124,8 +124,11 @@ export class LeftPane {
       .toLowerCase()
       .split(/\s+/)
       .filter((word) => word !== "");
-    const text = (at: number): string =>
-      `${bufferHandle(alive.id[at]!, this.several)} ${alive.producers[alive.producer[at]!] ?? ""} ${shortType(alive.dtypes[alive.dtype[at]!] ?? "")}`.toLowerCase();
+    const text = (at: number): string => {
+      const producer = alive.producers[alive.producer[at]!] ?? "";
+      const type = shortType(alive.dtypes[alive.dtype[at]!] ?? "");
+      return `${bufferHandle(alive.id[at]!, this.several)} ${producer} ${type}`.toLowerCase();
+    };
     this.shown = Array.from(alive.id.keys()).filter(
       (at) => words.length === 0 || words.every((word) => text(at).includes(word)),
     );
@@ -205,10 +208,11 @@ function spark(device: DeviceWire): SVGElement {
   path.setAttribute(
     "d",
     device.spark
-      .map(
-        (value, i) =>
-          `${i === 0 ? "M" : "L"}${(i * step).toFixed(1)} ${(SPARK.height - 2 - (reach > 0 ? (value - least) / reach : 0.5) * (SPARK.height - 4)).toFixed(1)}`,
-      )
+      .map((value, i) => {
+        const share = reach > 0 ? (value - least) / reach : 0.5;
+        const y = SPARK.height - 2 - share * (SPARK.height - 4);
+        return `${i === 0 ? "M" : "L"}${(i * step).toFixed(1)} ${y.toFixed(1)}`;
+      })
       .join(""),
   );
   path.setAttribute("class", "mem-spark");

@@ -1,4 +1,6 @@
-/** Memory: total and bands of a device over time, what was alive at a moment, one buffer. Everything is in the address. */
+/**
+ * Memory: total and bands of a device over time, what was alive at a moment, one buffer. Everything is in the address.
+ */
 import { fill, h } from "../../base/dom.ts";
 import { bufferHandle, bytes, count, counted, duration } from "../../base/format.ts";
 import { isAbort } from "../../data/client.ts";
@@ -372,7 +374,9 @@ class MemoryView implements View {
       this.setBuffer(buffer);
       drawBuffer(this.detail, this.page, buffer, this.whole);
       this.page.right.dataset["buffer"] = key;
-      this.said.textContent = `Buffer ${bufferHandle(id, this.wire?.several ?? false)}, ${bytes(buffer.bytes)}, ${duration((buffer.free ?? this.whole) - buffer.alloc)}`;
+      const lived = duration((buffer.free ?? this.whole) - buffer.alloc);
+      const handle = bufferHandle(id, this.wire?.several ?? false);
+      this.said.textContent = `Buffer ${handle}, ${bytes(buffer.bytes)}, ${lived}`;
       if (buffer.device !== this.device?.name) this.page.nav.set({ device: buffer.device || UNNAMED }, "replace");
       this.reveal(buffer, opening);
     } catch (error) {
@@ -419,7 +423,8 @@ class MemoryView implements View {
     if (!this.device) return;
     const { t0, t1 } = this.stage.span;
     const pixel = (t1 - t0) / this.stage.room;
-    this.windowText.textContent = `${clock(Math.max(0, t0), pixel, t1 - t0)} to ${clock(Math.min(this.whole, t1), pixel, t1 - t0)}`;
+    const say = (time: number): string => clock(time, pixel, t1 - t0);
+    this.windowText.textContent = `${say(Math.max(0, t0))} to ${say(Math.min(this.whole, t1))}`;
     if (this.source.data && !this.source.waiting && this.stage.settled)
       this.page.middle.dataset["shown"] = `memory/${this.device.name}`;
   }

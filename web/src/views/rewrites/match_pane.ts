@@ -89,7 +89,9 @@ export class MatchPane {
     });
   }
 
-  /** Shows a step's matches, with one of them selected; 0 is the graph that went in. They are asked for after a delay. */
+  /**
+   * Shows a step's matches, with one of them selected; 0 is the graph that went in. They are asked for after a delay.
+   */
   show(step: StepFacts, match: number, delay = 0): void {
     this.head(true);
     this.arrows[0]!.disabled = match <= 0;

@@ -465,7 +465,8 @@ class RewritesView implements View {
   }
 
   private toggle(name: Toggle): void {
-    if (this.params["as"] === "text") return this.stage.say("The text has every node; this folds the graph."); // G goes there
+    // G goes there
+    if (this.params["as"] === "text") return this.stage.say("The text has every node; this folds the graph.");
     const names = new Set(this.params["show"]?.split(",") ?? SHOWN_AT_FIRST);
     if (!names.delete(name)) names.add(name);
     const text = [...names]

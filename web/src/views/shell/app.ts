@@ -161,7 +161,8 @@ export class App {
           emptyState(
             this.info!.advice === "" ? "Nothing to show yet" : "No events",
             this.info!.advice ||
-              `${this.captureName.textContent} has no rows that a view could show. Record with rewrites or a profile, or see what it holds.`,
+              `${this.captureName.textContent} has no rows that a view could show. ` +
+                "Record with rewrites or a profile, or see what it holds.",
             [`peephole info ${this.captureName.textContent}`],
           ),
         ),

@@ -224,7 +224,8 @@ export class TapePane {
           ),
           () =>
             lane.busyMost > lane.busy
-              ? `${lane.name} is known to have worked ${part(lane.busy)} of ${timeWords(lane, tape.resolution)}, at most ${part(lane.busyMost)}: batches are logged when they are done, so only a bound is known`
+              ? `${lane.name} is known to have worked ${part(lane.busy)} of ${timeWords(lane, tape.resolution)}, ` +
+                `at most ${part(lane.busyMost)}: batches are logged when they are done, so only a bound is known`
               : `${lane.name} worked ${part(lane.busy)} of ${timeWords(lane, tape.resolution)}`,
         ),
       again,

@@ -47,13 +47,13 @@ export function describeTape(picture: TapePicture, drawn: Drawn, { x, y }: Point
     const { marks } = data;
     const together = marks.many[mark]!;
     const where = tape.lanes[marks.lane[mark]!]!.name;
+    const facts = [`${seconds(marks.time[mark]!, tape.resolution)} s`];
+    if (marks.dur[mark]! > 0) facts.push(duration(marks.dur[mark]!));
+    if (marks.size[mark]! > 0) facts.push(bytes(marks.size[mark]!));
     return [
       h("b", `#${marks.seq[mark]!} ${tape.ops[marks.op[mark]!] ?? ""}`),
       dim(` · ${tape.kinds[marks.event[mark]!]!.name} on ${where}`),
-      h(
-        "div",
-        `${seconds(marks.time[mark]!, tape.resolution)} s${marks.dur[mark]! > 0 ? ` · ${duration(marks.dur[mark]!)}` : ""}${marks.size[mark]! > 0 ? ` · ${bytes(marks.size[mark]!)}` : ""}`,
-      ),
+      h("div", facts.join(" · ")),
       ...(together > 1
         ? [
             h(
@@ -83,12 +83,9 @@ export function describeTape(picture: TapePicture, drawn: Drawn, { x, y }: Point
   if (line) {
     const signal = tape.signals[line.index]!;
     const length = signal.span ? ` · ${duration(signal.end - signal.start)}` : "";
-    return [
-      h("b", signal.name),
-      dim(
-        ` · signal${line.end ? " ends" : signal.span ? " begins" : ""} at ${seconds(line.end && signal.span ? signal.end : signal.start, tape.resolution)} s${length}`,
-      ),
-    ];
+    const does = line.end ? " ends" : signal.span ? " begins" : "";
+    const time = seconds(line.end && signal.span ? signal.end : signal.start, tape.resolution);
+    return [h("b", signal.name), dim(` · signal${does} at ${time} s${length}`)];
   }
   const at = y - tapeTop(picture) + picture.scroll;
   const flow = drawn.arrows.find(({ x0, y0, x1, y1 }) => {
@@ -98,11 +95,11 @@ export function describeTape(picture: TapePicture, drawn: Drawn, { x, y }: Point
   if (!flow) return foldAt(picture, x, width);
   const { arrows } = data;
   const many = arrows.count[flow.index]!;
+  const size = arrows.bytes[flow.index]! > 0 ? `, ${bytes(arrows.bytes[flow.index]!)}` : "";
+  const within = many > 1 ? ` within ${duration(data.arrowCell)}` : "";
   return [
     h("b", route(tape, arrows.source[flow.index]!, arrows.target[flow.index]!)),
-    dim(
-      ` · ${counted(many, "message")}${arrows.bytes[flow.index]! > 0 ? `, ${bytes(arrows.bytes[flow.index]!)}` : ""}${many > 1 ? ` within ${duration(data.arrowCell)}` : ""}`,
-    ),
+    dim(` · ${counted(many, "message")}${size}${within}`),
   ];
 }
 

@@ -1,6 +1,6 @@
 /** Messages: what clients, dispatcher and workers said to each other. */
 import { fill, h } from "../../base/dom.ts";
-import { count, counted, duration } from "../../base/format.ts";
+import { counted, duration } from "../../base/format.ts";
 import { isAbort, sentenceOf } from "../../data/client.ts";
 import { StretchSource, type Wanted } from "../../data/stretch_source.ts";
 import { shapeIcon } from "../../draw/tape_shapes.ts";
@@ -17,11 +17,12 @@ import {
 import { filterBox } from "../common/filter_box.ts";
 import { clearLayer, emptyState, errorState, showLayer, waitFor } from "../common/states.ts";
 import { tip } from "../common/tooltip.ts";
-import type { Page, StatusPart, View, ViewDef } from "../registry.ts";
+import type { Page, View, ViewDef } from "../registry.ts";
 import { MessageList } from "./message_list.ts";
 import { MessagePages } from "./message_pages.ts";
 import { TapePane } from "./tape_pane.ts";
 import { TapeStage } from "./tape_stage.ts";
+import { tapeStatus } from "./tape_status.ts";
 import { momentWords } from "./words.ts";
 
 export const TAPE: ViewDef = {
@@ -318,7 +319,8 @@ class TapeView implements View {
     this.list.select(found?.place ?? -1);
     if (!found) return;
     const { tape } = this;
-    this.said.textContent = `#${found.seq} ${tape!.kinds[found.event]!.name}, ${tape!.lanes[found.lane]!.name}, ${tape!.ops[found.op] ?? ""}`;
+    const [kind, lane] = [tape!.kinds[found.event]!.name, tape!.lanes[found.lane]!.name];
+    this.said.textContent = `#${found.seq} ${kind}, ${lane}, ${tape!.ops[found.op] ?? ""}`;
     if (this.folded && tape!.lead && found.time < tape!.parts[0]![0])
       this.go({ fold: "0", t0: null, t1: null }, "replace");
     else this.stage.reveal(found.time, found.lane);
@@ -400,16 +402,15 @@ class TapeView implements View {
     clearLayer(this.stage.element);
     if (data.kept === 0) {
       const text = this.filterText;
+      const some = tape.families.slice(0, 8).map(({ name }) => name);
       showLayer(
         this.stage.element,
         text === ""
           ? emptyState("No events", tape.diagnoses[0]?.words ?? "This run holds no events.")
           : emptyState(
               `Nothing is named ${text}`,
-              `The filter was tried on operations, commands, events and lanes of ${counted(tape.events, "message")}. There are: ${tape.families
-                .slice(0, 8)
-                .map(({ name }) => name)
-                .join(", ")}.`,
+              `The filter was tried on operations, commands, events and lanes of ${counted(tape.events, "message")}. ` +
+                `There are: ${some.join(", ")}.`,
             ),
       );
     }
@@ -458,7 +459,8 @@ class TapeView implements View {
     tip(
       this.legend,
       () =>
-        `Shape is the event, colour the operation, area the size of the data. ${words} Arrows of one moment, pair and direction are one; wider means more. Columns stand for many events: height is how many.`,
+        `Shape is the event, colour the operation, area the size of the data. ${words} Arrows of one moment, pair and ` +
+        "direction are one; wider means more. Columns stand for many events: height is how many.",
     );
     this.toggles.get("signals")!.hidden = tape.signals.length === 0;
   }
@@ -473,72 +475,11 @@ class TapeView implements View {
   }
 
   private status(): void {
-    const { tape, data, drawn } = this;
+    const { tape, data, drawn, folded, stage } = this;
     if (!tape || !data) return;
-    const kinds = (kind: string): number => tape.lanes.filter((lane) => lane.kind === kind).length;
-    const figure = (value: number, one: string): HTMLElement =>
-      h("span", h("b", count(value)), ` ${value === 1 ? one : `${one}s`}`);
-    const link = (text: string, act: () => void): HTMLElement =>
-      h("button.link", { type: "button", onclick: act }, text);
-    const right: StatusPart[] = [];
-    if (data.kept < tape.events) {
-      const lanes = tape.lanes.length - data.lanes.length;
-      right.push(
-        h(
-          "span",
-          `${count(tape.events - data.kept)} events${lanes > 0 ? ` and ${counted(lanes, "lane")}` : ""} hidden by the filter · `,
-          link("show all", () => this.go({ q: null })),
-        ),
-      );
-    }
-    if (drawn && drawn.inColumns > 0) right.push(`${count(drawn.inColumns)} events in columns`);
-    if (drawn?.ends)
-      right.push(
-        tip(
-          h("span", "ends of arrows only"),
-          () =>
-            "So many arrows would cover the lanes: only their ends at the workers and clients are drawn. Zoom in or filter to see them whole.",
-        ),
-      );
-    if (tape.unmarked > 0)
-      right.push(
-        tip(
-          h("span.wide", `${count(tape.unmarked)} without a mark`),
-          () =>
-            "Events that carry a signal are its line, and answers to registrations say nothing new: they have no mark of their own, but are in the list.",
-        ),
-      );
-    if (drawn && drawn.left > 0) right.push(h("span.wide", `${counted(drawn.left, "name")} left out for space`));
-    const hidden = (tape.lead ? tape.parts[0]![0] - tape.first : 0) + (this.stage.timeAxis?.folded ?? 0);
-    if (this.folded && hidden > 0) {
-      const early = tape.early > 0 ? ` (${counted(tape.early, "event")})` : "";
-      right.push(
-        h(
-          "span",
-          `${duration(hidden)} idle${early} folded · `,
-          link("unfold", () => this.go({ fold: "0", t0: null, t1: null })),
-        ),
-      );
-    } else if (!this.folded)
-      right.push(
-        h(
-          "span",
-          "idle time unfolded · ",
-          link("fold", () => this.go({ fold: null, t0: null, t1: null })),
-        ),
-      );
-    right.push(`window ${duration(this.stage.per * this.stage.width)}`);
-    const lost = tape.problems.reduce((sum, problem) => sum + problem.count, 0);
-    this.page.status(
-      [
-        figure(tape.events, "event"),
-        figure(kinds("client"), "client"),
-        figure(kinds("worker"), "worker"),
-        figure(tape.signals.length, "signal"),
-        ...(lost === 0 ? ["0 lines not understood"] : []),
-        ...(tape.runs.length > 1 ? [`run ${tape.run} of ${tape.runs.length}`] : []),
-      ],
-      right,
+    const { left, right } = tapeStatus({ tape, data, drawn, folded, idle: stage.timeAxis?.folded ?? 0 }, (change) =>
+      this.go(change),
     );
+    this.page.status(left, [...right, `window ${duration(stage.per * stage.width)}`]);
   }
 }

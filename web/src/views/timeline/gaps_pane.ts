@@ -12,11 +12,12 @@ export function drawGaps(host: HTMLElement, wire: GapsWire, onChoose: (gap: GapW
     fill(host, h("p.dim", "Nothing waited here: every device ran without a gap."));
     return;
   }
+  const some = wire.gaps.length < number ? `The longest ${count(wire.gaps.length)}:` : "";
   fill(
     host,
     h(
       "p.dim",
-      `${counted(number, "gap")} on ${counted(wire.tracks.length, "track")}, ${duration(idle)} in all. ${wire.gaps.length < number ? `The longest ${count(wire.gaps.length)}:` : ""}`,
+      `${counted(number, "gap")} on ${counted(wire.tracks.length, "track")}, ${duration(idle)} in all. ${some}`,
     ),
     h(
       "div.gaps",

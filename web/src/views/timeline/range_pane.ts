@@ -159,3 +159,20 @@ function part(share: number): string {
     ? `${percent.toFixed(1).replace("100.0", "99.9")}%`
     : `${Math.round(percent)}%`;
 }
+
+/** The bar above the figures, with what there is to do about a range. */
+export function drawRangeBar(
+  bar: HTMLElement,
+  title: string,
+  act: { zoomIn: (() => unknown) | null; clear: (() => unknown) | null },
+): void {
+  const { zoomIn, clear } = act;
+  const clearing = { type: "button", "aria-label": "Clear selection", title: "Clear (Esc)" };
+  fill(
+    bar,
+    h("b", title),
+    h("span.grow"),
+    zoomIn && h("button.btn", { type: "button", onclick: () => zoomIn() }, "Zoom in ", h("kbd", "Z")),
+    clear && h("button.btn", { ...clearing, onclick: () => clear() }, "✕"),
+  );
+}

@@ -5,18 +5,19 @@ import { count, duration } from "../../base/format.ts";
 import { isAbort } from "../../data/client.ts";
 import { TimelineSource } from "../../data/timeline.ts";
 import { clampSpan, type Span } from "../../layout/span.ts";
-import { fitSpan, moment } from "../../layout/timeline_scale.ts";
+import { fitSpan } from "../../layout/timeline_scale.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import type { CaptureInfo } from "../../wire/capture.ts";
 import type { FlowsWire, GapsWire, LinksWire, RangeWire, SliceWire, TimelineWire } from "../../wire/timeline.ts";
 import { clearLayer, emptyState, errorState, failure, showLayer, waitFor } from "../common/states.ts";
-import { tip } from "../common/tooltip.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { Finder } from "./finder.ts";
 import { drawGaps } from "./gaps_pane.ts";
-import { drawRange, markTrack } from "./range_pane.ts";
+import { idSet, spanOf, toggled } from "./address.ts";
+import { drawRange, drawRangeBar, markTrack } from "./range_pane.ts";
 import { drawSlice } from "./slice_pane.ts";
 import { Stage } from "./stage.ts";
+import { timelineStatus } from "./timeline_status.ts";
 
 export const TIMELINE: ViewDef = {
   id: "timeline",
@@ -40,10 +41,8 @@ export const TIMELINE: ViewDef = {
 /** Which flows are drawn: those of the focused slice, all of the window when they are few, none. */
 const FLOWS = ["focused", "window", "off"] as const;
 
-/** Markers that a hover over their number lists. */
 /** Of `gaps` in the address: those of everything, whatever range is selected. */
 const WHOLE = "whole";
-const LISTED = 20;
 
 class TimelineView implements View {
   private readonly stage: Stage;
@@ -378,18 +377,10 @@ class TimelineView implements View {
     const key = `${title}/${range !== null}`;
     if (key === this.asked.bar) return; // a button that has the focus keeps it
     this.asked.bar = key;
-    fill(
-      this.rangeBar,
-      h("b", title),
-      h("span.grow"),
-      range && h("button.btn", { type: "button", onclick: () => this.zoomIn() }, "Zoom in ", h("kbd", "Z")),
-      (range || gaps) &&
-        h(
-          "button.btn",
-          { type: "button", "aria-label": "Clear selection", title: "Clear (Esc)", onclick: () => this.escape() },
-          "✕",
-        ),
-    );
+    drawRangeBar(this.rangeBar, title, {
+      zoomIn: range && (() => this.zoomIn()),
+      clear: range || gaps ? () => this.escape() : null,
+    });
   }
 
   private async arriveSlice(): Promise<void> {
@@ -486,101 +477,17 @@ class TimelineView implements View {
     void this.arriveFigures(this.stage.range);
   }
 
-  /** How many markers in sight have no flag; a click goes where the first of them has room. */
-  private crowdedNote(): Node | "" {
-    const { crowded, span } = this.stage;
-    const first = crowded[0];
-    if (!first) return "";
-    const length = (span.t1 - span.t0) / 8;
-    const note = h(
-      "button.link",
-      {
-        type: "button",
-        onclick: () =>
-          this.page.nav.set({
-            t0: Math.round(first.time - length / 4),
-            t1: Math.round(first.time + 0.75 * length),
-            follow: null,
-          }),
-      },
-      `${count(crowded.length)} without room for a flag`,
-    );
-    const rest = crowded.length - LISTED;
-    tip(note, () =>
-      [
-        ...crowded.slice(0, LISTED).map((one) => `${moment(one.time, span.t1 - span.t0)}  ${one.name}`),
-        rest > 0 ? `and ${count(rest)} more` : "",
-      ]
-        .filter((line) => line !== "")
-        .join("\n"),
-    );
-    return h("span", ", ", note);
-  }
-
   private drawStatus(): void {
-    const { stage, source } = this;
+    const { source, stage } = this;
     if (!source) return;
-    const { whole } = source;
-    const length = stage.span.t1 - stage.span.t0;
-    const { below } = stage;
-    const hidden = stage.layout.hidden + Math.max(0, whole.trackCount - whole.tracks.id.length);
-    const right: (string | Node)[] = [
-      h("span.wide", `window ${duration(Math.min(length, whole.span))} of ${duration(whole.span)}`),
-      h("span", `${fine(length / stage.width)} per pixel`),
-    ];
-    if (this.info.live) {
-      right.push(
-        this.following
-          ? h("span", "following the end")
-          : h(
-              "span",
-              "following the end is off ",
-              h("button.endkey", { type: "button", onclick: () => this.follow() }, h("kbd", "End")),
-            ),
-      );
-    }
-    this.page.status(
-      [
-        h("span", h("b", count(whole.slices)), whole.slices === 1 ? " slice" : " slices"),
-        h("span", h("b", count(whole.trackCount)), whole.trackCount === 1 ? " track" : " tracks"),
-        whole.markerCount > 0 ? h("span.wide", h("b", count(whole.markerCount)), " markers", this.crowdedNote()) : "",
-        below > 0 ? h("span.wide", `${count(below)} tracks below the fold`) : "",
-        hidden > 0
-          ? h(
-              "span",
-              h(
-                "button.link",
-                { type: "button", onclick: () => this.page.nav.set({ find: null }, "replace") },
-                `${count(hidden)} tracks hidden`,
-              ),
-            )
-          : "",
-      ].filter((part) => part !== ""),
-      right,
-    );
+    const { left, right } = timelineStatus(stage, source.whole, (change, mode) => this.page.nav.set(change, mode));
+    if (this.info.live) right.push(this.followNote());
+    this.page.status(left, right);
   }
-}
 
-function spanOf(params: Params, a: string, b: string): Span | null {
-  if (params[a] === undefined || params[b] === undefined) return null;
-  const t0 = numberParam(params, a, 0);
-  const t1 = numberParam(params, b, 0);
-  return t1 > t0 ? { t0, t1 } : null;
-}
-
-/** As duration, and of a few ns two digits: a pixel of the nearest window is a tenth of one. */
-function fine(ns: number): string {
-  return ns < 10 ? `${ns.toPrecision(2)} ns` : duration(ns);
-}
-
-const SEPARATOR = "~";
-
-function idSet(text: string | undefined): Set<string> {
-  return new Set((text ?? "").split(SEPARATOR).filter((id) => id !== ""));
-}
-
-function toggled(text: string | undefined, id: string): string {
-  const ids = idSet(text);
-  if (!ids.delete(id)) ids.add(id);
-  return [...ids].join(SEPARATOR);
+  private followNote(): HTMLElement {
+    if (this.following) return h("span", "following the end");
+    const button = h("button.endkey", { type: "button", onclick: () => this.follow() }, h("kbd", "End"));
+    return h("span", "following the end is off ", button);
+  }
 }

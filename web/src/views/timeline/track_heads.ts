@@ -1,4 +1,7 @@
-/** Names of the rows: groups that fold, tracks that fold and can be pinned, a figure at the right. Only what is in sight. */
+/**
+ * Names of the rows: groups that fold, tracks that fold and can be pinned, a figure at the right. Only what is in
+ * sight.
+ */
 import { h } from "../../base/dom.ts";
 import { bytes } from "../../base/format.ts";
 import { figure } from "../../draw/timeline_painter.ts";

@@ -166,7 +166,9 @@ class TopView implements View {
     const { params } = this;
     if (params["r0"] !== undefined && params["r1"] !== undefined) this.range = [params["r0"], params["r1"]];
     const group = params["group"] ?? "";
-    const query = `top?${group === "" ? "" : `group=${encodeURIComponent(group)}`}${params["tracks"] === undefined ? "" : `&tracks=${encodeURIComponent(params["tracks"])}`}${this.times_}`;
+    const grouped = group === "" ? "" : `group=${encodeURIComponent(group)}`;
+    const tracks = params["tracks"] === undefined ? "" : `&tracks=${encodeURIComponent(params["tracks"])}`;
+    const query = `top?${grouped}${tracks}${this.times_}`;
     if (query !== this.asked) {
       this.asked = query;
       this.loading.abort();
@@ -227,12 +229,13 @@ class TopView implements View {
     void this.drawChosen(at >= 0 ? this.rows[at]! : (this.rows[0] ?? -1));
     const words = TITLES[top.group] ?? TITLES["kernels"]!;
     const shownTracks = params["tracks"] === undefined ? top.tracks.id.length : params["tracks"].split(",").length;
+    const all = top.name.length;
     this.page.status(
       [
         h(
           "span",
           h("b", count(this.rows.length)),
-          ` ${this.rows.length === top.name.length ? "" : `of ${count(top.name.length)} `}${top.name.length === 1 ? words[1].toLowerCase() : words[2]}`,
+          ` ${this.rows.length === all ? "" : `of ${count(all)} `}${all === 1 ? words[1].toLowerCase() : words[2]}`,
         ),
         h("span", h("b", count(top.count)), " slices"),
         h("span.wide", { "data-ns": top.total }, `${duration(top.total)} on ${counted(shownTracks, "track")}`),
@@ -268,9 +271,12 @@ class TopView implements View {
     );
     const chosen = this.params["tracks"]?.split(",").map(Number);
     const names = chosen?.map((id) => top.tracks.name[top.tracks.id.indexOf(id)] ?? String(id));
-    this.devices.textContent = `${names ? (names.length === 1 ? names[0]! : counted(names.length, "track")) : top.group === "host" ? "All threads" : "All devices"} ▾`;
+    const all = top.group === "host" ? "All threads" : "All devices";
+    const some = names && (names.length === 1 ? names[0]! : counted(names.length, "track"));
+    this.devices.textContent = `${some ?? all} ▾`;
     const ranged = this.times_ !== "";
-    this.times.textContent = `${ranged ? `Range ${duration(numberParam(this.params, "r1", 0) - numberParam(this.params, "r0", 0))}` : "Whole trace"} ▾`;
+    const length = numberParam(this.params, "r1", 0) - numberParam(this.params, "r0", 0);
+    this.times.textContent = `${ranged ? `Range ${duration(length)}` : "Whole trace"} ▾`;
   }
 
   private deviceItems(): MenuItem[] {

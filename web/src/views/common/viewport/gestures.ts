@@ -1,4 +1,6 @@
-/** Mouse, pen, trackpad and touch on an element, as gestures: the only place that listens to the pointer of a drawing. */
+/**
+ * Mouse, pen, trackpad and touch on an element, as gestures: the only place that listens to the pointer of a drawing.
+ */
 import { wheelStep, type WheelStep } from "./wheel.ts";
 
 export interface Point {
