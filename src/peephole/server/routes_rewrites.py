@@ -105,6 +105,8 @@ async def context_steps(request: Request) -> Response:
 
 
 def _steps(capture: Capture) -> dict[str, Any]:
+    from peephole.query.rewrites.calls import ast_steps
+
     frame = capture.read(
         "steps",
         [
@@ -115,6 +117,7 @@ def _steps(capture: Capture) -> dict[str, Any]:
     flags = (
         frame["bottom_up"] * 1 + frame["walk"] * 2 + frame["enter_calls"] * 4 + (frame.texts("error").codes >= 0) * 8
     )
+    flags = flags + np.array(ast_steps(capture, frame["context"].tolist(), frame.texts("name")), np.int64) * 16
     names, name_list = coded([name or "" for name in frame.texts("name")])
     files, file_list = coded([file or "" for file in frame.texts("file")])
     plain = {name: frame[name] for name in ("id", "context", "depth", "line", "root", "dur", "matches")}

@@ -59,7 +59,7 @@ export interface StepsWire {
   matches: number[];
   dur: number[];
   root: number[];
-  /** Bits: 1 bottom-up, 2 walk, 4 enters calls, 8 ended in an error. */
+  /** Bits: 1 bottom-up, 2 walk, 4 enters calls, 8 ended in an error, 16 is there to show the graph that a kernel is compiled from. */
   flags: number[];
 }
 
