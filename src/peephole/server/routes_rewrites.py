@@ -74,8 +74,11 @@ async def context_steps(request: Request) -> Response:
 
 
 def _steps(capture: Capture) -> dict[str, Any]:
+    from peephole.query.rewrites.calls import ast_steps
+
     found = step_columns(capture)
     flags = found.bottom_up * 1 + found.walk * 2 + found.enter_calls * 4 + found.raised * 8
+    flags = flags + np.array(ast_steps(capture, found.context.tolist(), found.name), np.int64) * 16
     names, name_list = coded(found.name)
     files, file_list = coded(found.file)
     plain = {

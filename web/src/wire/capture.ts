@@ -62,7 +62,10 @@ export interface StepsWire {
   root: number[];
   /** Root of the graph that came out; -1 when the step is replayed from its matches. */
   after: number[];
-  /** Bits: 1 bottom-up, 2 walk, 4 enters calls, 8 ended in an error. */
+  /**
+   * Bits: 1 bottom-up, 2 walk, 4 enters calls, 8 ended in an error, 16 is there to show the graph that a kernel is
+   * compiled from.
+   */
   flags: number[];
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from peephole.compilers import compiler_named, compiler_of
@@ -34,3 +35,16 @@ def shows_ast(capture: Capture, step: Step) -> bool:
 def shows_kernels(capture: Capture, step: Step) -> bool:
     """Whether a step is there to show the kernels that a schedule became."""
     return compiler_of(capture, step.context).role(step.name) == KERNELS
+
+
+def ast_steps(capture: Capture, contexts: Iterable[int], names: Iterable[str | None]) -> list[bool]:
+    """The same for many steps, given by their contexts and names."""
+    trace = trace_of(capture)
+    known: dict[tuple[str, str], bool] = {}
+    found = []
+    for context, name in zip(contexts, names, strict=True):
+        key = (trace.compiler_name(context), name or "")
+        if key not in known:
+            known[key] = compiler_named(key[0]).role(key[1]) == AST
+        found.append(known[key])
+    return found

@@ -265,7 +265,7 @@ class CodeView implements View {
     }
     const steps = await this.page.client.once<StepsWire>("steps");
     const own = steps.context.flatMap((of, at) => (of === context.id && steps.root[at]! >= 0 ? [at] : []));
-    const at = own.find((step) => /base ast/i.test(steps.names[steps.name[step]!] ?? "")) ?? own[0];
+    const at = own.find((step) => (steps.flags[step]! & 16) !== 0) ?? own[0];
     if (at === undefined) return "No pass of this context kept a graph.";
     const graph = await this.page.client.get<GraphWire>(`steps/${steps.id[at]!}/graph?match=0`, signal);
     return listing(graph)

@@ -437,7 +437,7 @@ export class GraphView {
   private boxOfNode(v: number): number {
     const { scene, placement } = this.picture!;
     if (v >= 0 && scene.boxOf[v]! >= 0) return scene.boxOf[v]!;
-    // the root itself is hidden (SINK): what stands lowest is what it collects
+    // the root itself is hidden: what stands lowest is what it collects
     return lowestOfLargest(scene, placement.y);
   }
 
