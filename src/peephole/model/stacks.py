@@ -13,7 +13,7 @@ _MOST: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class StackFrame:
     """A line of a program."""
 
     file: str
@@ -22,16 +22,16 @@ class Frame:
     source: str
 
 
-def frames(text: str | None) -> tuple[Frame, ...]:
+def frames(text: str | None) -> tuple[StackFrame, ...]:
     """The frames of a stack as `contexts` holds it, innermost first; what is no frame is left out."""
     return tuple(
-        Frame(row[0], row[1], str(row[2] or ""), str(row[3] or ""))
+        StackFrame(row[0], row[1], str(row[2] or ""), str(row[3] or ""))
         for row in json_list(text)[:_MOST]
         if isinstance(row, list) and len(row) >= 4 and isinstance(row[0], str) and isinstance(row[1], int)
     )
 
 
-def user_frame(stack: Sequence[Frame]) -> Frame | None:
+def user_frame(stack: Sequence[StackFrame]) -> StackFrame | None:
     """The innermost frame of the user's program, else of a package that it uses; None when there is neither."""
     own = [frame for frame in stack if is_users(frame.file, frame.function)]
     return next((frame for frame in own if not is_installed(frame.file)), own[0] if own else None)

@@ -13,11 +13,11 @@ from starlette.routing import Route
 
 from peephole.query.capture.info import holds
 from peephole.query.timeline import slice_facts as slice_query
-from peephole.query.timeline import slice_search as hits_query
 from peephole.query.timeline import tracks as query
 from peephole.query.timeline.correlations import Arrow, Links, SliceAt
 from peephole.query.timeline.idle import idle
 from peephole.query.timeline.slice_names import slice_names
+from peephole.query.timeline.slice_search import FoundSlices, find_slices
 from peephole.query.timeline.windows import lane_windows, series_pixels, timeline_counts
 from peephole.server.arrays import RawReply, raw_reply
 from peephole.server.library import Shelf, quick
@@ -318,7 +318,7 @@ async def search(request: Request) -> Response:
 
     def answer(capture: Capture) -> dict[str, Any]:
         origin = span_of(shelf, capture)[0]
-        found = _hits(shelf, capture, text)
+        found = _found_slices(shelf, capture, text)
         at = (place % len(found) if place >= 0 else found.after(origin + time) % len(found)) if len(found) else -1
         start = int(found.start[at]) - origin if at >= 0 else 0
         return {"query": text, "total": len(found), "names": found.names, "place": at, "row": found.at(at),
@@ -327,11 +327,11 @@ async def search(request: Request) -> Response:
     return reply(await quick(shelf, answer))
 
 
-def _hits(shelf: Shelf, capture: Capture, text: str) -> hits_query.Hits:
+def _found_slices(shelf: Shelf, capture: Capture, text: str) -> FoundSlices:
     """The hits of a query; the last one is kept for the steps through it."""
-    known: hits_query.Hits | None = shelf.derived.get("timeline hits")
+    known: FoundSlices | None = shelf.derived.get("timeline search")
     if known is None or known.query != text:
-        known = shelf.derived["timeline hits"] = hits_query.find_slices(capture, text)
+        known = shelf.derived["timeline search"] = find_slices(capture, text)
     return known
 
 

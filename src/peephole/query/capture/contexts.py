@@ -10,7 +10,7 @@ import numpy as np
 
 from peephole.model.json_text import json_list
 from peephole.model.plain_names import plain
-from peephole.model.stacks import Frame, frames, user_frame
+from peephole.model.stacks import StackFrame, frames, user_frame
 from peephole.store.capture import Capture
 
 
@@ -51,7 +51,7 @@ class ContextDetail:
     start: int
     dur: int
     keys: list[Any]
-    stack: tuple[Frame, ...]
+    stack: tuple[StackFrame, ...]
     """Innermost first."""
     artifacts: tuple[ArtifactRow, ...]
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-GAP: Final = 16.0
+STRETCH_GAP: Final = 16.0
 """px between two stretches."""
-LEAST: Final = 64.0
+SHORTEST_STRETCH: Final = 64.0
 """px of the shortest stretch."""
-EDGE: Final = 14.0
+STRETCH_MARGIN: Final = 14.0
 """px between a stretch's edge and its first event."""
 MOST_FOLDS: Final = 6
 IDLE: Final = 0.6
@@ -38,7 +38,7 @@ class Stretch:
 
     def x(self, time: Ints) -> Floats:
         """Where times of this stretch are drawn."""
-        inner0, inner1 = self.x0 + EDGE, self.x1 - EDGE
+        inner0, inner1 = self.x0 + STRETCH_MARGIN, self.x1 - STRETCH_MARGIN
         if self.end == self.start:
             return np.full(len(time), (inner0 + inner1) / 2)
         share = (time - self.start) / (self.end - self.start)
@@ -114,20 +114,20 @@ def _largest_gap(times: Ints, start: int, end: int) -> list[tuple[int, int]]:
 
 def layout(parts: Sequence[tuple[int, int]], left: float, right: float, lead: bool) -> Axis:
     """Shares the width out: each stretch by its duration, none below a least width, a leading one kept small."""
-    room = right - left - GAP * (len(parts) - 1)
+    room = right - left - STRETCH_GAP * (len(parts) - 1)
     widths = [0.0] * len(parts)
     flexible = list(range(len(parts)))
     if lead and len(parts) > 1:
-        widths[0] = LEAST + 16 if parts[0][0] == parts[0][1] else min(170.0, room * 0.2)
+        widths[0] = SHORTEST_STRETCH + 16 if parts[0][0] == parts[0][1] else min(170.0, room * 0.2)
         flexible = flexible[1:]
         room -= widths[0]
     total = sum(parts[i][1] - parts[i][0] for i in flexible)
-    small = [i for i in flexible if total == 0 or (parts[i][1] - parts[i][0]) / total * room < LEAST]
+    small = [i for i in flexible if total == 0 or (parts[i][1] - parts[i][0]) / total * room < SHORTEST_STRETCH]
     large = [i for i in flexible if i not in small] or [max(flexible, key=lambda i: parts[i][1] - parts[i][0])]
     small = [i for i in small if i not in large]
     for i in small:
-        widths[i] = LEAST
-    rest = room - LEAST * len(small)
+        widths[i] = SHORTEST_STRETCH
+    rest = room - SHORTEST_STRETCH * len(small)
     of_large = sum(parts[i][1] - parts[i][0] for i in large)
     for i in large:
         widths[i] = rest * ((parts[i][1] - parts[i][0]) / of_large if of_large else 1 / len(large))
@@ -135,13 +135,13 @@ def layout(parts: Sequence[tuple[int, int]], left: float, right: float, lead: bo
     x = left
     for (a, b), w in zip(parts, widths, strict=True):
         stretches.append(Stretch(a, b, x, x + w))
-        x += w + GAP
+        x += w + STRETCH_GAP
     return Axis(tuple(stretches))
 
 
 def ticks(stretch: Stretch, spacing: float = 110.0) -> tuple[list[tuple[float, str]], list[float]]:
     """Labelled and small ticks of a stretch, as x and text."""
-    inner = stretch.x1 - stretch.x0 - 2 * EDGE
+    inner = stretch.x1 - stretch.x0 - 2 * STRETCH_MARGIN
     seconds = (stretch.end - stretch.start) / 1e9
     if seconds <= 0 or inner <= 0:
         text = _seconds(stretch.start / 1e9, 3)

@@ -9,7 +9,7 @@ import numpy as np
 
 from peephole.model.json_text import parse
 from peephole.model.plain_names import plain
-from peephole.model.stacks import Frame, frames
+from peephole.model.stacks import StackFrame, frames
 from peephole.model.tables import NONE
 from peephole.query.memory.buffers import of_several_processes, read_buffers
 from peephole.query.timeline.correlations import Arrow, Links
@@ -44,7 +44,7 @@ class SliceDetail:
     context_name: str
     args: dict[str, Any]
     correlation: int
-    stack: tuple[Frame, ...]
+    stack: tuple[StackFrame, ...]
     """Where its compilation was asked for, innermost first."""
     before: int
     """Row of the slice before it on its lane, -1 for none."""
@@ -147,7 +147,7 @@ def _track_name(capture: Capture, number: int) -> str:
     return plain(frame.texts("name")[int(found[0])]) if len(found) else ""
 
 
-def _context(capture: Capture, number: int) -> tuple[str, tuple[Frame, ...]]:
+def _context(capture: Capture, number: int) -> tuple[str, tuple[StackFrame, ...]]:
     if number < 0 or not capture.count("contexts"):
         return "", ()
     ids = capture.read("contexts", ["id"])["id"]

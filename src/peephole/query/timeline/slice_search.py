@@ -18,7 +18,7 @@ _NEAR: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Hits:
+class FoundSlices:
     """All slices whose name has the text, by their start."""
 
     query: str
@@ -48,14 +48,14 @@ def matching_names(capture: Capture, query: str) -> Ints:
     return np.array(found, np.int64)
 
 
-def find_slices(capture: Capture, query: str) -> Hits:
+def find_slices(capture: Capture, query: str) -> FoundSlices:
     """The slices whose name has every word of the query."""
     nothing = np.zeros(0, np.int64)
     names = matching_names(capture, query)
     if not len(names):
         known = [plain(name) for name in capture.names()[:_NEAR]]
         near = tuple(difflib.get_close_matches(query, known, 3, 0.5)) if query.strip() else ()
-        return Hits(query, names, nothing, nothing, near)
+        return FoundSlices(query, names, nothing, nothing, near)
     wanted = {capture.names()[i] for i in names.tolist()}
     starts, rows, first = [nothing], [nothing], 0
     for frame in capture.scan("slices", ["start", "name"]):
@@ -68,4 +68,4 @@ def find_slices(capture: Capture, query: str) -> Hits:
         first += len(frame)
     start, row = np.concatenate(starts), np.concatenate(rows)
     order = np.argsort(start, kind="stable")
-    return Hits(query, names, start[order], row[order], ())
+    return FoundSlices(query, names, start[order], row[order], ())

@@ -58,10 +58,10 @@ def draw(picture: Picture, path: Path, dpi: float = 150.0) -> Drawn:
     axes.set_axis_off()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        families = [*fonts_for(picture.texts).families]
+        font_names = [*fonts_for(picture.texts).font_names]
         if path.suffix.lower() == ".svg":
-            families += _ELSEWHERE
-        _Drawing(axes, picture, families).all()
+            font_names += _ELSEWHERE
+        _Drawing(axes, picture, font_names).all()
         # a part of a pixel is none: as matplotlib cuts it
         width, height = (int(length * dpi) for length in figure.get_size_inches())
         _save(figure, path, dpi)
@@ -87,10 +87,10 @@ def _save(figure: Any, path: Path, dpi: float) -> None:
 class _Drawing:
     """One picture on one pair of axes, from the back to the front."""
 
-    def __init__(self, axes: Any, picture: Picture, families: list[str]) -> None:
+    def __init__(self, axes: Any, picture: Picture, font_names: list[str]) -> None:
         self.axes = axes
         self.picture = picture
-        self.families = families
+        self.font_names = font_names
 
     def all(self) -> None:
         self.lanes()
@@ -103,7 +103,7 @@ class _Drawing:
         self.legend()
 
     def text(self, x: float, y: float, text: str, size: float, **more: Any) -> None:
-        options = {"va": "center", "fontfamily": self.families, "parse_math": False, **more}
+        options = {"va": "center", "fontfamily": self.font_names, "parse_math": False, **more}
         self.axes.text(x, y, text, fontsize=size * _POINT, **options)
 
     def lanes(self) -> None:

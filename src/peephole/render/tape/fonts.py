@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-FAMILY: Final = "DejaVu Sans"
+USUAL_FONT: Final = "DejaVu Sans"
 """What the picture is measured with; matplotlib brings it along."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fonts:
-    """The families that draw some texts, the usual one first, and the characters that none of them has."""
+    """The fonts that draw some texts, the usual one first, and the characters that none of them has."""
 
-    families: tuple[str, ...]
+    font_names: tuple[str, ...]
     lacking: tuple[str, ...]
 
 
@@ -25,30 +25,30 @@ def fonts_for(texts: Iterable[str]) -> Fonts:
     # matplotlib's log tells of each font that has no bold face, or not the characters: the answer here does
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     characters = {c for text in texts for c in text}
-    lacking = characters - _has(FAMILY)
+    lacking = characters - _has(USUAL_FONT)
     if not lacking:
-        return Fonts((FAMILY,), ())
-    families = [FAMILY]
-    for family in _others():
-        found = lacking & _has(family)
+        return Fonts((USUAL_FONT,), ())
+    font_names = [USUAL_FONT]
+    for font_name in _others():
+        found = lacking & _has(font_name)
         if found:
-            families.append(family)
+            font_names.append(font_name)
             lacking -= found
         if not lacking:
             break
-    return Fonts(tuple(families), tuple(sorted(lacking)))
+    return Fonts(tuple(font_names), tuple(sorted(lacking)))
 
 
 @lru_cache(64)
-def _has(family: str) -> frozenset[str]:
-    """The characters that a family has, in both weights."""
+def _has(font_name: str) -> frozenset[str]:
+    """The characters that a font has, in both weights."""
     from matplotlib.font_manager import FontProperties, fontManager
     from matplotlib.ft2font import FT2Font
 
     found: set[str] | None = None
     for weight in ("normal", "bold"):
         try:
-            path = fontManager.findfont(FontProperties(family=family, weight=weight), fallback_to_default=False)
+            path = fontManager.findfont(FontProperties(family=font_name, weight=weight), fallback_to_default=False)
             known = set(map(chr, FT2Font(path).get_charmap()))
         except (OSError, RuntimeError, ValueError):
             known = set()
@@ -57,7 +57,7 @@ def _has(family: str) -> frozenset[str]:
 
 
 def _others() -> list[str]:
-    """The machine's own families by name, those too that came after matplotlib took its list.
+    """The machine's own fonts by name, those too that came after matplotlib took its list.
 
     What matplotlib brings besides is for formulas, with codes of its own, and a font of boxes for everything.
     """

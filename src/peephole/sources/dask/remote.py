@@ -19,7 +19,7 @@ class SchedulerEar:
     def __init__(self, name: str, client: str) -> None:
         self.name = name
         self.client = client
-        self.items: list[list[Any]] = []
+        self.news: list[list[Any]] = []
         self.dropped = 0
         self.failed: set[Any] = set()
         self.scheduler: Any = None
@@ -31,8 +31,8 @@ class SchedulerEar:
             self._say(["worker", time.time(), *self._worker(address), "", ""])
 
     def _say(self, item: list[Any]) -> None:
-        if len(self.items) < MOST:
-            self.items.append(item)
+        if len(self.news) < MOST:
+            self.news.append(item)
         else:
             self.dropped += 1
 
@@ -144,9 +144,9 @@ def take(name: str, dask_scheduler: Any = None) -> tuple[float, list[list[Any]],
     ear = dask_scheduler.plugins.get(name)
     if ear is None:
         return time.time(), [], 0
-    items, ear.items = ear.items, []
+    news, ear.news = ear.news, []
     dropped, ear.dropped = ear.dropped, 0
-    return time.time(), items, dropped
+    return time.time(), news, dropped
 
 
 def look(dask_scheduler: Any = None) -> tuple[str, bool]:

@@ -197,23 +197,23 @@ class Builder:
     def monitor(self, data: bytes, last: bool = False) -> None:
         """Adds a block of the monitor's JSON lines."""
         block = data.decode()
-        rows: list[tuple[int, float, str, tuple[str, str], str, int, str]] = []
+        messages: list[tuple[int, float, str, tuple[str, str], str, int, str]] = []
         runs: list[int] = []
         for line in block.split("\n"):
             if not line.strip():
                 continue
-            row = _monitor_row(line)
-            if row is None:
+            message = _monitor_row(line)
+            if message is None:
                 cut = last and not block.endswith("\n") and block.endswith(line)
                 self._sink.problem(
                     "the tape ends in the middle of a line" if cut else "lines that are not understood",
                     example=line[:200],
                 )
                 continue
-            rows.append(row)
+            messages.append(message)
             runs.append(self._run)
-        if rows:
-            seq, time, event, who, command, size, details = zip(*rows, strict=True)
+        if messages:
+            seq, time, event, who, command, size, details = zip(*messages, strict=True)
             self._finish(
                 np.array(seq, np.int64),
                 self._times(np.array(time, np.float64), 1e9, 1),

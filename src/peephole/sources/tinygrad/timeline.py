@@ -47,7 +47,7 @@ _LONGEST_WAIT: Final = 30_000_000_000
 _ESTIMATES: Final = (("flops", "ops"), ("bytes_per_s", "mem"), ("lds_bytes_per_s", "lds"))
 
 
-Closed = Callable[[int, int, int, list[Range]], None]
+ContextEnded = Callable[[int, int, int, list[Range]], None]
 """Told when a context's own range has come: context, begin, length, and the ranges within it."""
 
 
@@ -60,7 +60,7 @@ class Timeline:
         texts: Texts,
         contexts: Contexts,
         free: Callable[[int, int], None] | None = None,
-        closed: Closed | None = None,
+        closed: ContextEnded | None = None,
         provisional: Provisional | None = None,
     ) -> None:
         self.offsets = Offsets()
