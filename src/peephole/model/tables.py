@@ -191,7 +191,9 @@ CONTEXTS: Final = Table(
         _text("stack", "where it was opened, innermost first: JSON array of [file, line, function, source]"),
         _i64("start", "ns", "when it was opened, -1 when unknown", NONE),
         _i64("dur", "ns", "until it was closed, -1 when unknown", NONE),
-        _str("compiler", "whose passes these are: tinygrad, torch, xla, mlir or track_rewrites; null when unknown"),
+        _str(
+            "compiler", "whose passes these are: tinygrad, torch, xla, mlir or track_rewrites; null if unknown", since=2
+        ),
     ),
     ("id",),
 )

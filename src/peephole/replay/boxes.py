@@ -58,7 +58,7 @@ class Instructions:
         numbers = np.unique(own, return_inverse=True)[1]
         self._fields: list[int] = (numbers * shapes + frame.texts("shape").codes + 1).tolist()
         self._ops: list[int] = (own // table.op_radix).tolist()
-        self._graph_rows = frozenset(np.flatnonzero(own // table.op_radix == table.op_names.code(GRAPH)).tolist())
+        self.graph_rows = frozenset(np.flatnonzero(own // table.op_radix == table.op_names.code(GRAPH)).tolist())
         self._nameless: dict[object, int] = {}
 
     def name(self, row: int) -> str | None:
@@ -87,7 +87,7 @@ class Instructions:
 
     def is_graph(self, row: int) -> bool:
         """Whether its sources are a graph's instructions."""
-        return row in self._graph_rows
+        return row in self.graph_rows
 
     def op(self, row: int) -> int:
         """The code of its operation."""
@@ -170,7 +170,7 @@ class Listed:
         rows = table.reachable([root])
         self.boxes: Boxes = {}
         self.order: dict[int, list[int]] = {}
-        graphs = [row for row in rows if nodes.is_graph(row)]
+        graphs = [row for row in rows if row in nodes.graph_rows]
         claimed = {keys.of_row[row] for row in rows if row in keys.of_row} if before is not None else set()
         for place, row in enumerate(graphs):
             _key(nodes, keys, row, before, claimed, (), (GRAPH, place))
@@ -182,17 +182,17 @@ class Listed:
                 listed[member] = only if already is None or already == only else (*already, *only)
         if before is not None:
             _pair(nodes, keys, rows, before, claimed, listed)
-        of_row, sources, is_graph = keys.of_row, table.sources, nodes.is_graph
+        of_row, sources, graph_rows, boxes = keys.of_row, table.sources, nodes.graph_rows, self.boxes
         for row in rows:
             # a source that comes later is one of a circle, which no compiler writes
-            own = () if is_graph(row) else tuple([of_row[s] for s in sources(row) if s in of_row])
+            own = () if row in graph_rows else tuple([of_row[s] for s in sources(row) if s in of_row])
             graphs_of = listed.get(row, ())
             key = of_row.get(row)
             if key is None:
                 key = keys.plain(row, before, claimed)
             if key is None:
                 key = _key(nodes, keys, row, before, claimed, graphs_of, (nodes.fields(row), own))
-            self.boxes[key] = Box(row, own, graphs_of)
+            boxes[key] = Box(row, own, graphs_of)
         for row in graphs:
             self.order[keys.of_row[row]] = [keys.of_row[s] for s in table.sources(row) if s in keys.of_row]
         if root >= 0:

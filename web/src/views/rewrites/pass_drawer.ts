@@ -172,7 +172,7 @@ export class PassDrawer {
       h("span", clip(kind, 30)),
       h("span.mono.ell.name", clip(names.join(" + "), 200)),
       h("span.ell.name", clip(wire.reason[at]!, 400)),
-      h("span.wide", wire.file[at] ? locationLink(wire.file[at]!, wire.line[at]!) : ""),
+      h("span.wide", wire.file[at] ? locationLink(wire.file[at], wire.line[at]!) : ""),
     );
     return tip(element, () =>
       [`${kind}: ${names.join(" + ")}`, wire.reason[at]!].filter((part) => part !== "").join("\n"),

@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { drawable, isNamed } from "../src/layout/instructions.ts";
+import type { GraphWire } from "../src/wire/graph.ts";
+
+/** main lists x, f and out, and something dead; f calls a body of one instruction. */
+function graph(): GraphWire {
+  const ops = ["parameter", "neg", "GRAPH", "fusion", "output", "exp"];
+  const names = ["x", "n", "body", "fusion.1", "dead", "out", "main"];
+  const src = [[], [], [1], [0, 2], [0], [3], [0, 3, 4, 5]];
+  const srcStart = [0];
+  for (const list of src) srcStart.push(srcStart.at(-1)! + list.length);
+  const none = names.map(() => -1);
+  return {
+    step: 7, match: 1, matches: 1, root: 6, id: [10, 11, 12, 13, 14, 15, 16], identity: [0, 1, 2, 3, 4, 5, 6],
+    op: [0, 1, 2, 3, 5, 4, 2], ops, dtype: none, dtypes: [], arg: none, args: [], shape: none, shapes: [], tag: none, tags: [],
+    srcStart, src: src.flat(), added: [1, 2, 3], changed: [5], error: null, name: [0, 1, 2, 3, 4, 5, 6], names,
+    kind: "rule", graphs: [6],
+    removed: [{ id: 9, identity: 9, op: "neg", dtype: "", arg: "", shape: "", tag: null, src: [0], users: [5], name: "a", body: -1 },
+      { id: 8, identity: 8, op: "abs", dtype: "", arg: "", shape: "", tag: null, src: [], users: [], name: "b", body: 77 }],
+  }; // prettier-ignore
+}
+const words = (wire: GraphWire): string[] =>
+  wire.op.map((code, at) => `${wire.ops[code]} ${wire.args[wire.arg[at]!] ?? ""}`.trimEnd());
+const sources = (wire: GraphWire, v: number): number[] => wire.src.slice(wire.srcStart[v], wire.srcStart[v + 1]);
+
+describe("named instructions as a drawing", () => {
+  it("are called by their names, with the op where the name does not say it", () => {
+    const wire = drawable(graph(), false, -5);
+    expect(words(wire)).toEqual(["x parameter", "fusion.1", "dead exp", "out output", "SINK main"]);
+    expect(wire.step).toBe(-5);
+    expect(wire.removed.map((node) => [node.op, node.arg])).toEqual([["a", "neg"]]);
+  });
+
+  it("hang on the graph only where nobody reads them", () => {
+    const wire = drawable(graph(), false, -5);
+    expect(sources(wire, 4)).toEqual([2, 3]);
+    expect([wire.added, wire.changed, wire.root]).toEqual([[1], [3], 4]);
+  });
+
+  it("have the bodies of calls when they are asked for", () => {
+    const wire = drawable(graph(), true, -5);
+    expect(words(wire)).toContain("body graph");
+    expect(wire.id).toHaveLength(7);
+    expect(sources(wire, 3)).toEqual([0, 2]);
+    expect(wire.removed).toHaveLength(2);
+  });
+
+  it("are known by having names", () => {
+    expect(isNamed(graph())).toBe(true);
+    expect(isNamed({ ...graph(), names: [] })).toBe(false);
+  });
+});
