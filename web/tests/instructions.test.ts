@@ -1,6 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { drawable, isNamed } from "../src/layout/instructions.ts";
-import type { GraphWire } from "../src/wire/graph.ts";
+import type { GraphWire, LooksWire } from "../src/wire/graph.ts";
+
+/** Looks that say the op and nothing else. */
+function looksOf(ops: string[]): LooksWire {
+  const every = <T>(value: T): T[] => ops.map(() => value);
+  return {
+    name: [...ops],
+    arg: every(""),
+    type: every(""),
+    family: every(12),
+    bodies: every(0),
+    space: every(""),
+    wholeArg: every(null),
+    wholeType: every(null),
+  };
+}
 
 /** main lists x, f and out, and something dead; f calls a body of one instruction. */
 function graph(): GraphWire {
@@ -14,21 +29,22 @@ function graph(): GraphWire {
     step: 7, match: 1, matches: 1, root: 6, id: [10, 11, 12, 13, 14, 15, 16], identity: [0, 1, 2, 3, 4, 5, 6],
     op: [0, 1, 2, 3, 5, 4, 2], ops, dtype: none, dtypes: [], arg: none, args: [], shape: none, shapes: [], tag: none, tags: [],
     srcStart, src: src.flat(), added: [1, 2, 3], changed: [5], error: null, name: [0, 1, 2, 3, 4, 5, 6], names,
-    kind: "rule", graphs: [6],
-    removed: [{ id: 9, identity: 9, op: "neg", dtype: "", arg: "", shape: "", tag: null, src: [0], users: [5], name: "a", body: -1 },
-      { id: 8, identity: 8, op: "abs", dtype: "", arg: "", shape: "", tag: null, src: [], users: [], name: "b", body: 77 }],
+    kind: "rule", graphs: [6], look: [0, 1, 2, 3, 5, 4, 2], looks: looksOf(ops), inside: none, insides: [], fold: names.map(() => 0),
+    removed: [{ id: 9, identity: 9, op: "neg", dtype: "", arg: "", shape: "", tag: null, src: [0], users: [5], name: "a", body: -1, look: 1, fold: 0 },
+      { id: 8, identity: 8, op: "abs", dtype: "", arg: "", shape: "", tag: null, src: [], users: [], name: "b", body: 77, look: 1, fold: 0 }],
   }; // prettier-ignore
 }
 const words = (wire: GraphWire): string[] =>
-  wire.op.map((code, at) => `${wire.ops[code]} ${wire.args[wire.arg[at]!] ?? ""}`.trimEnd());
+  wire.look.map((look) => `${wire.looks.name[look]} ${wire.looks.arg[look]}`.trimEnd());
 const sources = (wire: GraphWire, v: number): number[] => wire.src.slice(wire.srcStart[v], wire.srcStart[v + 1]);
 
 describe("named instructions as a drawing", () => {
   it("are called by their names, with the op where the name does not say it", () => {
     const wire = drawable(graph(), false, -5);
-    expect(words(wire)).toEqual(["x parameter", "fusion.1", "dead exp", "out output", "SINK main"]);
+    expect(words(wire)).toEqual(["x parameter", "fusion.1", "dead exp", "out output", "main graph"]);
+    expect(wire.fold).toEqual([0, 0, 0, 0, 4]);
     expect(wire.step).toBe(-5);
-    expect(wire.removed.map((node) => [node.op, node.arg])).toEqual([["a", "neg"]]);
+    expect(wire.removed.map(({ look }) => [wire.looks.name[look], wire.looks.arg[look]])).toEqual([["a", "neg"]]);
   });
 
   it("hang on the graph only where nobody reads them", () => {
