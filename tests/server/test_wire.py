@@ -30,6 +30,7 @@ from .conftest import BASE, write_capture
 ROOT = Path(__file__).resolve().parent.parent.parent
 API = "/api/v1/captures"
 
+PASSES = Path(__file__).parent.parent / "passes_program.py"
 PROGRAM = """
 from tinygrad import Tensor
 a = Tensor.rand(64, 32).realize()
@@ -40,8 +41,7 @@ c = (a @ b).relu()
 
 UNREAD = {
     "capture.CaptureInfo": {"host"},
-    "capture.MatchWire": {"stepDur"},
-    "capture.NodeWire": {"op", "arg", "shape", "src", "tag"},
+    "capture.NodeWire": {"op", "arg", "shape", "src", "tag", "name"},
     "hardware.TraceWire": {"stream"},
     "schedule.ScheduleWire": {"madeIn"},
     "timeline.OverviewHead": {"generation"},
@@ -169,6 +169,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory, tape_line: Any) -> TestCli
     env = {**os.environ, "DEV": "NULL", "PEEPHOLE_DIR": str(folder), "NO_COLOR": "1"}
     command = [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(folder / "real.peep"), "prog.py"]
     subprocess.run(command, cwd=folder, env=env, check=True, timeout=120, capture_output=True)
+    subprocess.run([sys.executable, str(PASSES), str(folder / "passes.peep")], env=env, check=True, timeout=120)
     paths = sorted(folder.glob("*.peep"))
     return TestClient(create_app(Library(paths)), base_url=BASE, raise_server_exceptions=False)
 
@@ -252,6 +253,12 @@ def rewrites(check: Any) -> None:
     graph = check("graph.GraphWire", "/hand/steps/0/graph?match=1")
     check("capture.HistoryWire", f"/hand/steps/0/history?identity={graph['identity'][0]}&match=1")
     check("capture.NodeWire", "/hand/nodes/0")
+    named = check("capture.StepsWire", "/passes/steps")
+    for step, context in zip(named["id"], named["context"], strict=True):
+        check("capture.PassesWire", f"/passes/contexts/{context}/passes")
+        check("capture.DecisionsWire", f"/passes/steps/{step}/decisions")
+        check("capture.MatchesWire", f"/passes/steps/{step}/matches")
+        check("graph.GraphWire", f"/passes/steps/{step}/graph?match=0")
     check("code.CodeWire", "/hand/code")
     check("code.ArtifactWire", "/hand/artifacts/0")
     check("code.RunsWire", "/hand/contexts/1/runs")

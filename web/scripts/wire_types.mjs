@@ -19,6 +19,7 @@ function typeOf(node, file) {
   if (ts.isArrayTypeNode(node)) return { is: "array", of: typeOf(node.elementType, file) };
   if (ts.isTupleTypeNode(node)) return { is: "tuple", of: node.elements.map((one) => typeOf(one, file)) };
   if (ts.isUnionTypeNode(node)) return { is: "union", of: node.types.map((one) => typeOf(one, file)) };
+  if (ts.isParenthesizedTypeNode(node)) return typeOf(node.type, file);
   if (ts.isTypeLiteralNode(node)) return { is: "object", keys: keysOf(node.members, file) };
   if (ts.isLiteralTypeNode(node))
     return node.literal.kind === ts.SyntaxKind.NullKeyword
@@ -28,7 +29,9 @@ function typeOf(node, file) {
     const name = node.typeName.getText();
     if (name === "Record") return { is: "record", of: typeOf(node.typeArguments[1], file) };
     if (/^(Float|Int|Uint)\d+Array$/.test(name)) return { is: "column" };
-    return { is: "interface", name: `${file}.${name}` };
+    const home = imported[file][name] ?? file;
+    const alias = aliases[`${home}.${name}`];
+    return alias ? typeOf(alias, home) : { is: "interface", name: `${home}.${name}` };
   }
   throw new Error(`${file}.ts: ${node.getText()} is a type that the test of the wire cannot check`);
 }
@@ -42,16 +45,31 @@ function keysOf(members, file) {
   );
 }
 
+const sources = readdirSync(folder)
+  .filter((name) => name !== "arrays.ts") // how columns are read; nothing of it is sent
+  .map((name) => {
+    const text = readFileSync(join(folder, name), "utf8");
+    return [name.replace(/\.ts$/, ""), ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true).statements];
+  });
+/** Names that a file has from another one, and the types that stand for others, by their names. */
+const imported = {};
+const aliases = {};
+for (const [file, statements] of sources) {
+  imported[file] = {};
+  for (const node of statements) {
+    if (ts.isTypeAliasDeclaration(node)) aliases[`${file}.${node.name.text}`] = node.type;
+    if (!ts.isImportDeclaration(node)) continue;
+    const home = node.moduleSpecifier.text.replace(/^\.\/|\.ts$/g, "");
+    for (const one of node.importClause.namedBindings.elements) imported[file][one.name.text] = home;
+  }
+}
 const found = {};
-for (const name of readdirSync(folder)) {
-  const file = name.replace(/\.ts$/, "");
-  if (file === "arrays") continue; // how columns are read; nothing of it is sent
-  const source = ts.createSourceFile(name, readFileSync(join(folder, name), "utf8"), ts.ScriptTarget.Latest, true);
-  for (const node of source.statements) {
+for (const [file, statements] of sources) {
+  for (const node of statements) {
     if (!ts.isInterfaceDeclaration(node)) continue;
     const parents = (node.heritageClauses ?? []).flatMap((clause) => clause.types.map((one) => one.getText()));
     found[`${file}.${node.name.text}`] = {
-      parents: parents.map((parent) => `${file}.${parent}`),
+      parents: parents.map((parent) => `${imported[file][parent] ?? file}.${parent}`),
       keys: keysOf(node.members, file),
     };
   }

@@ -200,7 +200,6 @@ async def one_match(request: Request) -> Response:
     shelf = shelf_of(request)
 
     def answer(capture: Capture, gone: Callable[[], bool]) -> dict[str, Any]:
-        from peephole.query.rewrites.step_graphs import step_duration
         from peephole.server.rule_source import rule_handler, rule_lines
 
         at = _graph_at(shelf, capture, step, match, gone)
@@ -213,7 +212,6 @@ async def one_match(request: Request) -> Response:
             "source": rule.source if rule else None,
             "handler": rule_handler(capture, rule.file, rule.line) if rule else None,
             "dur": rule.dur_ns if rule else -1,
-            "stepDur": step_duration(capture, step),
             "lines": rule_lines(capture, rule.file, rule.line) if rule else [],
             "diff": [list(line) for line in at.diff],
             "kind": at.kind,

@@ -188,12 +188,6 @@ def progress(capture: Capture, step_id: int) -> Progress:
     return Progress(step_id, name, running, done, total)
 
 
-def step_duration(capture: Capture, step_id: int) -> int:
-    """How long a step took in ns, -1 when that is unknown; PeepholeError when there is no such step."""
-    trace = trace_of(capture)
-    return trace.number("dur", trace.step_row(step_id))
-
-
 def step_name(trace: RewriteTrace, step_id: int) -> str:
     """What a step is called: its name, else where it is written."""
     row = trace.step_row(step_id)

@@ -1,6 +1,5 @@
 /** Rewrites: any pass of any context, the graph after any of its matches. */
 import { plain } from "../../base/ansi.ts";
-import { h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
 import { abortable, sentenceOf } from "../../data/client.ts";
 import { Graphs } from "../../data/graphs.ts";
@@ -12,11 +11,13 @@ import type { ContextsWire, ContextWire, HistoryWire, NodeWire, StepsWire } from
 import type { GraphWire } from "../../wire/graph.ts";
 import { isCall } from "../../layout/labels.ts";
 import { showLayer, waitFor, type Progress } from "../common/states.ts";
-import type { Page, StatusPart, View, ViewDef } from "../registry.ts";
+import type { Page, View, ViewDef } from "../registry.ts";
 import { contextPage, stackSection } from "./context_page.ts";
-import { MatchPane, type StepFacts } from "./match_pane.ts";
+import { MatchPane } from "./match_pane.ts";
 import { showNode } from "./node_section.ts";
 import { PassDrawer } from "./pass_drawer.ts";
+import { entriesOf, factsOf, nextPass } from "./pass_facts.ts";
+import { rewritesStatus } from "./rewrites_status.ts";
 import { SHOWN_AT_FIRST, Stage, type Camera, type Toggle } from "./stage.ts";
 import { TreePane } from "./tree_pane.ts";
 
@@ -94,7 +95,7 @@ class RewritesView implements View {
       page.client,
       (match) => page.nav.set({ match, id: null }),
       (by) => this.step(by),
-      (step) => this.nextPass(step),
+      (step) => nextPass(this.tree!, step, (next) => this.choose("step", next)),
     );
     this.drawer = new PassDrawer(this.stage.drawer, page.client, (a, b) => this.light(a, b));
     void this.load();
@@ -246,42 +247,6 @@ class RewritesView implements View {
     void this.stage.setText(this.params["as"] === "text");
   }
 
-  private factsOf(at: number): StepFacts {
-    const { steps } = this.tree!;
-    return {
-      id: steps.id[at]!,
-      name: this.tree!.stepName(at),
-      matches: this.entriesOf(at),
-      after: (steps.after[at] ?? -1) >= 0,
-      dur: steps.dur[at]!,
-      flags: steps.flags[at]!,
-      file: steps.files[steps.file[at]!] ?? "",
-      line: steps.line[at]!,
-    };
-  }
-
-  /** How many graphs a step has after the one that went in. */
-  private entriesOf(at: number): number {
-    const { id, matches } = this.tree!.steps;
-    return this.passes.of(id[at]!)?.entries ?? matches[at]!;
-  }
-
-  /** A link to the next pass of the context that changed something. */
-  private nextPass(step: number): Node | null {
-    const { steps } = this.tree!;
-    const at = this.tree!.stepAt.get(step) ?? -1;
-    for (let next = at + 1; steps.context[next] === steps.context[at]; next++) {
-      if (!this.tree!.worked(next)) continue;
-      const onclick = (): void => this.choose("step", steps.id[next]!);
-      return h(
-        "span",
-        "The next that did: ",
-        h("button.link", { type: "button", onclick }, clip(this.tree!.stepName(next), 60)),
-      );
-    }
-    return null;
-  }
-
   /** Marks the boxes that a decision is about. */
   private light(a: number, b: number): void {
     const [one, other] = a >= 0 ? [a, b >= 0 ? b : null] : [b, null];
@@ -296,7 +261,7 @@ class RewritesView implements View {
       await this.passes.read(steps.context[at]!);
       if (this.leaving.signal.aborted || this.params["step"] !== String(steps.id[at]!)) return;
     }
-    const facts = this.factsOf(at);
+    const facts = factsOf(this.tree!, this.passes, at);
     const match = Math.max(0, Math.min(numberParam(this.params, "match", 0), facts.matches));
     this.page.middle.querySelector(":scope > .stage > .layer.kept")?.remove();
     const hurried = this.passedThrough(facts.id);
@@ -458,7 +423,7 @@ class RewritesView implements View {
     if (this.busy || !this.tree) return;
     const at = this.tree.stepAt.get(numberParam(this.params, "step", -1));
     if (at === undefined) return;
-    const last = this.entriesOf(at);
+    const last = entriesOf(this.tree, this.passes, at);
     const match = Math.min(numberParam(this.params, "match", 0), last) + by;
     if (match < 0 || match > last) return;
     this.page.nav.set({ match: match === 0 ? null : match, id: null }, this.paused() ? "push" : "replace");
@@ -513,37 +478,9 @@ class RewritesView implements View {
   }
 
   private drawStatus(): void {
-    const { tables } = this.page.info;
-    const figure = (name: string, wide: boolean, one: string): StatusPart => {
-      const rows = tables[name] ?? 0;
-      return h(wide ? "span.wide" : "span", h("b", count(rows)), ` ${rows === 1 ? one : name}`);
-    };
-    const right: StatusPart[] = [];
-    if (this.graph && !this.covered) {
-      const [shown, total, hidden] = this.params["as"] === "text" ? [0, 0, ""] : this.counts; // the text has them all
-      const text =
-        total > 0 ? `${count(shown)} of ${count(total)} nodes shown` : `${count(this.graph.id.length)} nodes`;
-      const showAll = (): void => this.page.nav.set({ show: "calls,constants,indexing,sink" }, "replace");
-      right.push(
-        h(
-          "span",
-          text,
-          hidden !== "" && " · ",
-          hidden !== "" &&
-            h("button.link", { type: "button", title: "Show them", onclick: showAll }, `${hidden} hidden`),
-        ),
-      );
-      right.push(h("span.wide", `match ${count(this.graph.match)} of ${count(this.graph.matches)}`));
-    }
-    this.page.status(
-      [
-        figure("contexts", false, "context"),
-        figure("steps", false, "step"),
-        figure("matches", true, "match"),
-        figure("nodes", true, "node"),
-      ],
-      right,
-    );
+    const graph = this.covered ? null : this.graph;
+    // as text all of it is there
+    rewritesStatus(this.page, graph, this.params["as"] === "text" ? [0, 0, ""] : this.counts);
   }
 }
 
