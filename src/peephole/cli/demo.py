@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from peephole import demo
 from peephole.errors import PeepholeError
 from peephole.model.folder import SUFFIX, captures_folder, free_name
 
@@ -30,13 +29,13 @@ def run(args: argparse.Namespace) -> int:
     from peephole.query.capture.names import tracks
     from peephole.store.capture import open_capture
 
-    if importlib.util.find_spec("tinygrad") is None:
-        raise PeepholeError("The demo trains a model with tinygrad, which is not installed: pip install tinygrad")
+    if not demo.is_ready():
+        name = demo.FRAMEWORK
+        raise PeepholeError(f"The demo trains a model with {name}, which is not installed: pip install {name}")
     out = Path(args.output) if args.output else free_name(captures_folder() / f"demo{SUFFIX}")
     if out.exists():
         raise PeepholeError(f"{out} exists already; remove it or choose another name with -o.")
-    program = Path(__file__).parent.parent / "demo" / "train.py"
-    device = os.environ.get("DEV") or ("CPU" if shutil.which("clang") else "PYTHON")
+    program, device = demo.PROGRAM, demo.device()
     print(f"recording {program.name} on {device}", flush=True)
     code = subprocess.run(
         [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(program)],
