@@ -113,9 +113,19 @@ def cut_out(picture: Pixels, box: list[float]) -> Pixels:
     return picture[top:bottom, left:right]
 
 
-def faults(page: Page, png: bytes, expected: tuple[str, ...]) -> list[str]:
-    """What is wrong, a sentence each; `expected` are the panes that have to be there, with text in each."""
+def still(page: Page, expected: tuple[str, ...]) -> tuple[bytes, dict[str, Any]]:
+    """A picture, and what stands where in it: taken while nothing came or went, since parts of a pane arrive late."""
     found: dict[str, Any] = page.evaluate(PROBE, expected)
+    for _ in range(50):
+        png, before = page.screenshot(), found
+        found = page.evaluate(PROBE, expected)
+        if found == before:
+            return png, found
+    raise AssertionError("The page does not come to rest.")
+
+
+def faults(png: bytes, found: dict[str, Any], expected: tuple[str, ...]) -> list[str]:
+    """What is wrong, a sentence each; `expected` are the panes that have to be there, with text in each."""
     picture = pixels_of(png)
     wrong = [f"{name} is wider than its place" for name in found["wide"]]
     wrong += [f"{name} is cut off without an ellipsis" for name in found["cut"]]

@@ -13,7 +13,7 @@ from peephole.server.app import create_app
 from peephole.server.library import Library
 
 from .conftest import Served, Shown, start
-from .pictures import PANES, faults
+from .pictures import PANES, faults, still
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -83,8 +83,9 @@ def test_pictures(pictured: Shown, name: str) -> None:
         for theme in ("dark", "light"):
             page.emulate_media(color_scheme=theme)
             show(pictured, name)
-            data = page.screenshot(path=OUTPUT / f"{name}-{theme}-{size}.png")
-            found[theme, size] = faults(page, data, panes)
+            picture, parts = still(page, panes)
+            (OUTPUT / f"{name}-{theme}-{size}.png").write_bytes(picture)
+            found[theme, size] = faults(picture, parts, panes)
     assert {place: wrong for place, wrong in found.items() if wrong} == {}
 
 
@@ -107,7 +108,7 @@ HARM = {
 def test_a_spoilt_view_is_noticed(pictured: Shown, fault: str) -> None:
     show(pictured, "rewrites")
     page = pictured.page
-    assert faults(page, page.screenshot(), PANES) == []
+    assert faults(*still(page, PANES), PANES) == []
     page.evaluate(f"() => {{ {HARM[fault]} }}")
-    found = faults(page, page.screenshot(), PANES)
+    found = faults(*still(page, PANES), PANES)
     assert any(fault in one for one in found), found

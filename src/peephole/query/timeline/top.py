@@ -87,7 +87,7 @@ def _titles(capture: Capture) -> tuple[Ints, list[str], Ints]:
     """
     names: dict[str, int] = {}
     known = {track.id: names.setdefault(track.name, len(names)) for track in all_tracks(capture)}
-    for id in np.unique(capture.lanes().track).tolist():
+    for id in sorted(set(capture.lanes().track.tolist())):  # not np.unique: that loads numpy.ma
         if id not in known:
             known[id] = names.setdefault(f"track {id}", len(names))
     ids = sorted(known)
