@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.errors import PeepholeError
-from peephole.model.plain_names import plain
+from peephole.model.plain_names import numbered
 from peephole.model.stacks import frames, user_frame
 from peephole.replay.boxes import Instructions
 from peephole.replay.nodes import NodeTable
 from peephole.replay.replay import Pass, Replay, Stopped
 from peephole.replay.rules import Rules, Shapes
 from peephole.replay.source_lines import Places
+from peephole.replay.work import work_of_contexts
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
@@ -104,13 +105,7 @@ class RewriteTrace:
     @cached_property
     def numbered_names(self) -> dict[int, str]:
         """What a user calls each context: its plain name, with `#2` behind it for the second of that name."""
-        seen: Counter[str] = Counter()
-        found = {}
-        for number, own in self.context_names.items():
-            name = plain(own)
-            seen[name] += 1
-            found[number] = name if seen[name] == 1 else f"{name}#{seen[name]}"
-        return found
+        return dict(zip(self.context_names, numbered(self.context_names.values()), strict=True))
 
     @cached_property
     def node_metadata(self) -> Texts:
@@ -284,11 +279,3 @@ class RewriteTrace:
 def size_of(capture: Capture) -> tuple[int, ...]:
     """Rows of the tables that these questions read: a live capture in which they grew is read again."""
     return tuple(capture.count(table) for table in ("contexts", "steps", "matches", "nodes"))
-
-
-def work_of_contexts(steps: Frame) -> dict[int, tuple[int, int]]:
-    """How many steps and matches each context has, by its id; `steps` are the columns `context` and `matches`."""
-    owners, place = np.unique(steps["context"], return_inverse=True)
-    count = np.bincount(place, minlength=len(owners)).tolist()
-    matches = np.bincount(place, np.maximum(steps["matches"], 0), len(owners)).astype(np.int64).tolist()
-    return dict(zip(owners.tolist(), zip(count, matches, strict=True), strict=True))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peephole.replay.trace import work_of_contexts
+from peephole.replay.work import work_of_contexts
 from peephole.store.capture import Capture
 
 Ints = NDArray[np.int64]

@@ -12,7 +12,7 @@ import numpy as np
 from peephole.frameworks import PACKAGES
 from peephole.model.plain_names import plain
 from peephole.query.rewrites.named_nodes import first_seen
-from peephole.replay.trace import work_of_contexts
+from peephole.replay.work import work_of_contexts
 from peephole.store.capture import Capture
 
 KINDS: Final = ("kernel", "context", "step", "rule", "node", "op", "slice")

@@ -7,12 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from peephole.compilers.traces import trace_of
-from peephole.model.plain_names import plain
+from peephole.model.plain_names import numbered, plain
 from peephole.query.capture.contexts import Context, contexts
 from peephole.query.capture.names import Track
 from peephole.query.timeline.top import TopRow, top
-from peephole.replay.trace import work_of_contexts
+from peephole.replay.work import work_of_contexts
 from peephole.store.capture import Capture
 
 COMPILER: Final = "tiny"
@@ -43,8 +42,9 @@ class Runs:
 def compiled(capture: Capture) -> list[Compiled]:
     """Every context with how much was done in it, in the order in which they were opened."""
     work = work_of_contexts(capture.read("steps", ["context", "matches"]))
-    names = trace_of(capture).numbered_names
-    return [Compiled(names[one.id], one, *work.get(one.id, (0, 0))) for one in contexts(capture)]
+    every = contexts(capture)
+    names = numbered(one.name for one in every)
+    return [Compiled(name, one, *work.get(one.id, (0, 0))) for name, one in zip(names, every, strict=True)]
 
 
 def runs(capture: Capture, name: str, tracks: list[Track], interval: tuple[int, int] | None = None) -> Runs:
