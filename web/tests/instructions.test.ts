@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { listing, removedLines } from "../src/data/listing.ts";
 import { drawable, isNamed } from "../src/layout/instructions.ts";
 import type { GraphWire, LooksWire } from "../src/wire/graph.ts";
 
@@ -64,5 +65,23 @@ describe("named instructions as a drawing", () => {
   it("are known by having names", () => {
     expect(isNamed(graph())).toBe(true);
     expect(isNamed({ ...graph(), names: [] })).toBe(false);
+  });
+});
+
+describe("named instructions as text", () => {
+  it("are lines of each graph, with the names of what they read", () => {
+    expect(listing(graph()).map(({ text }) => text)).toEqual([
+      "graph main",
+      "  x = parameter()",
+      "  fusion.1 = fusion(x, body)",
+      "  dead = exp(x)",
+      "  out = output(fusion.1)",
+      "graph body",
+      "  n = neg()",
+    ]);
+  });
+
+  it("say what those that went had read", () => {
+    expect(removedLines(graph())).toEqual(["a = neg(x)", "b = abs()"]);
   });
 });
