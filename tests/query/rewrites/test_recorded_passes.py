@@ -99,6 +99,8 @@ def test_the_terminal_prints_it(path: Path, peephole: Cli) -> None:
     assert "  fusion.1 = fusion(mm_nt, b1, body of fusion.1) kLoop f32 (64, 64)\n" in text
     gone = peephole("show", path, "-i", "0/0", "fusion", "--match", "1").stdout.splitlines()
     assert gone.count("- bias = add(mm_nt, b1) f32 (64, 64)") == 2  # in the graph and in the difference
+    moved = peephole("show", path, "-i", "0/0", "schedule", "--match", "1").stdout
+    assert moved.endswith("only the order or the place of instructions differs\n  main: w2 moved to before mm2\n")
     assert "This pass changed nothing." in peephole("show", path, "-i", "0/0", "algsimp").stdout
     one = peephole("show", path, "-i", "0/0", "fusion", "--match", "2").stdout
     assert "0 added, 1 changed, 0 removed" in one and "~ out = output(mm2) donated f32 (64, 64)" in one
