@@ -129,6 +129,7 @@ def test_a_partition_is_drawn_as_one(shown: Shown, ids: dict[str, int]) -> None:
         "forward 6 instructions",
         "backward 4 instructions",
     ]
+    assert shown.page.locator(".partition .from").inner_text() == "main"
     assert {"forward", "backward", "saved"} <= set(names(shown, 1))
     assert names(shown).count("fusion.1") == 2
     picture(shown, "passes-partition")
