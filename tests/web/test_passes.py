@@ -77,6 +77,8 @@ def test_the_tree_says_how_many_boxes_each_pass_changed(shown: Shown, ids: dict[
         "schedule": "order",
         "partition": "1 → 2",
     }
+    assert rows[0][-1].strip().endswith("s"), "a context has its time: 2 matches would not be the sum of what is below"
+    assert shown.page.locator(".chips").inner_text().split("\n")[-1] == "changes"
 
 
 def test_stepping_goes_from_the_graph_before_over_matches_to_the_one_that_came_out(
