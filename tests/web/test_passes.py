@@ -157,6 +157,7 @@ def test_decisions_are_listed_and_light_their_nodes(shown: Shown, ids: dict[str,
     rows.first.click()
     marks = shown.page.evaluate("() => document.querySelector('.graph').graphView.marks")
     assert [named(shown)[marks[which]][0] for which in ("selected", "second")] == ["bias", "gelu"]
+    assert not shown.page.get_by_role("button", name="Indexing").is_visible(), "nothing here is indexing"
     picture(shown, "passes-decisions")
 
 
