@@ -43,6 +43,8 @@ describe("named instructions as a drawing", () => {
   it("are called by their names, with the op where the name does not say it", () => {
     const wire = drawable(graph(), false, -5);
     expect(words(wire)).toEqual(["x parameter", "fusion.1", "dead exp", "out output", "main graph"]);
+    const whole = wire.look.map((look) => wire.looks.wholeArg[look]);
+    expect(whole).toEqual(["parameter", "fusion", "exp", "output", "graph"]);
     expect(wire.fold).toEqual([0, 0, 0, 0, 4]);
     expect(wire.step).toBe(-5);
     expect(wire.removed.map(({ look }) => [wire.looks.name[look], wire.looks.arg[look]])).toEqual([["a", "neg"]]);
