@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { listing, removedLines } from "../src/data/listing.ts";
+import { label, listing, removedLines } from "../src/data/listing.ts";
 import { drawable, isNamed } from "../src/layout/instructions.ts";
 import type { GraphWire, LooksWire } from "../src/wire/graph.ts";
 
@@ -81,6 +81,10 @@ describe("named instructions as text", () => {
       "graph body",
       "  n = neg()",
     ]);
+  });
+
+  it("have their name in front where one is named alone", () => {
+    expect(label(graph(), 4)).toBe("dead  exp");
   });
 
   it("say what those that went had read", () => {

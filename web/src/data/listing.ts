@@ -16,12 +16,12 @@ export interface ListingLine {
 /** Deeper than this the indentation stops growing; the depth is printed instead. */
 const DEEPEST = 40;
 
-/** The label of a node: op, argument, type and shape, tag. */
+/** The label of a node: its name where it has one, op, argument, type and shape, tag. */
 export function label(graph: GraphWire, at: number): string {
   const arg = graph.args[graph.arg[at]!];
   const shape = graph.shapes[graph.shape[at]!];
   const tag = graph.tags[graph.tag[at]!];
-  const parts = [graph.ops[graph.op[at]!] ?? "?"];
+  const parts = [graph.names?.[graph.name?.[at] ?? -1] ?? "", graph.ops[graph.op[at]!] ?? "?"];
   if (arg !== undefined && arg !== "" && arg !== "None") parts.push(arg);
   parts.push(`${graph.dtypes[graph.dtype[at]!] ?? ""}${shape === undefined ? "" : ` ${shape}`}`.trim());
   if (tag !== undefined) parts.push(`[${tag}]`);
