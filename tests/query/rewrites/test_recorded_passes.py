@@ -91,6 +91,7 @@ def test_decisions_and_their_last_word(capture: Capture) -> None:
 
 def test_the_terminal_prints_it(path: Path, peephole: Cli) -> None:
     assert peephole("show", path).stdout == "No events, but 1 context: `-s TINY` lists them, `-i NAME` shows one.\n"
+    assert "0 ns" not in peephole("rules", path).stdout, "their times were not recorded"
     listed = peephole("show", path, "-i", "0/0").stdout
     assert "partition - 1 → 2" in listed and "schedule - order only" in listed and "fusion - 10 changed" in listed
     text = peephole("show", path, "-i", "0/0", "fusion").stdout
