@@ -77,6 +77,8 @@ def test_the_tree_says_how_many_boxes_each_pass_changed(shown: Shown, ids: dict[
         "schedule": "order",
         "partition": "1 → 2",
     }
+    assert rows[0][-1].strip().endswith("s"), "a context has its time: 2 matches would not be the sum of what is below"
+    assert shown.page.locator(".chips").inner_text().split("\n")[-1] == "changes"
 
 
 def test_stepping_goes_from_the_graph_before_over_matches_to_the_one_that_came_out(
@@ -129,6 +131,7 @@ def test_a_partition_is_drawn_as_one(shown: Shown, ids: dict[str, int]) -> None:
         "forward 6 instructions",
         "backward 4 instructions",
     ]
+    assert shown.page.locator(".partition .from").inner_text() == "main"
     assert {"forward", "backward", "saved"} <= set(names(shown, 1))
     assert names(shown).count("fusion.1") == 2
     picture(shown, "passes-partition")
@@ -154,6 +157,7 @@ def test_decisions_are_listed_and_light_their_nodes(shown: Shown, ids: dict[str,
     rows.first.click()
     marks = shown.page.evaluate("() => document.querySelector('.graph').graphView.marks")
     assert [named(shown)[marks[which]][0] for which in ("selected", "second")] == ["bias", "gelu"]
+    assert not shown.page.get_by_role("button", name="Indexing").is_visible(), "nothing here is indexing"
     picture(shown, "passes-decisions")
 
 

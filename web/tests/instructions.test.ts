@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { label, listing, removedLines } from "../src/data/listing.ts";
 import { drawable, isNamed } from "../src/layout/instructions.ts";
 import type { GraphWire, LooksWire } from "../src/wire/graph.ts";
 
@@ -42,6 +43,8 @@ describe("named instructions as a drawing", () => {
   it("are called by their names, with the op where the name does not say it", () => {
     const wire = drawable(graph(), false, -5);
     expect(words(wire)).toEqual(["x parameter", "fusion.1", "dead exp", "out output", "main graph"]);
+    const whole = wire.look.map((look) => wire.looks.wholeArg[look]);
+    expect(whole).toEqual(["parameter", "fusion", "exp", "output", "graph"]);
     expect(wire.fold).toEqual([0, 0, 0, 0, 4]);
     expect(wire.step).toBe(-5);
     expect(wire.removed.map(({ look }) => [wire.looks.name[look], wire.looks.arg[look]])).toEqual([["a", "neg"]]);
@@ -64,5 +67,27 @@ describe("named instructions as a drawing", () => {
   it("are known by having names", () => {
     expect(isNamed(graph())).toBe(true);
     expect(isNamed({ ...graph(), names: [] })).toBe(false);
+  });
+});
+
+describe("named instructions as text", () => {
+  it("are lines of each graph, with the names of what they read", () => {
+    expect(listing(graph()).map(({ text }) => text)).toEqual([
+      "graph main",
+      "  x = parameter()",
+      "  fusion.1 = fusion(x, body)",
+      "  dead = exp(x)",
+      "  out = output(fusion.1)",
+      "graph body",
+      "  n = neg()",
+    ]);
+  });
+
+  it("have their name in front where one is named alone", () => {
+    expect(label(graph(), 4)).toBe("dead  exp");
+  });
+
+  it("say what those that went had read", () => {
+    expect(removedLines(graph())).toEqual(["a = neg(x)", "b = abs()"]);
   });
 });

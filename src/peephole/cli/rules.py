@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
         [
             (
                 count(rule.matches),
-                duration(rule.total_ns),
-                duration(rule.mean_ns),
+                duration(rule.total_ns) if rule.total_ns else "–",
+                duration(rule.mean_ns) if rule.total_ns else "–",
                 count(len(rule.contexts)),
                 f"{short(rule.file)}:{rule.line}",
                 rule.source or "",

@@ -27,19 +27,26 @@ def print_listing(graph: GraphAt, printer: Printer) -> None:
     added, changed = set(graph.added), set(graph.changed)
     inside = {s for i, op in enumerate(nodes.op) if op == "GRAPH" for s in nodes.src[i]}
 
+    def words(name: str, op: str, read: list[str], facts: tuple[str | None, ...], tag: str | None) -> tuple[str, str]:
+        """A name and what follows it, as in a difference."""
+        rest = " ".join(fact for fact in facts if fact)
+        return name, f" = {op}({', '.join(read)}) {rest}{f' tag={tag}' if tag is not None else ''}".rstrip()
+
     def line(i: int) -> None:
         id = nodes.id[i]
         mark, style = ("+", "green") if id in added else ("~", "yellow") if id in changed else (" ", "bold")
-        names = ", ".join(nodes.name[place[s]] or f"[{s}]" for s in nodes.src[i])
-        facts = " ".join(word for word in (nodes.dtype[i], nodes.arg[i], nodes.shape[i]) if word)
-        tag = f" tag={nodes.tag[i]}" if nodes.tag[i] is not None else ""
-        name = nodes.name[i] or f"[{id}]"
-        printer.line((f"{mark} ", style), (name, style), f" = {nodes.op[i]}({names}) {facts}{tag}".rstrip())
+        read = [nodes.name[place[s]] or f"[{s}]" for s in nodes.src[i]]
+        facts = (nodes.arg[i], nodes.dtype[i], nodes.shape[i])
+        name, rest = words(nodes.name[i] or f"[{id}]", nodes.op[i], read, facts, nodes.tag[i])
+        printer.line((f"{mark} ", style), (name, style), rest)
 
+    known = {identity: nodes.name[i] or f"[{nodes.id[i]}]" for i, identity in enumerate(nodes.identity)}
+    known |= {node.identity: node.name or f"[{node.id}]" for node in graph.removed}
     for node in graph.removed:
-        name = node.name or f"[{node.id}]"
-        facts = " ".join(word for word in (node.dtype, node.arg, node.shape) if word)
-        printer.line(("- ", "red"), (name, "red"), f" = {node.op}  {facts}".rstrip())
+        read = [] if node.op == "GRAPH" else [known[s] for s in node.src if s in known]
+        facts = (node.arg, node.dtype, node.shape)
+        name, rest = words(node.name or f"[{node.id}]", node.op, read, facts, node.tag)
+        printer.line(("- ", "red"), (name, "red"), rest)
     loose = [i for i, id in enumerate(nodes.id) if id not in inside and nodes.op[i] != "GRAPH"]
     for i in loose:
         line(i)

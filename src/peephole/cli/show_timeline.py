@@ -163,11 +163,20 @@ def show_events(
     if not (wanted or found or printer.json):
         from peephole.query.tape.tape import advice
 
-        printer.line((f"No events. {advice(capture)}".rstrip(), "dim"))
+        everywhere = chosen is None and request.interval is None
+        printer.line(((everywhere and _elsewhere(capture)) or f"No events. {advice(capture)}".rstrip(), "dim"))
     if wanted and not found:
         everything = [row.name for row in top(capture, None, chosen, request.interval).rows]
         everything += [context.name for context in contexts(capture)]  # what `show_context` looks in
         raise missing(request.items[0], dict.fromkeys(everything), "item")
+
+
+def _elsewhere(capture: Capture) -> str:
+    """Where to look in a capture that has rewrites and no events; empty for every other."""
+    known = len(contexts(capture))
+    if not known:
+        return ""
+    return f"No events, but {known} context{'s' * (known > 1)}: `-s TINY` lists them, `-i NAME` shows one."
 
 
 def _record(event: Event, names: dict[int, str]) -> dict[str, Any]:

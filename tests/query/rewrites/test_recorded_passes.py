@@ -90,15 +90,22 @@ def test_decisions_and_their_last_word(capture: Capture) -> None:
 
 
 def test_the_terminal_prints_it(path: Path, peephole: Cli) -> None:
+    assert peephole("show", path).stdout == "No events, but 1 context: `-s TINY` lists them, `-i NAME` shows one.\n"
+    assert "0 ns" not in peephole("rules", path).stdout, "their times were not recorded"
     listed = peephole("show", path, "-i", "0/0").stdout
     assert "partition - 1 → 2" in listed and "schedule - order only" in listed and "fusion - 10 changed" in listed
     text = peephole("show", path, "-i", "0/0", "fusion").stdout
     assert "gelu = gelu(bias) f32 (64, 64)" in text and "graph body of fusion.1  4 instructions" in text
     assert "changed by the pass, rule not recorded" in text
     assert "refused  mm_nt + bias  producer is not loop-fusible" in text
+    assert "  fusion.1 = fusion(mm_nt, b1, body of fusion.1) kLoop f32 (64, 64)\n" in text
+    gone = peephole("show", path, "-i", "0/0", "fusion", "--match", "1").stdout.splitlines()
+    assert gone.count("- bias = add(mm_nt, b1) f32 (64, 64)") == 2  # in the graph and in the difference
+    moved = peephole("show", path, "-i", "0/0", "schedule", "--match", "1").stdout
+    assert moved.endswith("only the order or the place of instructions differs\n  main: w2 moved to before mm2\n")
     assert "This pass changed nothing." in peephole("show", path, "-i", "0/0", "algsimp").stdout
     one = peephole("show", path, "-i", "0/0", "fusion", "--match", "2").stdout
-    assert "0 added, 1 changed, 0 removed" in one and "~ out = output(mm2) f32 donated (64, 64)" in one
+    assert "0 added, 1 changed, 0 removed" in one and "~ out = output(mm2) donated f32 (64, 64)" in one
     refused = peephole("show", path, "-i", "0/0", "fusion", "--match", "3", check=False)
     assert refused.returncode == 2 and "matches 0 to 2" in refused.stderr
     why = peephole("why", "bias", "gelu", path).stdout.splitlines()

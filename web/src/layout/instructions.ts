@@ -136,7 +136,8 @@ class Looks {
       wire.family.push(wire.family[look]!);
       wire.bodies.push(wire.bodies[look]!);
       wire.space.push(wire.space[look]!);
-      wire.wholeArg.push(argument(name, op, wire.wholeArg[look] ?? wire.arg[look]!));
+      // the tooltip says the op even where the name does
+      wire.wholeArg.push(op === GRAPH ? "graph" : `${op} ${wire.wholeArg[look] ?? wire.arg[look]!}`.trimEnd());
       wire.wholeType.push(wire.wholeType[look]!);
       this.made.set(key, found);
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -188,10 +189,40 @@ def _diff(named: NamedStep, match: int) -> list[DiffLine]:
         if new is not None:
             lines.append(("+", _line(named, new, key in found.metadata)))
     if named.entries[match - 1].kind == "order":
-        lines.append((" ", "the order of the instructions, or the graph that they are in"))
+        lines = [(" ", text) for text in _moves(named, match)]
     if len(lines) > MOST_LINES:
         lines = [*lines[:MOST_LINES], (" ", f"… {len(lines) - MOST_LINES} more lines")]
     return lines
+
+
+def _moves(named: NamedStep, match: int) -> Iterator[str]:
+    """The instructions that stand elsewhere: as few as explain the new order, and those that changed graphs."""
+    old, new = named.graph(match - 1).order, named.graph(match).order
+    home = {key: graph for graph, inside in old.items() for key in inside}
+    for graph, inside in new.items():
+        places = {key: place for place, key in enumerate(old.get(graph, ()))}
+        stayed = set(_longest_rising([(places[key], key) for key in inside if key in places]))
+        for key, following in zip(inside, [*inside[1:], None], strict=True):
+            if key not in places and key in home:
+                yield f"{named.name_of(key)} moved from {named.name_of(home[key])} to {named.name_of(graph)}"
+            elif key in places and key not in stayed:
+                where = "the end" if following is None else f"before {named.name_of(following)}"
+                yield f"{named.name_of(graph)}: {named.name_of(key)} moved to {where}"
+
+
+def _longest_rising(placed: list[tuple[int, int]]) -> Iterator[int]:
+    """The keys of the longest subsequence whose places rise, from its end."""
+    places: list[int] = []
+    ends: list[int] = []
+    previous: list[int] = []
+    for i, (place, _) in enumerate(placed):
+        at = bisect_left(places, place)
+        previous.append(ends[at - 1] if at else -1)
+        places[at : at + 1], ends[at : at + 1] = [place], [i]
+    i = ends[-1] if ends else -1
+    while i >= 0:
+        yield placed[i][1]
+        i = previous[i]
 
 
 def _line(named: NamedStep, box: Box, with_metadata: bool) -> str:

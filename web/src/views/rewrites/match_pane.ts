@@ -298,7 +298,12 @@ function diffSection(wire: MatchWire, removed: number, added: number, title: str
   if (wire.diff.length === 0) return null;
   return h(
     "div.sec",
-    h("div.h", h("span.grow", title), h("span.chip.rem", `−${count(removed)}`), h("span.chip.add", `+${count(added)}`)),
+    h(
+      "div.h",
+      h("span.grow", title),
+      removed + added > 0 && h("span.chip.rem", `−${count(removed)}`),
+      removed + added > 0 && h("span.chip.add", `+${count(added)}`),
+    ),
     diffBox(wire.diff),
   );
 }

@@ -69,6 +69,7 @@ export class PassDrawer {
     if (parts.length < 2) return;
     const sizes = parts.map((at) => graph.srcStart[at + 1]! - graph.srcStart[at]!);
     const nameOf = (at: number): string => graph.names?.[graph.name?.[at] ?? -1] ?? "graph";
+    const whole = graph.removed.filter(({ op, body }) => op === "GRAPH" && (body ?? -1) < 0);
     const all = sizes.reduce((sum, size) => sum + size, 0);
     const seen = new Map<number, number>();
     for (const at of parts)
@@ -79,9 +80,15 @@ export class PassDrawer {
     const both = [...seen.values()].filter((times) => times > 1).length;
     fill(
       this.partition,
-      h("div.bar", h("b", "Partition"), h("span.grow"), h("span.dim.num", `1 → ${count(parts.length)}`)),
+      h(
+        "div.bar",
+        h("b", "Partition"),
+        h("span.grow"),
+        h("span.dim.num", `${count(Math.max(1, whole.length))} → ${count(parts.length)}`),
+      ),
       h(
         "div.fork",
+        h("div.from", ...whole.map(({ name }) => h("b.name.ell", clip(name || "graph", 60)))),
         h("i.whole"),
         h(
           "div.parts",

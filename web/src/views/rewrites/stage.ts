@@ -3,6 +3,7 @@ import { nameNodes } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
 import { theme, onTheme } from "../../state/settings.ts";
+import { INDEXING } from "../../layout/fold.ts";
 import { drawable, isNamed } from "../../layout/instructions.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { clearLayer } from "../common/states.ts";
@@ -162,6 +163,9 @@ export class Stage {
     this.scope = scope;
     if (this.find.value === "") this.found.textContent = "";
     this.graph = graph;
+    // a compiler of named instructions may have no indexing to speak of
+    const indexes = !isNamed(graph) || graph.fold.some((bits) => (bits & INDEXING) !== 0);
+    this.buttons.get("indexing")!.hidden = !indexes;
     if (this.asText) this.drawText();
     else await this.drawGraph(mode, camera);
   }

@@ -1,7 +1,7 @@
 /** The graph as a listing that can be selected, copied and searched with the browser's own means. */
 import { h } from "../../base/dom.ts";
 import { codeNodes } from "../../base/highlight.ts";
-import { listing } from "../../data/listing.ts";
+import { listing, removedLines } from "../../data/listing.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 
 /** Lines per block; blocks off the screen are not laid out. */
@@ -33,17 +33,7 @@ export function textView(graph: GraphWire, selected: number | null, onSelect: (i
     }
     host.append(pre);
   }
-  for (const node of graph.removed) {
-    host.append(
-      h(
-        "pre",
-        h(
-          "span.t.d",
-          `${node.name ? `${node.name} = ` : ""}${node.op} ${node.arg ?? ""} ${node.dtype} ${node.shape ?? ""}`,
-        ),
-      ),
-    );
-  }
+  for (const line of removedLines(graph)) host.append(h("pre", h("span.t.d", line)));
   host.addEventListener("click", (event) => {
     const row = (event.target as Element).closest<HTMLElement>(".t[data-node]");
     if (!row || window.getSelection()?.isCollapsed === false) return;

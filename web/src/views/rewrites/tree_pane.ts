@@ -22,6 +22,7 @@ export class TreePane {
   private readonly list: VirtualList;
   private readonly box: FilterBox;
   private readonly none = h("div.none", { hidden: true });
+  private readonly head = h("span.faint.small");
   private readonly chips: Record<"matches" | "kernels", HTMLElement>;
   private filter: TreeFilter = NO_FILTER;
   private rows: TreeRow[] = [];
@@ -44,13 +45,7 @@ export class TreePane {
       matches: this.chip("with matches", () => this.change({ ...this.filter, matchesOnly: !this.filter.matchesOnly })),
       kernels: this.chip("kernels", () => this.change({ ...this.filter, kernelsOnly: !this.filter.kernelsOnly })),
     };
-    const chips = h(
-      "div.bar.chips",
-      this.chips.matches,
-      this.chips.kernels,
-      h("span.grow"),
-      h("span.faint.small", "matches"),
-    );
+    const chips = h("div.bar.chips", this.chips.matches, this.chips.kernels, h("span.grow"), this.head);
     host.append(this.box.element, chips, this.none);
     this.list = new VirtualList(host, {
       rowHeight: ROW,
@@ -61,6 +56,7 @@ export class TreePane {
       onEnter: (index) => this.toggle(index),
     });
     this.list.element.classList.add("tree");
+    this.entitle();
     this.refresh();
   }
 
@@ -68,8 +64,14 @@ export class TreePane {
   update(tree: ContextTree): void {
     for (const id of this.tree.foldedSteps) tree.foldedSteps.add(id);
     this.tree = tree;
+    this.entitle();
     this.refresh();
     this.mark(false);
+  }
+
+  /** What the figures count: of a pass with its graph after it, the boxes that differ. */
+  private entitle(): void {
+    this.head.textContent = this.tree.steps.after.some((node) => node >= 0) ? "changes" : "matches";
   }
 
   /** How the tree is shown, for the address. What would be so without a word is left out. */
@@ -272,7 +274,10 @@ export class TreePane {
     const pass = isContext ? undefined : this.passOf(row.at);
     const matches = isContext ? contexts.matches[row.at]! : steps.matches[row.at]!;
     const idle = pass === undefined ? matches === 0 : pass === null || pass.entries === 0;
-    const figure = pass === undefined ? count(matches) : pass === null ? "" : passFigure(pass);
+    const [first, end] = isContext ? this.tree.span(contexts.id[row.at]!) : [0, 0];
+    // what its passes changed does not add up to anything; how long they took does
+    const own = first < end && steps.after[first]! >= 0 ? duration(contexts.dur[row.at]!) : count(matches);
+    const figure = pass === undefined ? own : pass === null ? "" : passFigure(pass);
     const failed = !isContext && (steps.flags[row.at]! & 8) !== 0;
     const name = isContext ? contexts.name[row.at]! : this.tree.stepName(row.at);
     const element = h(

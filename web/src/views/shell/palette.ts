@@ -14,6 +14,7 @@ const TITLES: Record<string, string> = {
   context: "Contexts",
   step: "Steps",
   rule: "Rules",
+  node: "Nodes",
   op: "Ops",
   slice: "Timeline",
 };
