@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,6 @@ from tests.timeline_capture import MS, write_timeline
 
 from peephole.server.app import create_app
 from peephole.server.library import Library
-from peephole.store.writer import CaptureWriter
 
 from .conftest import Served, Shown, start
 
@@ -31,13 +29,7 @@ def captures(static: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """A timeline with memory, and a kernel of which there is nothing but a hardware trace."""
     folder = tmp_path_factory.mktemp("pointer")
     write_timeline(folder / "steps.peep")
-    binary, program = kernels.kernel("loop")
-    with CaptureWriter(folder / "hw.peep") as writer:
-        artifact = {"kind": ["binary"], "name": ["gemm"], "language": ["gfx1100"], "content": [binary]}
-        writer.append("artifacts", artifact)
-        trace = {"kernel": ["gemm"], "device": ["AMD"], "run": [0], "kind": ["sqtt"], "unit": ["SE:0"]}
-        more = {"arch": ["gfx1100"], "props": [json.dumps({"itrace": True})]}
-        writer.append("hardware", {**trace, **more, "content": [kernels.walk_waves(program, 1, 300).blob()]})
+    kernels.write_traced(folder / "hw.peep")
     yield from start(create_app(Library([folder / "steps.peep", folder / "hw.peep"]), static=static))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from tests.timeline_capture import write_timeline
 from peephole.ingest import import_files
 from peephole.server.app import create_app
 from peephole.server.library import Library
-from peephole.store.writer import CaptureWriter
 
 from .conftest import Served, Shown, start
 
@@ -52,13 +50,7 @@ def captures(
 ) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("viewport")
     write_timeline(folder / "steps.peep")
-    binary, program = kernels.kernel("loop")
-    with CaptureWriter(folder / "hw.peep") as writer:
-        artifact = {"kind": ["binary"], "name": ["gemm"], "language": ["gfx1100"], "content": [binary]}
-        writer.append("artifacts", artifact)
-        trace = {"kernel": ["gemm"], "device": ["AMD"], "run": [0], "kind": ["sqtt"], "unit": ["SE:0"]}
-        more = {"arch": ["gfx1100"], "props": [json.dumps({"itrace": True})]}
-        writer.append("hardware", {**trace, **more, "content": [kernels.walk_waves(program, 1, 300).blob()]})
+    kernels.write_traced(folder / "hw.peep")
     text = "".join(
         tape_line(1 + i / 50, i + 1, ("RECV", "SEND")[i % 2], "CLIENT CLIENT 00aa", "BinaryOp", "91B", "op=add")
         for i in range(50)

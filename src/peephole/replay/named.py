@@ -11,12 +11,11 @@ that was asked for.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from peephole.model.collector import no_collecting
 from peephole.replay.boxes import GRAPH, ROOT, Box, Boxes, Instructions, Keys, Listed, by_name, merged
 from peephole.replay.edits import Editor, Entry
 
@@ -324,20 +323,8 @@ def own_named_step(trace: RewriteTrace, step: int) -> NamedStep | None:
     before, became = (table.rows(trace.match_numbers(name, rows)).tolist() for name in ("before", "after"))
     took, put = ([table.rows(ids).tolist() for ids in lists] for lists in (removed, added))
     nodes = trace.instructions()
-    with _no_collecting():
+    with no_collecting():
         return NamedStep(nodes, root, after, list(zip(before, became, took, put, strict=True)))
-
-
-@contextmanager
-def _no_collecting() -> Iterator[None]:
-    """Tens of thousands of small tuples, none of them garbage: looking through them again and again takes a quarter."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _lists_instructions(trace: RewriteTrace, root: int) -> bool:

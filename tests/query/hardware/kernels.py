@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import struct
+from pathlib import Path
 from typing import Any
 
 from tests.query.hardware.streams import Stream
@@ -12,6 +14,7 @@ from tinygrad.runtime.autogen.amd.rdna3 import ins
 
 from peephole.query.hardware.packets import Arch
 from peephole.query.hardware.program import Program, disassemble
+from peephole.store.writer import CaptureWriter
 
 Unit = tuple[int, int, int]
 
@@ -144,3 +147,14 @@ def walk_waves(program: Program, seed: int, count: int = 40, arch: Arch = Arch.R
             stream.named("ALUEXEC", op=1, delta=3)
             flying[wave] = at + 1
     return stream
+
+
+def write_traced(path: Path) -> None:
+    """A capture of a kernel that loops, with its hardware trace and nothing else."""
+    binary, program = kernel("loop")
+    with CaptureWriter(path) as writer:
+        artifact = {"kind": ["binary"], "name": ["gemm"], "language": ["gfx1100"], "content": [binary]}
+        writer.append("artifacts", artifact)
+        trace = {"kernel": ["gemm"], "device": ["AMD"], "run": [0], "kind": ["sqtt"], "unit": ["SE:0"]}
+        more = {"arch": ["gfx1100"], "props": [json.dumps({"itrace": True})]}
+        writer.append("hardware", {**trace, **more, "content": [walk_waves(program, 1, 300).blob()]})

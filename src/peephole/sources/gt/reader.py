@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import compress
 from pathlib import Path
 from typing import Final
 
+from peephole.model.collector import no_collecting
 from peephole.model.sink import Sink
 from peephole.sources.base import Progress
 from peephole.sources.gt.columns import Builder, Columns
@@ -25,7 +24,7 @@ _GAP: Final = 1_000_000_000
 def read_tapes(paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
     """Turns tapes into rows: each run of each file becomes a session of its own."""
     runs: list[Run] = []
-    with _no_gc():
+    with no_collecting():
         for i, path in enumerate(paths):
             progress(i, len(paths))
             log, monitor = read_columns(path, sink)
@@ -134,15 +133,3 @@ def _seconds(a: str, b: str) -> int:
         return int((datetime.strptime(b, form) - datetime.strptime(a, form)).total_seconds())
     except ValueError:
         return 0
-
-
-@contextmanager
-def _no_gc() -> Iterator[None]:
-    """Holds the collector back: a million short-lived tuples have no cycles, and searching for some costs a third."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()

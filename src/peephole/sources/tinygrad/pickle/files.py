@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from peephole.errors import CaptureError
+from peephole.model.collector import no_collecting
 from peephole.model.sink import Sink
 from peephole.sources.base import Progress
 from peephole.sources.tinygrad.pickle import reader, release
 from peephole.sources.tinygrad.pickle.profile import read_profile
-from peephole.sources.tinygrad.pickle.reader import Loaded, without_collecting
+from peephole.sources.tinygrad.pickle.reader import Loaded
 from peephole.sources.tinygrad.pickle.rewrites import Rewrites, Trace
 from peephole.sources.tinygrad.text import Texts
 
@@ -19,7 +20,7 @@ from peephole.sources.tinygrad.text import Texts
 def read(paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
     """Reads rewrites, profile or both into the sink; CaptureError when they are something else or two of a kind."""
     # Half a million tuples that live until the end would be searched for cycles again and again.
-    with without_collecting():
+    with no_collecting():
         _read(paths, sink, progress)
 
 

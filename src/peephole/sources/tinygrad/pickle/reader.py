@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import pickle
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from peephole.errors import CaptureError
+from peephole.model.collector import no_collecting
 from peephole.sources.tinygrad.pickle.opcode_scan import checked
 from peephole.sources.tinygrad.pickle.standin import Mapping, Refused, StandIn, stand_in
 
@@ -23,18 +21,6 @@ class Loaded:
 
     value: Any
     classes: frozenset[str]
-
-
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """Keeps the garbage collector from searching what is being built for cycles that cannot be there."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 class _Unpickler(pickle.Unpickler):
@@ -64,7 +50,7 @@ def loads(data: bytes, where: str) -> Loaded:
     secret = "m" + secrets.token_hex(8)
     try:
         reader = _Unpickler(checked(data, f"c{secret}\nd\n)\x81".encode("latin-1")), secret)
-        with without_collecting():
+        with no_collecting():
             return Loaded(reader.load(), frozenset(f"{module}.{name}" for module, name in reader.classes))
     except Refused as refusal:
         raise CaptureError(f"{where} is not read: {refusal}; nothing of it was run.") from None
