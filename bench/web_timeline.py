@@ -100,7 +100,7 @@ def opened(page: Any, capture: Path) -> float:
         times.append(page.evaluate("window.drawnAt") / 1000 - began)
         stop(process)
         page.goto("about:blank")
-    return sorted(times)[1]
+    return float(sorted(times)[1])
 
 
 def server_mb(process: subprocess.Popen[str]) -> float:
