@@ -123,9 +123,9 @@ const SIZES: Readonly<Record<string, number>> = {
   "unsigned char": 1, "signed char": 1, "unsigned short": 2, "unsigned int": 4, "unsigned long": 8,
 }; // prettier-ignore
 
-/** An element type as its users call it. */
+/** An element type as its users call it, without the module that it is named in: `torch.float32`, `dtypes.float`. */
 export function shortType(dtype: string): string {
-  return dtype.replace(/^dtypes\./, "");
+  return dtype.replace(/^[a-z]+\./, "");
 }
 
 /** How many elements a buffer has; null when its type is not one we know. */
