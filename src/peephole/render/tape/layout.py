@@ -52,7 +52,7 @@ class Options:
     fold: bool = True
 
 
-def layout(tape: Tape, options: Options = Options()) -> Picture:  # noqa: B008
+def layout(tape: Tape, options: Options = Options()) -> Picture:
     """The picture of a tape that has at least one event."""
     limit = MOST_PIXELS / options.dpi * PX
     drawn = _drawn(tape)
