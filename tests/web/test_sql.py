@@ -57,6 +57,15 @@ def test_a_query_is_run_by_key_and_is_in_the_address(sql: Shown) -> None:
     assert page.get_by_label("SQL query").input_value() == QUERY
 
 
+def test_no_number_is_cut(sql: Shown) -> None:
+    run(sql, QUERY)
+    answered(sql, QUERY)
+    cut = sql.page.locator(".sql-row .num").evaluate_all(
+        "all => all.filter(one => one.scrollWidth > one.clientWidth).length"
+    )
+    assert cut == 0
+
+
 def test_a_row_leads_to_its_slice_on_the_timeline(sql: Shown) -> None:
     page = sql.page
     run(sql, QUERY)
@@ -105,7 +114,9 @@ def test_only_rows_in_sight_exist_and_the_schema_is_beside(sql: Shown) -> None:
     assert len(Path(download.value.path()).read_text().splitlines()) == 100_001
     page.keyboard.press("Escape")
     page.get_by_label("Filter tables and columns").fill("correlation")
-    assert page.locator("aside.l .row .mono").all_inner_texts()[:2] == ["slices", "correlation"]
+    rows = page.locator("aside.l .row .mono")
+    assert rows.all_inner_texts()[:2] == ["slices", "correlation"]
+    assert rows.first.is_visible()
 
 
 def test_tab_indents_until_escape_was_pressed(sql: Shown) -> None:

@@ -40,7 +40,7 @@ function isAsked(value: unknown): value is Asked {
   return typeof sql === "string" && typeof name === "string" && typeof note === "string" && typeof failed === "boolean";
 }
 
-const NUMBERS = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|UINTEGER|DOUBLE|FLOAT|DECIMAL|NUMBER)/i;
+const NUMBERS = /^(U?(TINY|SMALL|BIG|HUGE)?INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL(\(.*\))?|NUMBER)$/i;
 
 /** Whether a column of that SQL type holds numbers, which stand at the right. */
 export function isNumeric(type: string): boolean {
@@ -107,7 +107,7 @@ export function leadsOf(answer: SqlWire, row: number): Leads {
 /** The widths of an answer's columns in letters, from its head and the rows that are looked at first. */
 export function widthsOf(answer: SqlWire, most = 48): number[] {
   return answer.columns.map((name, at) => {
-    let width = name.length + Math.min(12, answer.types[at]!.length) + 2;
+    let width = name.length + Math.min(12, answer.types[at]!.length) * 0.8 + 1;
     const column = answer.values[at]!;
     for (let row = 0; row < Math.min(column.length, 300); row++) {
       width = Math.max(width, cellText(column[row]).length);

@@ -82,9 +82,11 @@ class SqlView implements View {
       (text) => this.schema.narrow(text),
       () => this.schema.focus(),
     );
-    const tree = h("div.stage.tree");
-    page.left.append(this.filterBox.element, tree);
-    this.schema = new Schema(tree, (name) => this.editor.insert(name));
+    page.left.append(
+      this.filterBox.element,
+      h("div.bar.chips", h("span.dim", "Table"), h("span.grow"), h("span.faint.small", "rows")),
+    );
+    this.schema = new Schema(page.left, (name) => this.editor.insert(name));
     this.results = new Results({
       select: () => this.drawRow(),
       enter: () => void this.toTimeline(),
