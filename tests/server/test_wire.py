@@ -41,7 +41,7 @@ c = (a @ b).relu()
 
 UNREAD = {
     "capture.CaptureInfo": {"host"},
-    "capture.NodeWire": {"op", "arg", "shape", "src", "tag", "name"},
+    "capture.NodeWire": {"op", "dtype", "arg", "shape", "src", "tag", "name"},
     "hardware.TraceWire": {"stream"},
     "schedule.ScheduleWire": {"madeIn"},
     "timeline.OverviewHead": {"generation"},

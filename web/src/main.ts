@@ -1,7 +1,12 @@
 /** Puts the page together: the views in the order of their tabs. A new view adds itself here. */
 import "./styles/tokens.css";
 import "./styles/base.css";
+import "./styles/controls.css";
+import "./styles/rows.css";
 import "./styles/shell.css";
+import "./styles/overlays.css";
+import "./styles/states.css";
+import "./styles/narrow.css";
 import "./styles/rewrites.css";
 import "./styles/code.css";
 import "./styles/schedule.css";

@@ -186,7 +186,8 @@ export interface HistoryWire {
 export interface NodeWire {
   id: number;
   known: boolean;
-  dtype?: string | null;
+  /** Its element type, as it is shown. */
+  type?: string;
   /** "softmax@prog.py:4", null when unknown. */
   metadata?: string | null;
 }
