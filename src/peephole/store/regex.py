@@ -23,7 +23,7 @@ def matching(texts: Sequence[str], pattern: str) -> NDArray[np.bool_]:
     try:
         found = pc.match_substring_regex(pa.array(clean, pa.string()), pattern, ignore_case=True)
     except pa.ArrowInvalid as error:
-        why = str(error).rpartition(": ")[2].strip()
-        raise PeepholeError(f"/{pattern[:80]}/ is not a regular expression: {why}.") from None
+        why = str(error).partition("regular expression: ")[2].partition(":")[0].strip()
+        raise PeepholeError(f"/{pattern[:80]}/ is not a regular expression ({why or 'RE2 cannot read it'}).") from None
     result: NDArray[np.bool_] = found.to_numpy(zero_copy_only=False).astype(bool)
     return result

@@ -41,6 +41,7 @@ def test_a_track_narrows_what_ran_and_for_how_long(tmp_path: Path) -> None:
     index = build_index(open_capture(write_timeline(tmp_path / "steps.peep")))
     (one,) = index.search("E_16384 track:/^CPU:1$/").hits
     assert (one.runs, one.total_ns) == (240, 240 * 12_000)
+    assert [hit.text for hit in index.search("track:/^CPU:1/ kind:slice").hits] == ["E_16384_4", "copy"]
     assert index.search("E_16384 track:TINY").hits == []
     assert {hit.text for hit in index.search("track:TINY").hits} >= {"simplify ranges", "linearize/render"}
     assert index.search("-E_16384 track:/^CPU:1$/").total == index.search("track:/^CPU:1$/").total - 1

@@ -112,7 +112,9 @@ class SearchIndex:
 
     def _rank(self, at: int, whole: str) -> tuple[int, int, int]:
         name = self._names[at]
-        if name == whole:
+        if not whole:
+            fit = 3
+        elif name == whole:
             fit = 0
         elif name.startswith(whole):
             fit = 1
