@@ -10,6 +10,8 @@ export interface Problem {
 export interface CaptureRow {
   id: string;
   name: string;
+  /** What is on disk under that name: another when the capture was replaced. */
+  stamp: string;
 }
 
 export interface CaptureInfo {
