@@ -91,6 +91,7 @@ def test_what_is_wrong_is_one_sentence(client: TestClient, sql: str, says: str) 
 def test_it_is_stopped_at_its_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes_sql, "server_limits", lambda: Limits(0.3, 200_000_000))
     assert "0.3 s" in ask(client, ENDLESS)["error"]
+    monkeypatch.setattr(routes_sql, "server_limits", lambda: Limits(60, 200_000_000))
     large = ask(client, "SELECT string_agg(repeat('x', 1000), '') FROM range(2000000)")
     assert "200 MB" in large["error"]
 
