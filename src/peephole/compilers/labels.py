@@ -97,20 +97,16 @@ class Labels:
 
 def labels_of(compiler: Compiler, rows: Iterable[Row], src: Sequence[Sequence[int]], root: int) -> Labels:
     """The labels of a graph, given as the fields of its nodes; `src` are places, sources stand before users."""
-    texts: list[NodeText] = []
     places: dict[Row, int] = {}
-    look: list[int] = []
-    for row in rows:
-        place = places.get(row)
-        if place is None:
-            place = places[row] = len(texts)
-            texts.append(NodeText(row[0], row[1], row[2] or "", row[3] or ""))
-        look.append(place)
+    look = [places.setdefault(row, len(places)) for row in rows]
+    texts = [NodeText(op, dtype, arg or "", shape or "") for op, dtype, arg, shape in places]
     looks = [look_of(compiler, text) for text in texts]
     values = compiler.constants([texts[place] for place in look], src, root)
     folded = {v for v, value in enumerate(values) if value is not None}
     own = [one.fold & ~CONSTANT for one in looks]
-    fold = [own[at] | CONSTANT if v in folded else own[at] for v, at in enumerate(look)]
+    fold = [own[at] for at in look]
+    for v in folded:
+        fold[v] |= CONSTANT
     inside: list[str | None] = [None] * len(look)
     for v, sources in enumerate(src) if folded else ():
         if not folded.isdisjoint(sources):
