@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from peephole.record import active
 from peephole.sources.tinygrad.buffers import credit_whole_buffers
+from peephole.sources.tinygrad.clock import learn_devices
 from peephole.sources.tinygrad.live import copy_times, kernel_times, node_lines
 from peephole.sources.tinygrad.live.follow import Followed, Follower
 from peephole.sources.tinygrad.live.kept import KeptList, keep
@@ -53,7 +54,7 @@ def prepare() -> None:
 def attach(recorder: Recorder) -> None:
     """Attaches to whichever of tinygrad's modules are loaded by now; may be called any number of times."""
     ops, device = sys.modules.get("tinygrad.uop.ops"), sys.modules.get("tinygrad.device")
-    _keep_events(sys.modules.get("tinygrad.helpers"), device)
+    _keep(sys.modules.get("tinygrad.helpers"), ops, device)
     if ops is not None and _loaded(ops, "print_match_stats", "tracked_keys") and "ops" not in _done:
         _done.add("ops")
         _replace_exit(ops, "print_match_stats", _finish_rewrites)
@@ -78,12 +79,14 @@ def attach(recorder: Recorder) -> None:
         copy_times.time_copies(_follower.ran)
 
 
-def _keep_events(helpers: ModuleType | None, device: ModuleType | None) -> None:
-    """Keeps what the program takes out of the lists of events, when they are seen before anybody else has them."""
+def _keep(helpers: ModuleType | None, ops: ModuleType | None, device: ModuleType | None) -> None:
+    """Keeps what the program takes out of tinygrad's lists, when they are seen before anybody else has them."""
     if helpers is not None and "helpers" not in _done and _loaded(helpers, "cpu_events", "cpu_profile"):
         _done.add("helpers")
         if keep(helpers, "cpu_events"):
             _done.add("kept")
+    if "kept" in _done and ops is not None and "ops" not in _done and _loaded(ops, "print_match_stats", "tracked_keys"):
+        keep(ops, "tracked_keys", "tracked_ctxs", "uop_fields")
     if "kept" in _done and device is not None and _loaded(device, "finalize_profile", "Compiled"):
         for owner in (device.Compiled, device.Buffer):
             if type(owner.profile_events) is list and "device" not in _done:
@@ -117,6 +120,7 @@ def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
         return
     only = os.environ.get("PEEPHOLE_ONLY", "")
     followed = Followed(helpers, device, ops, rewrites=only != "profile", profile=only != "rewrites")
+    learn_devices(getattr(device.Device, "_devices", ()))
     if followed.profile:
         credit_whole_buffers(device.Buffer)
     _follow(recorder, followed, None)

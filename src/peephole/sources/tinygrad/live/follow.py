@@ -152,6 +152,7 @@ class Follower:
         self.ran.clear()
         for events in self._events:
             events.forked()
+        self._rewrites.forked()
         self._begin(behind=True)
         self.start()
 
