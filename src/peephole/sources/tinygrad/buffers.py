@@ -6,6 +6,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Final
 
 from peephole.model.tables import NONE
+from peephole.record.unseen import hide, unseen
 from peephole.sources.tinygrad.clock import ns
 from peephole.sources.tinygrad.text import Texts
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
@@ -155,11 +156,16 @@ def credit_whole_buffers(buffer: Any) -> None:
         return
     number = own.fget
 
+    @unseen
     def trace_num(self: Any) -> int:
-        base = self.base
-        if (ever := getattr(buffer.profile_events, "end", None)) is not None and not hasattr(base, "_trace_num"):
-            base._trace_num = ever()
-        return int(number(base))
+        try:
+            base = self.base
+            if (ever := getattr(buffer.profile_events, "end", None)) is not None and not hasattr(base, "_trace_num"):
+                base._trace_num = ever()
+            return int(number(base))
+        except BaseException as error:
+            hide(error)
+            raise
 
     buffer.trace_num = property(trace_num)
     buffer._peephole = True

@@ -178,7 +178,8 @@ def _put_back(helpers: ModuleType) -> None:
 def _finish_rewrites() -> None:
     if _follower is None:
         return
-    _follower.finish_rewrites()
+    with contextlib.suppress(KeyboardInterrupt):
+        _follower.finish_rewrites()
     asked = _before.get("TRACK_MATCH_STATS", os.environ.get("TRACK_MATCH_STATS")) or "0"
     if "0" not in (asked, os.environ.get("PRINT_MATCH_STATS", "0")):
         _follower.followed.ops.print_match_stats()  # there is nothing left that it would save
@@ -186,7 +187,8 @@ def _finish_rewrites() -> None:
 
 def _finish_profile() -> None:
     if _follower is not None:
-        _follower.finish_profile()
+        with contextlib.suppress(KeyboardInterrupt):  # the program has ended; what is not recorded by now is not missed
+            _follower.finish_profile()
 
 
 def _replace_exit(module: ModuleType, name: str, ours: object) -> None:

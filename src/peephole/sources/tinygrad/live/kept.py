@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
+from peephole.record.unseen import hide, unseen
+
 
 class KeptList(list[Any]):
     """A list that puts aside what is taken out of it; otherwise, and in a pickle, the list that it stands for."""
@@ -66,11 +68,16 @@ class KeptList(list[Any]):
             self._removed += len(before) - stayed
             return done
 
+    @unseen
     def __setitem__(self, index: Any, value: Any) -> None:
-        if isinstance(index, slice):
-            self._change(lambda: super(KeptList, self).__setitem__(index, value))
-        else:
-            super().__setitem__(index, value)
+        try:
+            if isinstance(index, slice):
+                self._change(lambda: list.__setitem__(self, index, value))
+            else:
+                list.__setitem__(self, index, value)
+        except BaseException as error:
+            hide(error)
+            raise
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return list, (list(self),)
@@ -79,9 +86,14 @@ class KeptList(list[Any]):
 def _changing(name: str) -> Callable[..., Any]:
     own: Callable[..., Any] = getattr(list, name)
 
+    @unseen
     @functools.wraps(own)
     def change(self: KeptList, *args: Any, **words: Any) -> Any:
-        return self._change(lambda: own(self, *args, **words))
+        try:
+            return self._change(lambda: own(self, *args, **words))
+        except BaseException as error:
+            hide(error)
+            raise
 
     return change
 

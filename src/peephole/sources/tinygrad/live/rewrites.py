@@ -18,6 +18,7 @@ from peephole.model.tables import NONE
 from peephole.sources.tinygrad.contexts import Contexts, unnamed
 from peephole.sources.tinygrad.live.failures import Failures
 from peephole.sources.tinygrad.live.groups import Groups
+from peephole.sources.tinygrad.live.node_lines import line_of
 from peephole.sources.tinygrad.live.packing import (
     AT_ONCE,
     MATCH,
@@ -306,7 +307,7 @@ class LiveRewrites:
         self._number(dtype, texts.dtype, self._numbers)
         self._number(arg, texts.arg, self._numbers)
         self._number(tag, texts.arg, self._numbers)
-        self._number(meta, metadata_text, self._metadata_numbers)
+        self._number(meta, lambda value: metadata_text(value, line_of), self._metadata_numbers)
         self._formats[sources] = (node_record(sources).pack, node_length(sources), sources * 8)
 
     def _number(self, value: Any, text_of: Callable[[Any], str | None], numbers: dict[int, int]) -> None:
