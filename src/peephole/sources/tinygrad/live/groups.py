@@ -14,8 +14,9 @@ class Groups:
 
     def __init__(self, ops: ModuleType, *, behind: bool) -> None:
         self._ops = ops
-        self._groups = Reader(lambda: ops.tracked_ctxs, behind=behind)
-        self._keys = ops.tracked_keys
+        none: list[Any] = []
+        self._groups = Reader(lambda: getattr(ops, "tracked_ctxs", none), behind=behind)
+        self._keys = getattr(ops, "tracked_keys", none)
         self._end = self._groups.at
 
     def fresh(self) -> Iterator[tuple[int, Any, list[Any]]]:

@@ -210,6 +210,7 @@ class Reader:
 def keep(module: ModuleType, *names: str) -> bool:
     """Puts kept ones in the place of a module's lists and dictionaries; False when others hold these already."""
     own = vars(module)
+    names = tuple(name for name in names if type(own.get(name)) in (list, dict))
     for other in list(sys.modules.values()):
         if type(other) is ModuleType and other is not module and any(vars(other).get(n) is own[n] for n in names):
             return False
