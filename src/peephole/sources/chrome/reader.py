@@ -45,9 +45,9 @@ class TraceReader:
         self._ahead = b""
         self._ended = False
 
-    def _fill(self, wanted: int = CHUNK) -> bool:
+    def _fill(self) -> bool:
         """Appends what follows in the file; False at its end."""
-        more = self._read(wanted)
+        more = self._read(CHUNK)
         self._data += more
         return bool(more)
 
