@@ -21,6 +21,17 @@ class Args(Protocol):
 
     def __getitem__(self, row: int, /) -> str | None: ...
 
+    def texts(self, rows: NDArray[np.int64]) -> list[str | None]:
+        """Those of many events."""
+
+
+class ListedArgs(list[str | None]):
+    """Args that are texts already."""
+
+    def texts(self, rows: NDArray[np.int64]) -> list[str | None]:
+        """Those of many events."""
+        return [self[row] for row in rows.tolist()]
+
 
 @dataclass(slots=True)
 class CounterValues:

@@ -16,6 +16,7 @@ from peephole.sources.chrome.binding import SLICE, bind, runs_of
 
 _STEPS: Final = b"stf"
 """The phases of an arrow: its begin, a point on its way, its end."""
+_STEP_OF: Final = np.array([_STEPS.find(byte) for byte in range(256)], np.int8)
 _COLUMNS: Final = ("file", "category", "name", "id", "time", "step", "track", "around")
 
 
@@ -28,7 +29,7 @@ class Flows:
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
         self._file: IO[bytes] | None = None
-        self._events: list[tuple[NDArray[np.int64], ...]] = []
+        self._events: list[tuple[NDArray[Any], ...]] = []
 
     def slices(self, tracks: Any, starts: Any, durs: Any) -> None:
         """Remembers where slices are."""
@@ -42,9 +43,9 @@ class Flows:
         """Takes the s, t and f events of a batch, which are of the file of that number."""
         phase = batch.phase[rows]
         around = (phase != ord("f")) | batch.encloses[rows]
-        step = np.array([_STEPS.find(byte) for byte in range(256)])[phase]
-        key = (np.full(len(rows), file), batch.category[rows], batch.name[rows], batch.id[rows])
-        self._events.append(tuple(c.astype(np.int64) for c in (*key, batch.ts[rows], step, tracks, around)))
+        step = _STEP_OF[phase]
+        key = (np.full(len(rows), file, np.int32), batch.category[rows], batch.name[rows], batch.id[rows])
+        self._events.append((*key, batch.ts[rows], step, tracks, around))
 
     def finish(self, sink: Sink, text: Callable[[int], str]) -> None:
         """Appends the arrows, whose kind is the `text` of their category; ends that point at nothing are counted."""
@@ -58,7 +59,7 @@ class Flows:
         if self._file is not None:
             self._file.close()
 
-    def _join(self, sink: Sink, columns: dict[str, NDArray[np.int64]], text: Callable[[int], str]) -> None:
+    def _join(self, sink: Sink, columns: dict[str, NDArray[Any]], text: Callable[[int], str]) -> None:
         key = [columns[name] for name in _COLUMNS[:4]]
         order = np.lexsort(key)
         bounds = runs_of([column[order] for column in key])
@@ -72,7 +73,7 @@ class Flows:
         bound = np.zeros(len(order), np.int64)
         if self._file is not None:
             self._file.flush()
-            bound = bind(self._file, time, track, columns["around"][order] > 0, folder=self._folder)
+            bound = bind(self._file, time, track, columns["around"][order], folder=self._folder)
         # an event goes on from the begin before it, unless that or itself points at nothing
         begins = step == 0
         last = np.maximum.accumulate(np.where(begins, np.arange(len(order)), -1))

@@ -20,7 +20,9 @@ from peephole.sources.chrome.tracks import Tracks
 
 _ASYNC, _ASYNC_BEGIN, _ASYNC_INSTANT = b"bSeFnTp", b"bS", b"nTp"
 _INSTANT, _IGNORED = b"iIR", b"NODPvVc()a="
-_FLOW, _MOMENT, _ASYNC_MOMENT = (np.frombuffer(letters, np.uint8) for letters in (b"stf", _INSTANT, _ASYNC_INSTANT))
+_FLOW, _MOMENT, _ASYNC_MOMENT, _PAIR, _ASYNC_PAIR = (
+    np.frombuffer(letters, np.uint8) for letters in (b"stf", _INSTANT, _ASYNC_INSTANT, b"BE", b"bSeF")
+)
 
 
 class Mapper:
@@ -37,6 +39,7 @@ class Mapper:
         self._pairs = Pairs(sink, self._pending.append, self._text)
         self._markers: list[tuple[int, str, int, str | None]] = []
         self._counters: list[tuple[int, int, float]] = []
+        self._heads: dict[int, str] = {}
         self._series: dict[tuple[int, int, str], int] = {}
         self._correlation = 1
         self._last = 0
@@ -86,7 +89,12 @@ class Mapper:
 
     def _category(self, code: int) -> str | None:
         """How args begin that have a category."""
-        return f'{{"cat":{json.dumps(self._text(code), ensure_ascii=False)}' if code > 0 else None
+        if code <= 0:
+            return None
+        head = self._heads.get(code)
+        if head is None:
+            head = self._heads[code] = f'{{"cat":{json.dumps(self._text(code), ensure_ascii=False)}'
+        return head
 
     def _complete(self, batch: EventBatch, rows: NDArray[np.int64]) -> None:
         if not len(rows):
@@ -141,12 +149,15 @@ class Mapper:
         }
         if memory or np.isin(phase, _ASYNC_MOMENT).any():
             moments = moments[:0]
+        pairs = rows[np.isin(phase, _PAIR)]
+        if np.isin(phase, _ASYNC_PAIR).any():  # these wait in one line with the others
+            pairs = pairs[:0]
         values = None if memory or batch.counters is None else Series(batch, batch.counters)
         quick = np.zeros(len(batch), np.bool_)
-        quick[flows] = quick[moments] = True
+        quick[flows] = quick[moments] = quick[pairs] = True
         if values is not None:
             quick[rows[phase == ord("C")]] = True
-        on_track = np.sort(np.concatenate([flows, moments[batch.reach[moments] != ord("g")]]))
+        on_track = np.sort(np.concatenate([flows, pairs, moments[batch.reach[moments] != ord("g")]]))
         new = dict.fromkeys(self._new_threads(batch, on_track), True)
         if values is not None:
             new |= dict.fromkeys(values.new_rows(self._series), False)
@@ -159,6 +170,8 @@ class Mapper:
                 values.open(row, self._series, self.tracks, self._text)
         if len(flows):
             self._flows.events(self.tracks.file, batch, flows, self._lanes(batch.pid[flows], batch.tid[flows]))
+        if len(pairs):
+            self._begins_and_ends(batch, pairs)
         if len(moments):
             self._moments(batch, moments)
         if values is not None and len(values):
@@ -170,6 +183,19 @@ class Mapper:
         _, first = np.unique(keys, return_index=True)
         found = rows[first].tolist()
         return [row for row in found if (int(batch.pid[row]), int(batch.tid[row])) not in self._threads]
+
+    def _begins_and_ends(self, batch: EventBatch, rows: NDArray[np.int64]) -> None:
+        begins = (batch.phase[rows] == ord("B")).tolist()
+        tracks = self._lanes(batch.pid[rows], batch.tid[rows]).tolist()
+        columns = (batch.ts[rows].tolist(), begins, tracks, batch.name[rows].tolist(), batch.category[rows].tolist())
+        self._pairs.take_all(
+            [
+                (time, True, (track,), track, max(name, 0), _with_category(self._category(category), args))
+                if begin
+                else (time, False, (track,), track, name, args)
+                for time, begin, track, name, category, args in zip(*columns, batch.args.texts(rows), strict=True)
+            ]
+        )
 
     def _moments(self, batch: EventBatch, rows: NDArray[np.int64]) -> None:
         everywhere = batch.reach[rows] == ord("g")

@@ -106,6 +106,15 @@ class SpanArgs:
         data = self.other if state == args_bytes.ELSEWHERE else self.data
         return data[self.spans[0, row] : self.spans[1, row]].decode("utf-8", "replace")
 
+    def texts(self, rows: NDArray[np.int64]) -> list[str | None]:
+        """Those of many events."""
+        sources = {json_scan.PLAIN: self.data, args_bytes.ELSEWHERE: self.other}
+        spans = (self.spans[0, rows].tolist(), self.spans[1, rows].tolist(), self.states[rows].tolist())
+        return [
+            None if state == json_scan.NO_ARGS else sources[state][first:past].decode("utf-8", "replace")
+            for first, past, state in zip(*spans, strict=True)
+        ]
+
 
 @dataclass(slots=True)
 class RawBatch:
