@@ -80,6 +80,11 @@ def command_line() -> list[str]:
     return list(sys.orig_argv)
 
 
+def recorded_line() -> list[str]:
+    """The command line as a capture may keep it."""
+    return command_line()
+
+
 def hostname() -> str:
     """The machine's name."""
     return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
