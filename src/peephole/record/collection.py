@@ -35,16 +35,15 @@ def watch() -> None:
     """Begins to look; the collector's callbacks of the program come in between ours."""
     if _IN_THE_MIDDLE and _begins not in gc.callbacks:
         gc.callbacks.insert(0, _begins)
-        gc.callbacks.append(_ends)
+        gc.callbacks.append(_Ends())
 
 
 def forget() -> None:
     """Looks no more."""
     if not runs_here():
-        for callback in (_begins, _ends):
+        for callback in [callback for callback in gc.callbacks if callback is _begins or type(callback) is _Ends]:
             with contextlib.suppress(ValueError):
-                while True:
-                    gc.callbacks.remove(callback)
+                gc.callbacks.remove(callback)
 
 
 def _begins(phase: str, _: dict[str, int]) -> None:
@@ -53,10 +52,13 @@ def _begins(phase: str, _: dict[str, int]) -> None:
         thread = get_ident()
 
 
-def _ends(phase: str, _: dict[str, int]) -> None:
-    global thread  # noqa: PLW0603
-    if phase == "stop":
-        if gc.callbacks and gc.callbacks[-1] is not _ends:
-            gc.callbacks.append(_ends)  # others have come behind, and may use a span as well
-        else:
-            thread = 0
+class _Ends:
+    """The last callback; when others have come behind it, which may use a span as well, another one is put there."""
+
+    def __call__(self, phase: str, _: dict[str, int]) -> None:
+        global thread  # noqa: PLW0603
+        if phase == "stop":
+            if gc.callbacks and gc.callbacks[-1] is self:
+                thread = 0
+            elif type(gc.callbacks[-1]) is not _Ends:
+                gc.callbacks.append(_Ends())
