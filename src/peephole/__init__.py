@@ -53,7 +53,7 @@ __all__ = [
 
 
 class _Nothing:
-    """Stands for a part of the API while that part is being loaded: a handler or finalizer may come in between."""
+    """Stands for a part of the API that is being loaded when a handler asks for it, or cannot be loaded now."""
 
     id = 0
 
@@ -83,6 +83,8 @@ def __getattr__(name: str) -> Any:
     try:
         value = getattr(importlib.import_module(home), name)
         importlib.import_module("peephole.record.active").recorder  # noqa: B018 - it may be half loaded
+    except OSError:  # no descriptor is left, for example: the program goes on
+        return _Nothing()
     except (ImportError, AttributeError):
         if _is_loading():
             return _Nothing()

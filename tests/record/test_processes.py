@@ -461,3 +461,36 @@ def test_the_command_line_of_every_kind_of_program_is_known(tmp_path: Path, read
     }
     assert set(manifests) == {"timeit", "python"}
     assert manifests["timeit"]["program"] == "timeit"
+
+
+def test_lost_events_are_counted_once_and_blamed_on_what_was_short(program: Any, tmp_path: Path) -> None:
+    from peephole.store.capture import open_capture
+
+    source = """
+    import resource
+    recording = peephole.record(sys.argv[1])
+    recording.__enter__()
+    with peephole.span("before"): pass
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    for number in range(30_000):
+        with peephole.span(f"during {number}", number=number): pass
+    peephole.counter("late", 1)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    time.sleep(0.3)
+    with peephole.span("after"): pass
+    recording.__exit__(None, None, None)
+    """
+    done = program(source, tmp_path / "x.peep")
+    assert done.returncode == 0
+    (line,) = done.stderr.splitlines()
+    assert "events were lost: the process had no file descriptor left" in line
+    lost = int(line.split()[1])
+    capture = open_capture(tmp_path / "x.peep")
+    names = [str(name) for name in capture.read("slices", ["name"]).texts("name")]
+    assert {"before", "after"} <= set(names)
+    assert sum(name.startswith("during") for name in names) + lost == 30_000 + 1, "each span, and the counter's value"
+    assert capture.manifest.dropped == lost
+    (problem,) = capture.manifest.problems
+    assert problem["reason"] == "events that were lost: the process had no file descriptor left"
+    assert problem["count"] == lost

@@ -31,6 +31,9 @@ def start(path: str | os.PathLike[str]) -> Recorder:
         _hooked = True
         os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
         atexit.register(_at_exit)
+    with contextlib.suppress(OSError):
+        # loaded now: there may be no descriptor for it later
+        import peephole.record.events  # noqa: F401
     collection.watch()
     recorder = Recorder(path)
     return recorder
