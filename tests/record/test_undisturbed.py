@@ -283,3 +283,29 @@ def test_a_tracing_function_that_records_what_it_sees(tool: str, program: Any, t
     names = names_of(tmp_path / "x.peep")
     assert names.count("work") == 300 and len([name for name in names if name.startswith("own ")]) == 300
     assert names.count("call") + names.count("c_call") == int(done.stdout)
+
+
+@pytest.mark.parametrize("end", ["", "os._exit(0)"])
+def test_spans_nested_deep_are_sealed_in_seconds(end: str, program: Any, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    from peephole.store.journal.seal import seal
+
+    source = f"""
+    from peephole.record import active, process
+    process.start_capture(sys.argv[1], "x", [])
+    active.start(sys.argv[1])
+    spans = [peephole.span("deep", number=number).__enter__() for number in range(40_000)]
+    {end}
+    for span in reversed(spans):
+        span.__exit__(None, None, None)
+    active.stop()
+    """
+    done = program(source, tmp_path / "x.peep")
+    assert (done.returncode, done.stderr) == (0, "")
+    begin = time.process_time()
+    seal(tmp_path / "x.peep")
+    assert time.process_time() - begin < 5
+    capture = open_capture(tmp_path / "x.peep")
+    assert capture.count("slices") == 40_000
+    assert pq.ParquetFile(tmp_path / "x.peep" / "slices.parquet").num_row_groups < 10
