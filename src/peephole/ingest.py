@@ -63,7 +63,7 @@ def _write(source: Source, paths: Sequence[Path], out: Path, progress: Progress)
     from peephole.store.writer import CaptureWriter  # pyarrow: not for a command that only asks what a file is
 
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
+        out.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with CaptureWriter(out) as writer:
             writer.describe(source=source.name)
             source.read(paths, writer, progress)

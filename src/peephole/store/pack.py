@@ -34,7 +34,7 @@ def pack(capture: str | os.PathLike[str], out: str | os.PathLike[str] | None = N
     target = Path(out) if out is not None else folder.with_name(folder.name.removesuffix(".peep") + ".peep.zip")
     temporary = None
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         with os.fdopen(fd, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name in sorted(_MEMBERS, key=lambda n: (n != FILE, n)):
@@ -77,7 +77,7 @@ def _unpack(path: Path, archive: zipfile.ZipFile, target: Path) -> Path:
     if total > LARGEST or members[FILE].file_size > LIMIT:
         raise CaptureError(f"{path} is too large to unpack: {total} bytes.")
     parse_manifest(archive.read(FILE), path / FILE)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         (work / INDEX).mkdir()

@@ -35,7 +35,7 @@ class CaptureWriter:
 
     def _temporary(self) -> Path:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             return Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", dir=self.path.parent))
         except OSError as error:
             raise PeepholeError(f"{self.path} cannot be written: {error.strerror or error}.") from None
@@ -84,7 +84,7 @@ class CaptureWriter:
             self._builder.close()
             self.manifest.state = "sealed"
             self.manifest.write(self._folder)
-            self._folder.chmod(0o755)
+            self._folder.chmod(0o700)
             if self.path.exists():
                 old = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", dir=self.path.parent))
                 self.path.rename(old / "old")
