@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from peephole.record import active
 from peephole.sources.tinygrad.buffers import credit_whole_buffers
-from peephole.sources.tinygrad.live import copy_times, kernel_times, node_lines
+from peephole.sources.tinygrad.live import copy_times, effect_lines, kernel_times, node_lines
 from peephole.sources.tinygrad.live.follow import Followed, Follower
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def attach(recorder: Recorder) -> None:
         helpers = _follower.followed.helpers
         if _follower.followed.rewrites and "TRACEMETA" not in os.environ and node_lines.add_lines(tensor):
             helpers.TRACEMETA.value = 2  # only with it do the nodes' fields have the metadata
+            effect_lines.add_effect_lines(_follower.followed.ops, tensor)
     if _follower.followed.profile:
         kernel_times.time_kernels(_follower.ran)
         copy_times.time_copies(_follower.ran)
