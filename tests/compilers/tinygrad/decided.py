@@ -255,7 +255,8 @@ def _inserted(recording: Recording, steps: dict[str, Any]) -> dict[Any, str]:
                     continue
                 last = node
                 for later in names[at:]:
-                    last = last.substitute(recording.replaced(steps[later]))
+                    step = steps[later]
+                    last = last.substitute(recording.replaced(step), walk=step.walk, enter_calls=step.enter_calls)
                 found.setdefault(last, reason)
                 found.setdefault(node, reason)
     return found
@@ -326,11 +327,15 @@ def _of_the_program(recording: Recording, graph: Any, steps: dict[str, Any] | No
         value = value.src[0]
     if value.op.name == "COPY":
         return "device copy"
-    transform = recording.replaced(steps["early transform tensor graph"])
-    made = [old for old, new in transform.items() if old.op.name == "CONTIGUOUS" and _made(new) is _base(buffer)]
+    transform = [
+        (recording.node(before), recording.node(after), linecache.getline(*location))
+        for before, after, location, *_ in steps["early transform tensor graph"].matches
+    ]
+    made = [old for old, new, rule in transform
+            if "replace_contig_with_store_after" in rule and _made(new) is _base(buffer)]  # fmt: skip
     if not made or effect is not effects[0]:
         return "assign"
-    tagged = any(new is made[0] and old.op.name not in ("CONTIGUOUS", "AFTER") for old, new in transform.items())
+    tagged = any(new is made[0] and old.op.name not in ("CONTIGUOUS", "AFTER") for old, new, _ in transform)
     return "realized output" if tagged else "explicit contiguous"
 
 
