@@ -9,6 +9,7 @@ from peephole.cli.format import Printer, duration
 from peephole.cli.show_decisions import show_decisions
 from peephole.cli.show_rewrites import work
 from peephole.cli.views import Request
+from peephole.errors import PeepholeError
 from peephole.query.capture.context_lookup import find_contexts
 from peephole.query.capture.contexts import Context, Step, artifacts, contexts, steps
 from peephole.query.timeline.source_items import compiled
@@ -103,6 +104,13 @@ class Details:
         if self._debug >= 3 and not listing:  # the step that raised has said it
             self._artifacts(context, "error")
 
+    def code(self, context: int, kind: str) -> None:
+        """Prints a context's artifacts of one kind; assembly that was not recorded is made from the binary."""
+        if artifacts(self._capture, context, kind):
+            self._artifacts(context, kind)
+        elif not self._assembly(context):
+            raise PeepholeError("The binary of this kernel is of a machine that nothing here can disassemble.")
+
     def _step(self, step: Step) -> None:
         from peephole.query.rewrites.decisions import decisions
 
@@ -163,18 +171,22 @@ class Details:
             else:
                 self._printer.block(text, "red" if kind == "error" else "")
 
-    def _assembly(self, context: int) -> None:
+    def _assembly(self, context: int) -> bool:
+        """Prints what a binary holds; whether there was anything to print."""
         from peephole.query.hardware.assembly import assembly
 
+        shown = False
         for artifact in artifacts(self._capture, context, "binary"):
             text = assembly(artifact.content, artifact.language)
             if text is None:
                 continue
+            shown = True
             if self._printer.json:
                 facts = {"kind": "artifact", "context": context, "artifact": "assembly", "name": artifact.name}
                 self._printer.record({**facts, "language": "asm", "text": text})
             else:
                 self._printer.block(text)
+        return shown
 
 
 def _context_record(context: Context) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from peephole.cli.show_decisions import show_decisions
 from peephole.cli.show_listing import UNTOLD, print_listing
 from peephole.cli.views import Request
 from peephole.errors import PeepholeError
-from peephole.query.capture.context_lookup import find_context, find_steps
+from peephole.query.capture.context_lookup import find_artifacts, find_context, find_steps
 from peephole.query.capture.info import holds
 
 if TYPE_CHECKING:
@@ -34,6 +34,12 @@ def claims(capture: Capture, request: Request) -> bool:
 def show(capture: Capture, request: Request, printer: Printer) -> int:
     """Prints one match when it is given, else the graph that went in and every match."""
     context = find_context(capture, request.items[0])
+    kind = find_artifacts(capture, context, request.items[1])
+    if kind:
+        from peephole.cli.show_context import Details
+
+        Details(capture, request, printer).code(context.id, kind)
+        return 0
     found = find_steps(capture, context, request.items[1])
     if request.match is not None:
         from peephole.query.rewrites.step_graphs import count_matches

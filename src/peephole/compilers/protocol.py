@@ -59,6 +59,16 @@ class Compiler:
         """An element type as a user reads it."""
         return dtype
 
+    # names
+
+    def context_name(self, name: str) -> str:
+        """A context's own name in what its slices or the compiler's other tools call it; the same when it is that."""
+        return name
+
+    def artifact_kind(self, step: str) -> str:
+        """The kind of artifact that the compiler's own viewer lists as a step of that name; empty for none."""
+        return ""
+
     # steps and calls
 
     def role(self, step: str) -> str:

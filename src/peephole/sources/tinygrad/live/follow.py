@@ -255,7 +255,7 @@ class Follower:
         for _ in range(len(ran)):
             timeline.event(ProfileRangeEvent(ran.popleft()))
         for index in range(self._at[0], ends[0]):
-            timeline.event(host[index])
+            timeline.host_event(host[index])
         for index in range(self._at[1], ends[1]):
             timeline.event(devices[index])
         self._at = self._ends = [max(at, end) for at, end in zip(self._at, ends, strict=True)]
