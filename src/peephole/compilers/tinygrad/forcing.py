@@ -8,7 +8,7 @@ the graphs on both sides of them. The rules are those of tinygrad 0.14.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -341,11 +341,20 @@ class Forcing:
                 done.update(fresh)
                 stack.extend(fresh)
         if len(read) > 3:
-            return f"it reads {len(read)} buffers, and more than 3 are not read again"
+            return f"it reads {self._counted(read)}, and more than 3 are not read again"
         for node in pool.walk(pool.add("?", "", tuple(reduces))) if reduces else ():
             if pool.op(node) in ("PARAM", "STAGE", "AFTER"):
                 return "it reduces a buffer, which is not done again"
         return None
+
+    def _counted(self, read: Iterable[int]) -> str:
+        """`3 buffers and 1 variable`: tinygrad counts a variable like a buffer."""
+        nodes = list(read)
+        variables = sum("AddrSpace.ALU" in (self._pool.texts(node)[2] or "") for node in nodes)
+        buffers = len(nodes) - variables
+        parts = [f"{count} {word}{'s' * (count != 1)}" for count, word in ((buffers, "buffer"), (variables, "variable"))
+                 if count]  # fmt: skip
+        return " and ".join(parts)
 
     def _buffer_of(self, param: int, replace: Stage | None) -> int | None:
         pool = self._pool
