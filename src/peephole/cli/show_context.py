@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Printer, duration
 from peephole.cli.show_decisions import show_decisions
-from peephole.cli.show_rewrites import work
+from peephole.cli.show_rewrites import around, work
 from peephole.cli.views import Request
 from peephole.errors import PeepholeError
 from peephole.query.capture.context_lookup import find_contexts
@@ -128,17 +128,22 @@ class Details:
             self._printer.block(step.error, "red")
 
     def _graph(self, step: Step, match: int = 0) -> None:
+        from peephole.query.rewrites.graph_labels import graph_facts
         from peephole.query.rewrites.step_graphs import graph_at
 
         graph = graph_at(self._capture, step.id, match)
         nodes = graph.nodes
+        known = graph_facts(self._capture, step.id, nodes)
         columns = zip(nodes.id, nodes.op, nodes.dtype, nodes.arg, nodes.src, nodes.shape, nodes.tag, strict=True)
-        for id, op, dtype, arg, src, shape, tag in columns:
+        for place, (id, op, dtype, arg, src, shape, tag) in enumerate(columns):
             facts = {"op": op, "dtype": dtype, "arg": arg, "src": list(src), "shape": shape, "tag": tag}
+            if known is not None:
+                facts |= {"ranges": known.ranges[place], "index": known.indexed.get(place), "space": known.space[place]}
             if self._printer.json:
                 self._printer.record({"kind": "node", "step": step.id, "match": match, "id": id, **facts})
                 continue
-            words = " ".join(str(word) for word in (dtype, arg, shape) if word not in (None, "", "None"))
+            own = (around(known, place), dtype, arg, shape)
+            words = " ".join(str(word) for word in own if word not in (None, "", "None"))
             tagged = f" tag={tag}" if tag is not None else ""
             self._printer.line((f"[{id}] ", "dim"), (str(op), "bold"), f" {words}{tagged}")
             if src:

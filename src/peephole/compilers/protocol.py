@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from peephole.compilers.labels import Look, NodeText, plain_look
+from peephole.compilers.labels import Facts, Look, NodeText, plain_look
 from peephole.errors import PeepholeError
 from peephole.model.tables import NONE
 
@@ -54,6 +54,10 @@ class Compiler:
     def argument(self, text: NodeText, constants: tuple[str | None, ...]) -> str:
         """The argument in a box's label with the values of its constant sources (None: not a constant)."""
         return self.look(text).arg
+
+    def facts(self, texts: Sequence[NodeText], src: Sequence[Sequence[int]]) -> Facts | None:
+        """What the graph around its nodes says about them; None for nothing."""
+        return None
 
     def type_name(self, dtype: str) -> str:
         """An element type as a user reads it."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from peephole.compilers.labels import Look, NodeText
+from peephole.compilers.labels import Facts, Look, NodeText
 from peephole.compilers.protocol import AST, KERNELS, Compiler
-from peephole.compilers.tinygrad import labels, passes
+from peephole.compilers.tinygrad import expressions, labels, passes
 
 if TYPE_CHECKING:
     from peephole.compilers.answers import LineOrigins, Origin, Schedule, Why
@@ -40,6 +40,10 @@ class Tinygrad(Compiler):
     def argument(self, text: NodeText, constants: tuple[str | None, ...]) -> str:
         """See `labels`."""
         return labels.argument(text, constants)
+
+    def facts(self, texts: Sequence[NodeText], src: Sequence[Sequence[int]]) -> Facts:
+        """See `expressions`."""
+        return expressions.facts(texts, src)
 
     def type_name(self, dtype: str) -> str:
         """`float` for `dtypes.float`."""
