@@ -90,6 +90,7 @@ class Details:
         for step in steps(self._capture, context):
             if self._debug >= 3 and shows_ast(self._capture, step):
                 self._graph(step)
+                self._text(step)
             if listing:
                 self._step(step)
             if self._debug >= 6 or (self._debug >= 5 and shows_kernels(self._capture, step)):
@@ -148,6 +149,17 @@ class Details:
             self._printer.line((f"[{id}] ", "dim"), (str(op), "bold"), f" {words}{tagged}")
             if src:
                 self._printer.line(("  src: " + ", ".join(f"[{node}]" for node in src), "dim"))
+
+    def _text(self, step: Step) -> None:
+        """Prints a graph in the compiler's own notation."""
+        from peephole.query.rewrites.graph_labels import graph_text
+        from peephole.query.rewrites.step_graphs import graph_at
+
+        text = graph_text(self._capture, graph_at(self._capture, step.id, 0))
+        if text and self._printer.json:
+            self._printer.record({"kind": "graph", "step": step.id, "text": text})
+        elif text:
+            self._printer.block(text)
 
     def _rewrites(self, step: Step) -> None:
         from peephole.query.rewrites.step_graphs import match_diffs

@@ -63,6 +63,12 @@ class Compiler:
         """An element type as a user reads it."""
         return dtype
 
+    def python_text(
+        self, texts: Sequence[NodeText], tags: Sequence[str | None], src: Sequence[Sequence[int]], root: int
+    ) -> str:
+        """A graph in the notation that the compiler's own users know; empty when there is none."""
+        return ""
+
     # names
 
     def context_name(self, name: str) -> str:

@@ -11,7 +11,7 @@ from peephole.cli.main import main
 from peephole.compilers import compiler_named
 from peephole.compilers.labels import NodeText, labels_of
 from peephole.query.capture.contexts import contexts, steps
-from peephole.query.rewrites.graph_labels import graph_facts, graph_labels
+from peephole.query.rewrites.graph_labels import graph_facts, graph_labels, graph_text
 from peephole.query.rewrites.step_graphs import graph_at
 
 TINYGRAD = compiler_named("tinygrad")
@@ -80,3 +80,30 @@ def test_the_terminal_and_the_page_have_them(train: Any, capsys: Any) -> None:
     drawn = graph_labels(train.capture, graph_at(train.capture, step.id, 0)).labels
     boxes = [drawn.inside[v] for v, at in enumerate(drawn.look) if drawn.looks[at].name == "INDEX"]
     assert boxes and all("[" in (text or "") for text in boxes)
+
+
+def test_an_ast_as_python_is_the_ast(train: Any, monkeypatch: Any, capsys: Any) -> None:
+    import tinygrad.dtype
+    import tinygrad.uop.ops
+
+    names = {**vars(tinygrad.dtype), **vars(tinygrad.uop.ops), "inf": float("inf"), "nan": float("nan")}
+    recording = decided.Recording(train.pickle)
+    seen = 0
+    for context in contexts(train.capture):
+        for step in steps(train.capture, context.id):
+            if step.name == "View Base AST":
+                sink = recording.node(recording.trace.rewrites[context.id][step.ordinal].sink)
+                text = graph_text(train.capture, graph_at(train.capture, step.id, 0))
+                made = eval(text, dict(names))
+                pairs = list(zip(made.toposort(), sink.toposort(), strict=True))
+                assert all(
+                    (one.op, one.dtype, one.arg, one.tag, len(one.src))
+                    == (other.op, other.dtype, other.arg, other.tag, len(other.src))
+                    for one, other in pairs
+                )
+                seen += 1
+    assert seen > 3
+    monkeypatch.setenv("DEBUG", "3")
+    kernel = next(context for context in contexts(train.capture) if context.kind == "kernel")
+    assert main(["show", str(train.capture.path), "-i", str(kernel.id)]) == 0
+    assert "UOp(Ops.SINK, dtypes.void, arg=KernelInfo(" in capsys.readouterr().out

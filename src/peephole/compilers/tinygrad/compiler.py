@@ -45,6 +45,14 @@ class Tinygrad(Compiler):
         """See `expressions`."""
         return expressions.facts(texts, src)
 
+    def python_text(
+        self, texts: Sequence[NodeText], tags: Sequence[str | None], src: Sequence[Sequence[int]], root: int
+    ) -> str:
+        """See `notation`."""
+        from peephole.compilers.tinygrad.notation import python_text
+
+        return python_text(texts, tags, src, root)
+
     def type_name(self, dtype: str) -> str:
         """`float` for `dtypes.float`."""
         return labels.type_name(dtype)

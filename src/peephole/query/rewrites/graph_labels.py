@@ -52,6 +52,16 @@ def graph_facts(capture: Capture, step: int, nodes: NodeColumns) -> Facts | None
     return compiler_of_step(capture, step).facts(texts, [[places[id_] for id_ in sources] for sources in nodes.src])
 
 
+def graph_text(capture: Capture, graph: GraphAt) -> str:
+    """The graph in its compiler's own notation; empty when it has none."""
+    nodes = graph.nodes
+    places = {id_: place for place, id_ in enumerate(nodes.id)}
+    rows = zip(nodes.op, nodes.dtype, nodes.arg, nodes.shape, strict=True)
+    texts = [NodeText(op, dtype, arg or "", shape or "") for op, dtype, arg, shape in rows]
+    src = [[places[id_] for id_ in sources] for sources in nodes.src]
+    return compiler_of_step(capture, graph.step).python_text(texts, nodes.tag, src, places[graph.root])
+
+
 def type_names(capture: Capture, step: int, dtypes: list[str]) -> list[str]:
     """Element types of a step's graphs as a user reads them."""
     compiler = compiler_of_step(capture, step)
