@@ -83,8 +83,10 @@ def _split(trace: RewriteTrace, context: int, names: dict[int, str]) -> Split:
             f"{names[context]} holds no kernel graph: it was recorded without tinygrad's views, so only the order of "
             "its kernels is known."
         )
-    callify = _callify(trace, made_in)
-    lineage = Lineage(trace, made_in, callify)
+    # a cached schedule has the passes of another, but the program's graph and lines are its own
+    callify = _callify(trace, context)
+    lineage = Lineage(trace, made_in, _callify(trace, made_in) if callify is None else callify)
+    lineage.root(passes.TENSORS)  # first, so that equal nodes keep the numbers of this program's graph
     root = lineage.root(passes.KERNELS)
     assert root is not None
     reader = _Reader(lineage, root)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 from peephole.record import active
 from peephole.sources.tinygrad.buffers import credit_whole_buffers
 from peephole.sources.tinygrad.clock import learn_devices
-from peephole.sources.tinygrad.live import copy_times, kernel_times, node_lines
+from peephole.sources.tinygrad.live import copy_times, effect_lines, kernel_times, node_lines
 from peephole.sources.tinygrad.live.follow import Followed, Follower
 from peephole.sources.tinygrad.live.installation import missing_of_profile, missing_of_rewrites
 from peephole.sources.tinygrad.live.kept import KeptList, keep
@@ -73,6 +73,7 @@ def attach(recorder: Recorder) -> None:
         helpers = _follower.followed.helpers
         if _follower.followed.rewrites and "TRACEMETA" not in os.environ and node_lines.add_lines(tensor):
             helpers.TRACEMETA.value = 2  # only with it do the nodes' fields have the metadata
+            effect_lines.add_effect_lines(_follower.followed.ops, tensor)
     if _follower.followed.profile:
         kernel_times.time_kernels(_follower.ran)
         copy_times.time_copies(_follower.ran)

@@ -260,7 +260,7 @@ class Follower:
         for _ in range(len(ran)):
             timeline.event(ProfileRangeEvent(ran.popleft()))
         for event in host:
-            timeline.event(event)
+            timeline.host_event(event)
         for event in devices:
             timeline.event(event)
         timeline.age(perf_counter_ns())
