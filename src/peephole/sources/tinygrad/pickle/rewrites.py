@@ -42,7 +42,8 @@ class Trace:
         self.rewrites: list[list[Any]] = [steps if _is_list(steps) else [] for steps in parts[1]]
         self.fields: dict[int, tuple[Any, ...]] = parts[2]
         self.size = loaded.size
-        _check_shared([*self.rewrites, *(fields_of(step).get("matches") for steps in self.rewrites for step in steps)], where)
+        _check_shared(self.rewrites, where)
+        _check_shared([fields_of(step).get("matches") for steps in self.rewrites for step in steps], where)
         if len(self.keys) != len(self.rewrites):
             raise CaptureError(f"{where} holds {len(self.keys)} names for {len(self.rewrites)} groups of rewrites.")
         self.release = release.of_rewrites(self.rewrites, loaded.classes)
@@ -222,14 +223,16 @@ def _check_sources(trace: Trace) -> None:
     """CaptureError when the nodes have more sources than the file has bytes: many name one long list of them."""
     count = sum(len(node[2]) for number, node in trace.fields.items() if _is_node(number, node))
     if count > trace.size + 1_000_000:
-        raise CaptureError(f"The rewrites have {count:,} sources of nodes in {trace.size:,} bytes: the file is damaged.")
+        raise CaptureError(
+            f"The rewrites have {count:,} sources of nodes in {trace.size:,} bytes: the file is damaged."
+        )
 
 
 def _check_shared(lists: list[Any], where: str) -> None:
     """CaptureError when a list stands in several places: tinygrad writes each once, and a few bytes name it again."""
     long = [id(value) for value in lists if _is_list(value) and value]
-    if len(set(long)) < len(long):
-        raise CaptureError(f"{where} has the same list of rewrites in {len(long) - len(set(long)) + 1} places: it is damaged.")
+    if again := len(long) - len(set(long)):
+        raise CaptureError(f"{where} has the same list of rewrites in {again + 1} places: it is damaged.")
 
 
 def _is_list(value: Any) -> TypeGuard[list[Any]]:
