@@ -22,6 +22,9 @@ class Mutant:
     files: dict[str, bytes]
     asks: tuple[Ask, ...]
 
+    def __repr__(self) -> str:
+        return f"Mutant({self.asks})"  # not the files: Hypothesis makes a text of every mutant
+
     def digest(self) -> str:
         """The same for the same mutant."""
         return hashlib.sha256(self.packed("")).hexdigest()[:12]
