@@ -187,7 +187,9 @@ def test_the_items_of_a_source(small: Path, capsys: pytest.CaptureFixture[str]) 
     # contexts of one name are told apart, and each can be asked for
     path = small.with_name("compiled.peep")
     with CaptureWriter(path) as writer:
-        writer.append("contexts", {"id": [1, 2], "name": ["E_4", "E_4"], "kind": ["kernel", "kernel"]})
+        named = {"name": ["E_4", "E_4"], "compiler": ["tinygrad", None]}
+        writer.describe(frameworks={"tinygrad": "0.14"})
+        writer.append("contexts", {"id": [1, 2], "kind": ["kernel", "kernel"], **named})
         writer.append("steps", {"id": [1], "context": [2], "ordinal": [0], "name": ["expand"], "matches": [3]})
     assert [row["source"] for row in records(capsys, path, "--ls")] == ["ALL", "TINY"]
     expected = [

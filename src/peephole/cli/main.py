@@ -50,6 +50,7 @@ COMMANDS: Final = (
     Command("serve", "open a capture in the browser"),
     Command("show", "look at a capture in the terminal"),
     Command("top", "the workers of a tape or a live cluster, refreshed"),
+    Command("search", "find kernels, passes, rules, ops and slices by name"),
     Command("idle", "the longest gaps of each device, with what ran before and after"),
     Command("rules", "which rewrite rules fired, how often and for how long"),
     Command("why", "why two kernels did not become one"),

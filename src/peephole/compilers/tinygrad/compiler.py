@@ -21,6 +21,8 @@ NAME = "tinygrad"
 class Tinygrad(Compiler):
     """What is known about tinygrad's UOps."""
 
+    track = "TINY"
+
     def rules(self, frameworks: Mapping[str, str]) -> Rules:
         """Those of the release that was recorded."""
         from peephole.compilers.tinygrad.rules import TinygradRules
