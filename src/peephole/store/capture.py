@@ -313,7 +313,8 @@ class Capture:
     def _indexed(self) -> Index:
         with self._lock:
             if self._index is None:
-                self._index = open_index(self._folder, self.count("slices"))
+                groups = np.diff(self._bounds("slices")).tolist() if self.count("slices") else []
+                self._index = open_index(self._folder, groups)
             return self._index
 
 

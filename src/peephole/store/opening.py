@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from peephole.errors import CaptureError, PeepholeError
+from peephole.model.unfinished import WorkFolder
 from peephole.store.journal.state import clean_up, first_manifest, has_journal, is_sealed
 from peephole.store.manifest import FILE, read_manifest
 
@@ -67,22 +67,18 @@ def _sealed_elsewhere(folder: Path, progress: Progress | None) -> Path:
         return target
     from peephole.store.journal.seal import build_tables
 
-    work = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir(parents=True)
-        manifest = first_manifest(folder)
-        build_tables(folder, work, manifest, progress)
-        manifest.state = "sealed"
-        manifest.write(work)
-        with contextlib.suppress(OSError):  # another one was quicker: its copy is as good
-            work.rename(target)
+        with WorkFolder(target, shared=True) as work:
+            manifest = first_manifest(folder)
+            build_tables(folder, work.path, manifest, progress)
+            manifest.state = "sealed"
+            manifest.write(work.path)
+            with contextlib.suppress(OSError):  # another one was quicker: its copy is as good
+                work.path.rename(target)
     except OSError as error:
         raise PeepholeError(
             f"{folder} is not sealed and neither it nor {target.parent} can be written: {error.strerror or error}."
         ) from None
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     return target
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from peephole.model.tables import NONE
 from peephole.record.unseen import hide, unseen
 from peephole.sources.tinygrad.clock import ns
-from peephole.sources.tinygrad.text import Texts
+from peephole.sources.tinygrad.text import Texts, arguments
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def item_size(dtype: Any, release: str) -> int:
     size = getattr(dtype, "itemsize", None)
     if type(size) is int:
         return size
-    args: tuple[Any, ...] = getattr(dtype, "args", ())
+    args = arguments(dtype)
     if len(args) > 2 and type(args[1]) is int and 0 <= args[1] < 1 << 20:
         return args[1] if release == "0.11.0" else (args[1] + 7) // 8  # bytes, later bits
     raise ValueError("a dtype has no size")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from peephole.sources.tinygrad.pairing import base_of
@@ -43,7 +43,10 @@ def ns(value: Any) -> int:
 def _parse(text: str) -> int:
     whole, _, fraction = text.partition(".")
     if "e" in text or "E" in text:
-        number = Decimal(text)
+        try:
+            number = Decimal(text)
+        except InvalidOperation:
+            raise ValueError(f"{text} is no time") from None
         if not number.is_finite() or number.adjusted() > 18:
             raise ValueError(f"{text} is no time")
         return _bounded(int(number * 1000))

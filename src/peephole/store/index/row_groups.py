@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from peephole.errors import CaptureError
 from peephole.store.index.cache import Cache
 from peephole.store.index.capture_index import Index
+from peephole.store.tables.columns import bounded
 from peephole.store.tables.lanes import Ints, runs
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Sums:
             return
         code = np.where(name < 0, size - 1, name)
         # float64 holds whole numbers up to 104 days of ns, more than a row group can sum to
-        self.name_time[kind] += np.bincount(code, weights=dur, minlength=size).astype(np.int64)
+        self.name_time[kind] += np.bincount(code, weights=dur, minlength=size).clip(max=float(1 << 62)).astype(np.int64)
         self.name_count[kind] += np.bincount(code, minlength=size)
 
 
@@ -187,6 +188,7 @@ class RowGroups:
         for at in range(0, len(groups), _TOGETHER):
             some = groups[at : at + _TOGETHER]
             dur = self._read(which, some, ["dur"]).column("dur").to_numpy()
+            dur = bounded(dur, 0)
             row = 0
             for group in some:
                 name = self._names(group)
@@ -233,7 +235,7 @@ class RowGroups:
         for at in range(0, len(groups), _TOGETHER):
             some = groups[at : at + _TOGETHER]
             data = self._read(which, some, ["start", "dur"])
-            start, dur = data.column("start").to_numpy(), data.column("dur").to_numpy()
+            start, dur = bounded(data.column("start").to_numpy()), bounded(data.column("dur").to_numpy(), 0)
             row = 0
             for group in some:
                 rows = slice(row, row + self._rows[group])
