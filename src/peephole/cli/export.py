@@ -17,8 +17,8 @@ from peephole.errors import PeepholeError
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
-HELP = """Writes a capture as a file that another tool reads: Chrome trace JSON (Perfetto, chrome://tracing) or bytepack
-(docs/bytepack.md). A name that ends in .gz is gzipped."""
+HELP = """Writes a capture as a file that another tool reads: Chrome trace JSON (Perfetto, chrome://tracing), bytepack
+(docs/bytepack.md), or its call trees: folded stacks, speedscope, pprof. A name that ends in .gz is gzipped."""
 
 
 class Format(NamedTuple):
@@ -32,6 +32,9 @@ class Format(NamedTuple):
 FORMATS: Final = {
     "chrome": Format("peephole.render.chrome", "write_chrome", ".trace.json"),
     "bytepack": Format("peephole.render.bytepack", "write_bytepack", ".bytepack"),
+    "collapsed": Format("peephole.render.collapsed", "write_collapsed", ".folded"),
+    "speedscope": Format("peephole.render.speedscope", "write_speedscope", ".speedscope.json"),
+    "pprof": Format("peephole.render.pprof", "write_pprof", ".pb.gz"),
 }
 
 
@@ -54,7 +57,9 @@ def run(args: argparse.Namespace) -> int:
     scratch = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         try:
-            with gzip.open(scratch, "wb", 6) if out.name.endswith(".gz") else scratch.open("wb") as file:
+            # pprof's files are gzipped whatever they are called
+            packed = out.name.endswith(".gz") and args.format != "pprof"
+            with gzip.open(scratch, "wb", 6) if packed else scratch.open("wb") as file:
                 slices = write(capture, cast("BinaryIO", file))
             scratch.replace(out)
         finally:

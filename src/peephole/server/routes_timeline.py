@@ -18,6 +18,7 @@ from peephole.query.timeline.correlations import Arrow, Links, SliceAt
 from peephole.query.timeline.idle import idle
 from peephole.query.timeline.slice_names import slice_names
 from peephole.query.timeline.slice_search import FoundSlices, find_slices
+from peephole.query.timeline.track_groups import HOST
 from peephole.query.timeline.windows import lane_windows, series_pixels, timeline_counts
 from peephole.server.arrays import RawReply, raw_reply
 from peephole.server.library import Shelf, quick
@@ -117,7 +118,7 @@ def _shown(rows: list[query.TimelineTrack]) -> list[query.TimelineTrack]:
     """All tracks, or of very many those that say most: everything but threads, then the fullest threads."""
     if len(rows) <= TRACKS:
         return rows
-    order = sorted(range(len(rows)), key=lambda at: (rows[at].group == query.HOST, -rows[at].slices))
+    order = sorted(range(len(rows)), key=lambda at: (rows[at].group == HOST, -rows[at].slices))
     return [rows[at] for at in sorted(order[:TRACKS])]
 
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from peephole.query.timeline.interval import part_in
 from peephole.query.timeline.time_sums import Ints, TimeSums, slice_times
-from peephole.query.timeline.tracks import DEVICES, HOST, MESSAGES, TimelineTrack, timeline_tracks
+from peephole.query.timeline.track_groups import DEVICES, HOST, MESSAGES
+from peephole.query.timeline.tracks import TimelineTrack, timeline_tracks
 from peephole.store.capture import Capture
 
 BINS: Final = 16
