@@ -20,6 +20,7 @@ MODULES = (
     "routes_search",
     "routes_hardware",
     "routes_top",
+    "routes_calls",
     "routes_memory",
 )
 """Modules with ROUTES (a list of Route below /api/v1), those that the first look at a page needs before the others."""

@@ -134,9 +134,15 @@ def call_tree(
     tracks: Collection[int] | None = None,
     interval: tuple[int, int] | None = None,
     by_place: bool = False,
+    together: str | None = None,
 ) -> CallTree:
-    """The calls on these tracks, or on all. Of an interval, slices count with the part that lies in it."""
+    """The calls on these tracks, or on all. Of an interval, slices count with the part that lies in it.
+
+    `together`: one tree of that title for all tracks, instead of one for each name of a track.
+    """
     ids, titles, title_of = track_titles(capture)
+    if together is not None:
+        titles, title_of = [together], np.zeros_like(title_of)
     functions = Functions(capture, by_place)
     table = NodeTable(len(titles), functions.limit)
     scan_nodes(capture, table, lambda track: title_of[np.searchsorted(ids, track)], functions.numbers, tracks, interval)
@@ -184,8 +190,8 @@ def inverted(tree: CallTree) -> CallTree:
         keep = above >= roots
         nodes, above, at, sums = nodes[keep], above[keep], at[keep], sums.pick(keep)
     parent, function, depth, found = table.result()
-    for name in ("count", "total", "self"):
-        getattr(found, name)[:roots] = getattr(tree.sums, name)[:roots]
+    found.count[:roots] = tree.sums.count[:roots]
+    found.total[:roots] = found.self[:roots] = tree.sums.total[:roots]
     return CallTree(tree.titles, tree.functions, parent, function, depth, found, True, len(nodes))
 
 
