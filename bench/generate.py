@@ -388,6 +388,57 @@ def many_buffers(path: Path, count: int) -> None:
         writer.append("buffers", {**columns, "device": ["GPU"] * count, "dtype": ["float"] * count})
 
 
+FUNCTIONS: Final = ("main", "epoch", "step", "forward", "block", "layer", "attention", "matmul", "realize", "lower")
+
+
+def nested_slices(slices: int, thread: int, of: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Start, duration, name and depth of a thread of calls, each of which calls three others: two of one function.
+
+    The tree of its functions has 2**depth of them at a depth.
+    """
+    rng = np.random.default_rng([thread, slices])
+    levels = 1
+    while (3 ** (levels + 1) - 1) // 2 * of * 8 <= slices:
+        levels += 1
+    roots = max(1, round(slices / of / ((3**levels - 1) // 2)))
+    leaves = roots * 3 ** (levels - 1)
+    step = rng.integers(200, 3_000, leaves)
+    # room on both sides for every caller
+    start = EPOCH + np.cumsum(step + 20 * levels) - step
+    end = start + (step * rng.uniform(0.2, 0.9, leaves)).astype(np.int64)
+    starts, ends, names, depths = [], [], [], []
+    for depth in range(levels - 1, -1, -1):
+        position = np.arange(len(start)) % 3 // 2 if depth else 0
+        names.append(2 * depth + position + np.zeros(len(start), np.int64))
+        starts.append(start)
+        ends.append(end)
+        depths.append(np.full(len(start), depth))
+        start, end = start[::3] - 7, end[2::3] + 7
+    s, e, n, d = (np.concatenate(parts) for parts in (starts, ends, names, depths))
+    return s, e - s, n, d
+
+
+def nested(path: Path, slices: int, threads: int = 8) -> int:
+    """A sealed capture of about that many slices of nested calls on some threads; gives their number."""
+    from peephole.model.sink import Strings
+    from peephole.store.writer import CaptureWriter
+
+    words = [f"{FUNCTIONS[depth % len(FUNCTIONS)]}_{depth}{suffix}" for depth in range(40) for suffix in ("", "_last")]
+    total = 0
+    with CaptureWriter(path) as writer:
+        heads = {"id": list(range(threads)), "name": [f"thread {i}" for i in range(threads)]}
+        writer.append("tracks", {**heads, "kind": ["thread"] * threads, "order": list(range(threads))})
+        for thread in range(threads):
+            start, dur, name, depth = nested_slices(slices, thread, threads)
+            for at in range(0, len(start), 1 << 20):
+                part = slice(at, at + (1 << 20))
+                texts = Strings(name[part].astype(np.int32), words)
+                columns = {"start": start[part], "dur": dur[part], "depth": depth[part].astype(np.int16), "name": texts}
+                writer.append("slices", {**columns, "track": np.full(len(start[part]), thread, np.int32)})
+            total += len(start)
+    return total
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, nargs="?", help="capture folder NAME.peep")
@@ -396,11 +447,15 @@ def main() -> None:
     parser.add_argument("--chrome", type=Path, help="also, or only, as Chrome trace JSON")
     parser.add_argument("--detail", choices=DETAIL, help="the JSON with categories, args, arrows, counters")
     parser.add_argument("--seal", action="store_true")
+    parser.add_argument("--nested", type=int, metavar="THREADS", help="calls on so many threads instead, sealed")
     args = parser.parse_args()
     if args.out is None and args.chrome is None:
         parser.error("name a capture folder, or --chrome FILE")
     began = time.perf_counter()
-    if args.out is not None:
+    if args.nested:
+        count = nested(args.out, args.slices, args.nested)
+        print(json.dumps({"generated": str(args.out), "slices": count, "seconds": time.perf_counter() - began}))
+    elif args.out is not None:
         count = generate(args.out, args.slices, args.seed)
         print(json.dumps({"generated": str(args.out), "slices": count, "seconds": time.perf_counter() - began}))
         if args.seal:

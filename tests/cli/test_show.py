@@ -75,14 +75,16 @@ def test_top_sums_by_track_and_name(small: Path, capsys: pytest.CaptureFixture[s
         "name": "epoch",
         "total_ns": 20_000,
         "count": 1,
-        "share": round(20_000 / 29_500, 6),
+        "self_ns": 15_000,
+        "share": 1.0,
         "mean_ns": 20_000,
         "min_ns": 20_000,
         "max_ns": 20_000,
         "context": None,
     }
-    assert rows[1]["name"] == "forward"
-    assert rows[2] == {"other_names": 3, "total_ns": 4_500, "count": 4, "share": round(4_500 / 29_500, 6)}
+    assert rows[1]["name"] == "gemm"  # the longest of the device, though `forward` on the host is longer
+    other = {"other_names": 3, "total_ns": 6_500, "self_ns": 6_500, "count": 3}
+    assert rows[2] == {**other, "share": round(6_500 / 24_500, 6)}
     gemm = records(capsys, small, "-s", "GPU:0", "-t")[0]
     assert (gemm["name"], gemm["total_ns"], gemm["count"], gemm["context"]) == ("gemm", 3_000, 2, 7)
     assert len(records(capsys, small, "-t", "-1")) == 5

@@ -149,6 +149,8 @@ describe("top", () => {
     total: 100,
     name: ["b", "=a", "c"],
     sum: [60, 30, 10],
+    self: [20, 30, 10],
+    mean: [60, 10, 10],
     runs: [1, 3, 1],
     p95: [1, 2, 3],
     longest: [60, 10, 10],
@@ -159,12 +161,13 @@ describe("top", () => {
   } as unknown as TopWire;
   it("sorts and filters", () => {
     expect(orderRows(top, "total", true, "")).toEqual([0, 1, 2]);
+    expect(orderRows(top, "self", true, "")).toEqual([1, 0, 2]);
     expect(orderRows(top, "runs", true, "")).toEqual([1, 0, 2]);
     expect(orderRows(top, "name", false, "")).toEqual([1, 0, 2]);
     expect(orderRows(top, "total", true, "C")).toEqual([2]);
   });
   it("gives no formula to a spreadsheet", () => {
-    expect(toCsv(top, [1]).split("\n")[1]).toMatch(/^'=a,30,0\.300000,3,10,/);
+    expect(toCsv(top, [1]).split("\n")[1]).toMatch(/^'=a,30,30,0\.300000,3,10,/);
   });
 });
 

@@ -198,6 +198,17 @@ class RowGroups:
                 row += self._rows[group]
         return found
 
+    def rows(self, first: int, past: int, context: bool = False) -> tuple[Ints, Ints, NDArray[np.int32], Ints | None]:
+        """Start, duration, name and, when asked for, context of the slices of these rows. Nothing of it is kept."""
+        low, high = int(self._first.searchsorted(first, "right")) - 1, int(self._first.searchsorted(past, "left"))
+        which = 0 if self._locks[1].locked() else 1
+        data = self._read(which, list(range(low, high)), ["start", "dur", *(["context"] if context else [])])
+        names = [self._names(group) for group in range(low, high)]
+        name = names[0] if len(names) == 1 else np.concatenate(names)
+        own = slice(first - int(self._first[low]), past - int(self._first[low]))
+        columns = [data.column(column).to_numpy()[own] for column in data.column_names]
+        return columns[0], columns[1], name[own], columns[2] if context else None
+
     def load(self, lanes: Iterable[tuple[int, int]], t0: int, t1: int) -> None:
         """Decodes at once what windows of many lanes need."""
         groups: set[int] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -56,6 +57,15 @@ def runs(*keys: NDArray[Any]) -> Ints:
     for key in keys:
         change[1:] |= key[1:] != key[:-1]
     return np.append(np.flatnonzero(change), rows).astype(np.int64)
+
+
+def lanes_of(segments: Mapping[str, NDArray[Any]]) -> Lanes:
+    """The lanes that these segments, stretches of rows within one row group each, make up."""
+    bounds = runs(segments["track"], segments["depth"])
+    first, last = bounds[:-1], bounds[1:] - 1
+    count = np.add.reduceat(segments["count"], first) if len(first) else np.zeros(0, np.int64)
+    track, depth, row = (segments[name][first] for name in ("track", "depth", "first"))
+    return Lanes(track, depth, row, count, segments["start"][first], segments["end"][last])
 
 
 def overlapping(start: Ints, dur: Ints) -> NDArray[np.bool_]:
