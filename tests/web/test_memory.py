@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -390,4 +391,8 @@ def test_a_live_capture_grows(page: Page, static: Path, tmp_path: Path) -> None:
                 assert stage(page, "s.whole") > first[0]
                 page.goto("about:blank")  # a page of a live capture asks on; the server is about to stop
         finally:
-            child.kill()
+            child.send_signal(signal.SIGINT)  # which its program gets too; a kill would leave that behind
+            try:
+                child.wait(20)
+            except subprocess.TimeoutExpired:
+                child.kill()
