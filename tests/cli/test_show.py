@@ -75,14 +75,16 @@ def test_top_sums_by_track_and_name(small: Path, capsys: pytest.CaptureFixture[s
         "name": "epoch",
         "total_ns": 20_000,
         "count": 1,
-        "share": round(20_000 / 29_500, 6),
+        "self_ns": 15_000,
+        "share": 1.0,
         "mean_ns": 20_000,
         "min_ns": 20_000,
         "max_ns": 20_000,
         "context": None,
     }
-    assert rows[1]["name"] == "forward"
-    assert rows[2] == {"other_names": 3, "total_ns": 4_500, "count": 4, "share": round(4_500 / 29_500, 6)}
+    assert rows[1]["name"] == "gemm"  # the longest of the device, though `forward` on the host is longer
+    other = {"other_names": 3, "total_ns": 6_500, "self_ns": 6_500, "count": 3}
+    assert rows[2] == {**other, "share": round(6_500 / 24_500, 6)}
     gemm = records(capsys, small, "-s", "GPU:0", "-t")[0]
     assert (gemm["name"], gemm["total_ns"], gemm["count"], gemm["context"]) == ("gemm", 3_000, 2, 7)
     assert len(records(capsys, small, "-t", "-1")) == 5
@@ -187,7 +189,9 @@ def test_the_items_of_a_source(small: Path, capsys: pytest.CaptureFixture[str]) 
     # contexts of one name are told apart, and each can be asked for
     path = small.with_name("compiled.peep")
     with CaptureWriter(path) as writer:
-        writer.append("contexts", {"id": [1, 2], "name": ["E_4", "E_4"], "kind": ["kernel", "kernel"]})
+        named = {"name": ["E_4", "E_4"], "compiler": ["tinygrad", None]}
+        writer.describe(frameworks={"tinygrad": "0.14"})
+        writer.append("contexts", {"id": [1, 2], "kind": ["kernel", "kernel"], **named})
         writer.append("steps", {"id": [1], "context": [2], "ordinal": [0], "name": ["expand"], "matches": [3]})
     assert [row["source"] for row in records(capsys, path, "--ls")] == ["ALL", "TINY"]
     expected = [

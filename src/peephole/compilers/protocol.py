@@ -7,7 +7,7 @@ how to add one. Methods are asked about contexts of this compiler alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from peephole.compilers.labels import Facts, Look, NodeText, plain_look
 from peephole.errors import PeepholeError
@@ -26,6 +26,9 @@ KERNELS: Final = "kernels"
 
 class Compiler:
     """A compiler that nothing is known about but its name: what it recorded is shown as it is."""
+
+    track: ClassVar[str] = "COMPILER"
+    """What its work is listed under in a capture that has no track of it."""
 
     def __init__(self, name: str) -> None:
         self.name = name

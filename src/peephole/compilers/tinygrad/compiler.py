@@ -23,6 +23,8 @@ _CALLED: Final = re.compile(r"(?:\w+ for |codegen@)(.+)")
 class Tinygrad(Compiler):
     """What is known about tinygrad's UOps."""
 
+    track = "TINY"
+
     def rules(self, frameworks: Mapping[str, str]) -> Rules:
         """Those of the release that was recorded."""
         from peephole.compilers.tinygrad.rules import TinygradRules

@@ -11,6 +11,7 @@ from typing import Final
 
 from peephole.errors import PeepholeError
 from peephole.model.plain_names import plain
+from peephole.model.tables import NONE
 from peephole.store.capture import Capture
 
 _PARTS: Final = re.compile(r"[\s@/·]+")
@@ -55,20 +56,20 @@ def tracks(capture: Capture) -> list[Track]:
 
 
 def _in_order(found: Sequence[Track]) -> list[Track]:
-    children: dict[int, list[Track]] = {}
+    children: dict[int | None, list[Track]] = {}
     ids = {track.id for track in found}
     for track in found:
-        # a parent that is not there, or the track itself, makes no tree
-        parent = track.parent if track.parent in ids and track.parent != track.id else -1
-        children.setdefault(parent, []).append(track)
+        # a parent that is not there, or the track itself, makes no tree; -1 is none, also when a track is called so
+        is_there = track.parent in ids and track.parent not in (track.id, NONE)
+        children.setdefault(track.parent if is_there else None, []).append(track)
     for siblings in children.values():
         siblings.sort(key=lambda track: (track.order, lane_key(track.kind, track.name), track.id))
     ordered: list[Track] = []
-    stack = children.get(-1, [])[::-1]
+    stack = children.get(None, [])[::-1]
     while stack:
         track = stack.pop()
         ordered.append(track)
-        stack.extend(children.get(track.id, [])[::-1])
+        stack.extend(children.pop(track.id, [])[::-1])  # once, also where two tracks have one number
     # tracks that are each other's parents are reachable from no root; they are shown all the same
     seen = {track.id for track in ordered}
     return ordered + [track for track in found if track.id not in seen]

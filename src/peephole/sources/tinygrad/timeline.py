@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.buffers import Buffers
-from peephole.sources.tinygrad.clock import HOST, SKEW, Offsets, device_of, host_clock, ns, slack
+from peephole.sources.tinygrad.clock import HOST, SKEW, Offsets, device_of, host_clock, is_own_name, ns, slack
 from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.enums import REFERENCE
 from peephole.sources.tinygrad.estimates import Estimates, Provisional
@@ -206,7 +206,7 @@ class Timeline:
 
     def _take_aligned(self, event: Any) -> None:
         key = range_key(event)
-        if key is None:
+        if key is None or is_own_name(device_of(event)):  # no exec point is about it
             self._write_range(event, None)
             return
         if key[0] == "copy" and host_clock(
@@ -282,7 +282,7 @@ class Timeline:
             title = plain(name)
             context = links.get(key, NONE) if type(key) is bytes else NONE
             if context == NONE and type(key) is not bytes:
-                context = links.get(title, NONE)
+                context = self._contexts.called(title)
             return self._contexts.name(context, title), context, self._speed(context, dur, executed)
         args: dict[str, Any] = {}
         title = label(name.display_name)
@@ -302,6 +302,9 @@ class Timeline:
 
     def _context_of(self, title: str, keys: Any) -> int:
         """The context that a range belongs to; for its own range, of several with one key, the next in turn."""
+        owner = self._contexts.owner(keys)
+        if owner != NONE:
+            return owner
         for key in _link_keys(keys):
             found = self._contexts.all_by_key.get(key)
             if found:

@@ -1,15 +1,24 @@
-"""The user's line in tinygrad's metadata: which line of the program made a node. Standard library only."""
+"""The user's line in tinygrad's metadata: which line of the program made a node. Standard library only.
+
+tinygrad's own objects stay as they are, in print, comparison and pickle: the lines are kept beside them.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import sys
+import weakref
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from peephole.model.user_code import is_library_file
+from peephole.record.unseen import hide, unseen
+
+_lines: Final[dict[int, tuple[weakref.ref[Any], str]]] = {}
+"""The `id` of a Metadata that is alive, to the user's line that it was made on."""
 
 
 class Caller:
@@ -39,31 +48,35 @@ class Caller:
         return inside
 
 
+def line_of(metadata: Any) -> str | None:
+    """The user's line that an object of tinygrad's metadata was made on, where that is known."""
+    found = _lines.get(id(metadata))
+    return found[1] if found is not None and found[0]() is metadata else None
+
+
 def add_lines(tensor: ModuleType) -> bool:
-    """Makes `tinygrad.tensor` remember the caller's file and line with every operation; False when it cannot.
+    """Has the caller's file and line remembered with every operation of `tinygrad.tensor`; False when it cannot.
 
     0.12 and 0.13 have a field for it, which is part of their graphs: there it is left as it is.
     """
-    plain = tensor.Metadata
-    if "caller" in {field.name for field in dataclasses.fields(plain)}:
+    kind = tensor.Metadata
+    if "caller" in {field.name for field in dataclasses.fields(kind)}:
         return False
-
-    @dataclasses.dataclass(frozen=True)
-    class Metadata(plain):  # type: ignore[misc,valid-type]
-        caller: str = ""
-
-        def __hash__(self) -> int:
-            return hash(self.name)
-
-        def __reduce__(self) -> tuple[Any, ...]:
-            # the PYTHON device pickles its graphs: what leaves this process is tinygrad's own
-            return plain, (self.name, self.backward)
-
+    begin = kind.__init__
     caller = Caller()
 
-    def located(name: str, backward: bool = False) -> Any:
-        line = caller.line(sys._getframe(1))
-        return Metadata(name, backward, line) if line else plain(name, backward)
+    @unseen
+    @functools.wraps(begin)
+    def __init__(self: Any, *args: Any, **words: Any) -> None:
+        try:
+            begin(self, *args, **words)
+            line = caller.line(sys._getframe(1))
+            if line:
+                # forgotten without a frame of ours, in which an interrupt would be lost
+                _lines[id(self)] = weakref.ref(self, functools.partial(_lines.pop, id(self))), line
+        except BaseException as error:
+            hide(error)
+            raise
 
-    tensor.Metadata = located  # type: ignore[attr-defined]
+    kind.__init__ = __init__
     return True
