@@ -46,7 +46,6 @@ _MOST_INNER: Final = 200_000
 _LONGEST_WAIT: Final = 30_000_000_000
 _ESTIMATES: Final = (("flops", "ops"), ("bytes_per_s", "mem"), ("lds_bytes_per_s", "lds"))
 
-
 ContextEnded = Callable[[int, int, int, list[Range]], None]
 """Told when a context's own range has come: context, begin, length, and the ranges within it."""
 
@@ -93,6 +92,7 @@ class Timeline:
             "ProfileProgramEvent": self._hardware.program,
             "ProfileSQTTEvent": lambda event: self._hardware.trace("sqtt", event),
             "ProfilePMCEvent": lambda event: self._hardware.trace("pmc", event),
+            "ProfilePMAEvent": lambda event: self._hardware.trace("pma", event),
         }
 
     def event(self, event: Any) -> None:
