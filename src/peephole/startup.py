@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from peephole.errors import PeepholeError
 from peephole.record import active, place
 from peephole.record.recorder import Recorder
+from peephole.record.unseen import hide, unseen
 
 
 class Framework(NamedTuple):
@@ -33,6 +34,7 @@ FRAMEWORKS: Final = (
         "tinygrad",
         "peephole.sources.tinygrad.live.attach",
         (
+            "tinygrad.helpers",
             "tinygrad.uop.ops",
             "tinygrad.device",
             "tinygrad.tensor",
@@ -102,17 +104,22 @@ class _Watch:
         self._packages = {framework.package: framework for framework in FRAMEWORKS}
         self._ready = {name: framework for framework in FRAMEWORKS for name in framework.ready}
 
+    @unseen
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        recorder = active.recorder
-        if recorder is None or not (name in self._packages or name in self._ready):
+        try:
+            recorder = active.recorder
+            if recorder is None or not (name in self._packages or name in self._ready):
+                return None
+            if name in self._packages:
+                _call(recorder, self._packages[name], "prepare")
+            if name in self._ready:
+                return self._spec_that_attaches(name, path, target)
             return None
-        if name in self._packages:
-            _call(recorder, self._packages[name], "prepare")
-        if name in self._ready:
-            return self._spec_that_attaches(name, path, target)
-        return None
+        except BaseException as error:
+            hide(error)
+            raise
 
     def _spec_that_attaches(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None
@@ -129,11 +136,16 @@ class _Watch:
         if execute is None:
             return spec
 
+        @unseen
         def exec_module(module: ModuleType) -> None:
-            del loader.exec_module  # once; the loader is its old self again
-            execute(module)
-            if active.recorder is not None:
-                _call(active.recorder, framework, "attach", active.recorder)
+            try:
+                del loader.exec_module  # once; the loader is its old self again
+                execute(module)
+                if active.recorder is not None:
+                    _call(active.recorder, framework, "attach", active.recorder)
+            except BaseException as error:
+                hide(error)
+                raise
 
         loader.exec_module = exec_module
         return spec

@@ -129,7 +129,9 @@ class JournalReader:
     def describe(self) -> None:
         """Puts what is known about the processes into the manifest."""
         manifest = self.builder.manifest
-        manifest.processes = [info.facts | {"ordinal": number} for number, info in sorted(self.processes.items())]
+        manifest.processes = []
+        facts = [info.facts | {"ordinal": number} for number, info in sorted(self.processes.items())]
+        manifest.describe({"processes": facts})
         first = self.processes.get(min(self.processes)) if self.processes else None
         manifest.clean = False
         if first is not None:
