@@ -61,7 +61,7 @@ def _write(source: Source, paths: Sequence[Path], out: Path, progress: Progress,
     from peephole.store.writer import CaptureWriter  # pyarrow: not for a command that only asks what a file is
 
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
+        out.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with CaptureWriter(out, replace) as writer:
             writer.describe(source=source.name)
             source.read(paths, writer, progress)
@@ -83,6 +83,14 @@ def common_source(paths: Sequence[Path]) -> Source:
     return found[0]
 
 
+def by_source(paths: Sequence[Path]) -> list[list[Path]]:
+    """Files of any known sources, those of one together; an error for one of no known source."""
+    groups: dict[str, list[Path]] = {}
+    for path in paths:
+        groups.setdefault(sources.find(path).name, []).append(path)
+    return list(groups.values())
+
+
 def _key(source: Source, paths: Sequence[Path]) -> str:
     digest = hashlib.blake2b(f"{FORMAT_VERSION} {source.name} {_code_version(source)}".encode(), digest_size=12)
     for path in paths:
@@ -98,6 +106,6 @@ def _code_version(source: Source) -> str:
     """Changes when the reader of a source or the store does: what an older one made is not what this one makes."""
     here = Path(__file__).parent
     own = here / "sources" / source.name
-    files = [*own.rglob("*.py"), own.with_suffix(".py"), *(here / "store").glob("*.py")]
+    files = [*own.rglob("*.py"), own.with_suffix(".py"), *(here / "store").rglob("*.py")]
     stats = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in sorted(files) if file.exists()]
     return hashlib.blake2b(repr(stats).encode(), digest_size=8).hexdigest()

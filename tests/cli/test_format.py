@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from peephole.cli.args_text import describe_args, parse_args
 from peephole.cli.format import Column, Printer, cells, duration, escape, fit, pad, rate, size
-from peephole.cli.show_timeline import describe_args, parse_args
 from peephole.store.writer import CaptureWriter
 
 

@@ -89,5 +89,7 @@ describe("named instructions as text", () => {
 
   it("say what those that went had read", () => {
     expect(removedLines(graph())).toEqual(["a = neg(x)", "b = abs()"]);
+    const list = { ...graph().removed[0]!, op: "computation", name: "old", fold: LISTS };
+    expect(removedLines({ ...graph(), removed: [list] })).toEqual(["graph old"]);
   });
 });

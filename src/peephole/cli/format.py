@@ -64,6 +64,14 @@ def duration(ns: int | float) -> str:
     return f"{ns:.0f} ns"
 
 
+def moment(ns: int) -> str:
+    """A time since the first event, as the page writes it: `4.980 s`."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if abs(ns) >= size:
+            return f"{ns / size:,.3f} {unit}"
+    return f"{ns} ns"
+
+
 def size(count: int | float) -> str:
     """A number of bytes for people: `1.5 MB`."""
     value = float(count)

@@ -44,7 +44,10 @@ def print_listing(graph: GraphAt, printer: Printer) -> None:
     known = {identity: nodes.name[i] or f"[{nodes.id[i]}]" for i, identity in enumerate(nodes.identity)}
     known |= {node.identity: node.name or f"[{node.id}]" for node in graph.removed}
     for node in graph.removed:
-        read = [] if node.op == GRAPH else [known[s] for s in node.src if s in known]
+        if node.op == GRAPH:
+            printer.line(("- ", "red"), (f"graph {node.name or ''}".rstrip(), "red"))
+            continue
+        read = [known[s] for s in node.src if s in known]
         facts = (node.arg, node.dtype, node.shape)
         name, rest = words(node.name or f"[{node.id}]", node.op, read, facts, node.tag)
         printer.line(("- ", "red"), (name, "red"), rest)

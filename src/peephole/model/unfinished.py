@@ -31,7 +31,7 @@ class WorkFolder:
     """
 
     def __init__(self, target: Path, shared: bool = False) -> None:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         sweep(target.parent)
         self._target = target
         while True:

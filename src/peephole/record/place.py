@@ -51,6 +51,12 @@ def program_name() -> str:
     return argv[0]
 
 
+def program_script() -> str:
+    """The script that runs, "" for a module, a command or standard input."""
+    argv: list[str] = list(getattr(sys, "argv", None) or [""])
+    return "" if argv[0] in ("", "-c", "-m", "-") else argv[0]
+
+
 def _module() -> str:
     """What stands behind -m, which may stand behind other options in one word: `-Im pytest`, `-X dev -mpytest`."""
     words = iter(sys.orig_argv[1:])

@@ -68,11 +68,15 @@ class Manifest:
         target = folder / FILE
         temporary = folder / f".{FILE}.{os.getpid()}"
         text = json.dumps(asdict(self), indent=1, default=str)
-        with temporary.open("w", encoding="utf-8", errors="backslashreplace") as file:
+        with open(temporary, "w", encoding="utf-8", errors="backslashreplace", opener=_private) as file:
             file.write(text + "\n")
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 _FIELDS: Final = frozenset(f.name for f in fields(Manifest))

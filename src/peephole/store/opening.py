@@ -7,12 +7,15 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from peephole.errors import CaptureError, PeepholeError
 from peephole.model.unfinished import WorkFolder
-from peephole.store.journal.seal import build_tables, clean_up, first_manifest, has_journal, is_sealed, seal
+from peephole.store.journal.state import clean_up, first_manifest, has_journal, is_sealed
 from peephole.store.manifest import FILE, read_manifest
-from peephole.store.sealing.build import Progress
+
+if TYPE_CHECKING:
+    from peephole.store.sealing.build import Progress
 
 
 def cache_folder() -> Path:
@@ -42,6 +45,8 @@ def sealed_folder(folder: Path, progress: Progress | None = None) -> Path:
             clean_up(folder)
         return folder
     if os.access(folder, os.W_OK | os.X_OK):
+        from peephole.store.journal.seal import seal  # not for a capture that is sealed already
+
         try:
             return seal(folder, progress)
         except PeepholeError as error:
@@ -60,6 +65,8 @@ def _sealed_elsewhere(folder: Path, progress: Progress | None) -> Path:
     target = cache_folder() / "sealed" / f"{state.hexdigest()[:32]}.peep"
     if (target / FILE).exists():
         return target
+    from peephole.store.journal.seal import build_tables
+
     try:
         with WorkFolder(target, shared=True) as work:
             manifest = first_manifest(folder)

@@ -35,7 +35,7 @@ def pack(capture: str | os.PathLike[str], out: str | os.PathLike[str] | None = N
     tables = sealed_folder(folder)
     target = Path(out) if out is not None else folder.with_name(folder.name.removesuffix(".peep") + ".peep.zip")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with whole_file(target, 0o644) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name in sorted(_MEMBERS, key=lambda n: (n != FILE, n)):
                 if (tables / name).exists():

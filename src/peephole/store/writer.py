@@ -87,7 +87,7 @@ class CaptureWriter:
             self._builder.close()
             self.manifest.state = "sealed"
             self.manifest.write(self._folder)
-            self._folder.chmod(0o755)
+            self._folder.chmod(0o700)
             if self.path.exists() and not self._replace:
                 raise PeepholeError(f"{self.path} has come meanwhile: choose another name.")
             if self.path.exists():

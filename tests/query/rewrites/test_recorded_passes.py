@@ -88,6 +88,15 @@ def test_decisions_and_their_last_word(capture: Capture) -> None:
     assert decided(capture, "mm_nt", "unheard of") is None, "then it is a question about kernels"
 
 
+def test_a_partition_says_which_graphs_came_and_went(capture: Capture, path: Path, peephole: Cli) -> None:
+    lines = graph_at(capture, ids(capture)["partition"], 1).diff
+    assert [text for sign, text in lines if sign == "-"] == ["graph main"]
+    assert {text for sign, text in lines if sign == "+"} >= {"graph forward", "graph backward"}
+    assert not [text for _, text in lines if "GRAPH" in text]
+    printed = peephole("show", path, "-i", "0/0", "partition", "--match", "1").stdout
+    assert "- graph main\n" in printed and "GRAPH" not in printed
+
+
 def test_the_terminal_prints_it(path: Path, peephole: Cli) -> None:
     assert peephole("show", path).stdout == "No events, but 1 context: `-s COMPILER` lists them, `-i NAME` shows one.\n"
     assert "0 ns" not in peephole("rules", path).stdout, "their times were not recorded"

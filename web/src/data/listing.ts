@@ -58,7 +58,8 @@ export function listing(graph: GraphWire): ListingLine[] {
 export function removedLines(graph: GraphWire): string[] {
   const names = new Map(graph.identity.map((identity, at) => [identity, nameOf(graph, at)]));
   for (const gone of graph.removed) names.set(gone.identity, gone.name || `[${gone.id}]`);
-  return graph.removed.map(({ name, op, src, arg, dtype, shape }) => {
+  return graph.removed.map(({ name, op, src, arg, dtype, shape, fold }) => {
+    if ((fold & LISTS) !== 0) return line(["graph", name]);
     const read = src.map((identity) => names.get(identity)).filter((text) => text !== undefined);
     return line([name ? `${name} = ${op}(${read.join(", ")})` : op, arg, dtype, shape]);
   });

@@ -8,6 +8,7 @@ bounded, since a hostile pickle can make a small object with an endless text.
 from __future__ import annotations
 
 import enum
+import json
 import re
 import zlib
 from collections.abc import Callable, Mapping
@@ -307,3 +308,14 @@ _SIMPLE: Final[dict[type, Callable[[Any], str]]] = {
     bytes: lambda value: f"<{len(value)} bytes {zlib.crc32(value):08x}>",
     bytearray: lambda value: f"<{len(value)} bytes {zlib.crc32(value):08x}>",
 }
+
+
+def said(text: str) -> dict[str, Any]:
+    """What tinygrad tells about a range, as the arguments of a slice: JSON, or any text."""
+    if text.startswith("JSON"):
+        try:
+            value = json.loads(text[4:])
+        except ValueError:
+            return {"metadata": text[:2000]}
+        return {str(k): v for k, v in value.items()} if isinstance(value, dict) else {"metadata": value}
+    return {"metadata": text[:2000]}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +17,6 @@ from peephole.errors import CaptureError
 from peephole.model.unfinished import WorkFolder
 from peephole.store.index import name_codes, series_file
 from peephole.store.index.pyramid import FILE, SMALLEST, Pyramid, PyramidWriter
-from peephole.store.index.series_build import write_series
 from peephole.store.tables.arrow import as_array, indices_of
 from peephole.store.tables.columns import FURTHEST, bounded
 from peephole.store.tables.files import INDEX, LANES_SCHEMA, open_table
@@ -89,6 +86,8 @@ class IndexWriter:
         pq.write_table(lanes, self._folder / _LANES_FILE, compression="zstd")
         names = pa.table([pa.array(self._names, pa.string())], schema=_NAMES_SCHEMA)
         pq.write_table(names, self._folder / _NAMES_FILE, compression="zstd")
+        from peephole.store.index.series_build import write_series
+
         write_series(self._tables, self._folder, int(columns[5].max()) if columns else 0)
         self._codes.close()
         self._pyramid.close(self._rows)
@@ -163,6 +162,9 @@ def open_index(folder: Path, slices: Sequence[int]) -> Index:
 
 
 def _rebuilt(folder: Path, slices: Sequence[int]) -> Index:
+    import shutil
+    import tempfile
+
     place = folder if os.access(folder, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
     with WorkFolder(place / INDEX, shared=True) as work:
         rebuild_index(folder, work.path)
