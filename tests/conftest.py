@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 # a machine that is busy with something else is no failure of ours
 settings.register_profile("peephole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("peephole")
+
+# a shell starts what runs in its background (`make test &`) deaf to Ctrl-C, and what the tests start would inherit that
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -109,12 +109,12 @@ def test_interval_by_markers_times_and_clock(small: Path, capsys: pytest.Capture
     def starts(*ends: str) -> list[int]:
         return [event["start_ns"] for event in records(capsys, small, "--interval", *ends)]
 
-    assert starts("START", "STOP") == [2_500, 3_000, 5_000]
+    assert starts("START", "STOP") == [2_500, 3_000, 5_000, 8_000]  # both ends, as in VIZ
     assert starts("STOP") == [8_000, 9_000, 12_000]
-    assert starts("0ns", "1.5us") == [1_000, 2_000]
+    assert starts("0ns", "1.5us") == [1_000, 2_000, 2_500]
     assert starts("2000", "3001") == [2_000, 2_500, 3_000]
     assert starts("2000", str(2**63 - 1)) == starts("2000")
-    assert starts(f"-{10**18}", "2000") == [1_000]
+    assert starts(f"-{10**18}", "2000") == [1_000, 2_000]
     summed = records(capsys, small, "-t", "--interval", "START", "STOP")
     assert {row["name"]: row["total_ns"] for row in summed} == {"epoch": 5_500, "forward": 4_500, "gemm": 3_000}
 
@@ -189,7 +189,9 @@ def test_the_items_of_a_source(small: Path, capsys: pytest.CaptureFixture[str]) 
     # contexts of one name are told apart, and each can be asked for
     path = small.with_name("compiled.peep")
     with CaptureWriter(path) as writer:
-        writer.append("contexts", {"id": [1, 2], "name": ["E_4", "E_4"], "kind": ["kernel", "kernel"]})
+        named = {"name": ["E_4", "E_4"], "compiler": ["tinygrad", None]}
+        writer.describe(frameworks={"tinygrad": "0.14"})
+        writer.append("contexts", {"id": [1, 2], "kind": ["kernel", "kernel"], **named})
         writer.append("steps", {"id": [1], "context": [2], "ordinal": [0], "name": ["expand"], "matches": [3]})
     assert [row["source"] for row in records(capsys, path, "--ls")] == ["ALL", "TINY"]
     expected = [

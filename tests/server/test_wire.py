@@ -41,7 +41,7 @@ c = (a @ b).relu()
 
 UNREAD = {
     "capture.CaptureInfo": {"host"},
-    "capture.NodeWire": {"op", "arg", "shape", "src", "tag", "name"},
+    "capture.NodeWire": {"op", "dtype", "arg", "shape", "src", "tag", "name"},
     "hardware.TraceWire": {"stream"},
     "schedule.ScheduleWire": {"madeIn"},
     "timeline.OverviewHead": {"generation"},
@@ -239,6 +239,10 @@ def test_every_answer_has_the_keys_that_the_page_reads(answers: TestClient, inte
     memory(check)
     tape(check, get)
     hardware(check, get, checker)
+    check("sql.SqlTablesWire", "/steps/sql/tables")
+    check("sql.SqlWire", "/steps/sql?q=SELECT id, name, NULL, true FROM tracks")
+    check("sql.SqlWire", "/steps/sql?q=SELECT nothing")
+    check("sql.SqlSliceWire", "/steps/sql/slice?correlation=1")
     wrong = sorted(checker.problems) + [f"no answer has {what}" for what in sorted(checker.unseen())]
     assert not wrong, "\n".join(["", *wrong])
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { figure } from "../src/draw/timeline_painter.ts";
 import { gridFor, PIXELS, tileKey, TileStore } from "../src/data/timeline_tiles.ts";
 import { orderRows, toCsv } from "../src/data/top.ts";
 import { fitLabel } from "../src/layout/timeline_labels.ts";
@@ -167,5 +168,15 @@ describe("top", () => {
   });
   it("gives no formula to a spreadsheet", () => {
     expect(toCsv(top, [1]).split("\n")[1]).toMatch(/^'=a,30,30,0\.300000,3,10,/);
+  });
+});
+
+describe("a counter's value", () => {
+  it("has four digits and a prefix from a million on, never an exponent", () => {
+    const figures = [0, 0.25, 12, 999_999, 1_919_000, -2.5e9, 1e12].map((value) => figure(value, ""));
+    expect(figures).toEqual(["0", "0.25", "12", "999,999", "1.919 M", "-2.500 G", "1.000 T"]);
+    expect(figure(1_919_000, "flops")).toBe("1.919 Mflops");
+    expect(figure(40, "W")).toBe("40 W");
+    expect(figure(1_919_000, "bytes")).toBe("1.92 MB");
   });
 });

@@ -16,6 +16,7 @@ from peephole.query.capture.contexts import contexts
 from peephole.query.capture.info import span
 from peephole.query.capture.names import ALL, Track, find_tracks, missing, told_apart, tracks
 from peephole.query.timeline.events import Event, events
+from peephole.query.timeline.source_items import compiler_source
 from peephole.query.timeline.top import top
 from peephole.store.capture import Capture
 
@@ -115,10 +116,10 @@ def show_events(
 
 def _elsewhere(capture: Capture) -> str:
     """Where to look in a capture that has rewrites and no events; empty for every other."""
-    known = len(contexts(capture))
-    if not known:
+    known, source = len(contexts(capture)), compiler_source(capture)
+    if source is None:
         return ""
-    return f"No events, but {known} context{'s' * (known > 1)}: `-s TINY` lists them, `-i NAME` shows one."
+    return f"No events, but {known} context{'s' * (known > 1)}: `-s {source}` lists them, `-i NAME` shows one."
 
 
 def _record(event: Event, names: dict[int, str]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ MODULES = (
     "routes_top",
     "routes_calls",
     "routes_memory",
+    "routes_sql",
 )
 """Modules with ROUTES (a list of Route below /api/v1), those that the first look at a page needs before the others."""
 

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,18 +20,19 @@ from peephole.store.index.row_groups import RowGroups, Sums
 from peephole.store.index.series import Series, held
 from peephole.store.index.series_file import Key, StoredSeries
 from peephole.store.index.windows import Buckets, lane_window, stored_level
-from peephole.store.journal.live import LiveJournal
-from peephole.store.journal.seal import is_live, is_sealed
+from peephole.store.journal.state import is_live, is_sealed
 from peephole.store.manifest import Manifest, read_manifest
 from peephole.store.opening import check_folder, sealed_folder
-from peephole.store.pack import unpack
-from peephole.store.sealing.build import Progress
 from peephole.store.tables.arrow import as_array
 from peephole.store.tables.columns import to_frame
 from peephole.store.tables.files import open_table, table_path
 from peephole.store.tables.frame import Frame, Texts
 from peephole.store.tables.lanes import Ints, Lanes, lanes_of
 from peephole.store.tables.schema import arrow_column, arrow_schema
+
+if TYPE_CHECKING:
+    from peephole.store.journal.live import LiveJournal
+    from peephole.store.sealing.build import Progress
 
 _FURTHEST: Final = 1 << 62
 
@@ -45,6 +46,8 @@ def open_capture(path: str | os.PathLike[str], progress: Progress | None = None)
     if not folder.exists():
         raise CaptureError(f"There is no capture at {folder}.")
     if folder.is_file():
+        from peephole.store.pack import unpack
+
         unpacked = unpack(folder)
         return Capture(folder, unpacked, read_manifest(unpacked))
     if not folder.is_dir():
@@ -55,6 +58,8 @@ def open_capture(path: str | os.PathLike[str], progress: Progress | None = None)
         if is_sealed(tables):
             return Capture(folder, tables, read_manifest(tables))
         # else a process has joined meanwhile, and nobody may take its journal from it
+    from peephole.store.journal.live import LiveJournal  # all of sealing: not for a capture that is sealed
+
     journal = LiveJournal(folder)
     journal.advance()
     tables, manifest = journal.snapshot()
@@ -324,7 +329,8 @@ class Capture:
     def _indexed(self) -> Index:
         with self._lock:
             if self._index is None:
-                self._index = open_index(self._folder, self.count("slices"))
+                groups = np.diff(self._bounds("slices")).tolist() if self.count("slices") else []
+                self._index = open_index(self._folder, groups)
             return self._index
 
 

@@ -45,7 +45,7 @@ def test_slices_are_merged_as_if_sorted(
     with tempfile.TemporaryDirectory() as folder:
         capture = write(Path(folder), rows)
         found = list(slices(capture, tracks, interval))
-        expected = [row for row in rows if (tracks is None or row[0] in tracks) and (not cut or 0 <= row[1] < 100)]
+        expected = [row for row in rows if (tracks is None or row[0] in tracks) and (not cut or 0 <= row[1] <= 100)]
         assert sorted((e.track, e.start, e.dur, e.name) for e in found) == sorted(
             (track, start, dur, name or "") for track, start, dur, name in expected
         )

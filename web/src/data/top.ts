@@ -1,6 +1,7 @@
 /** The rows of the Top page: sorted, filtered, as CSV. */
 import { plain } from "../base/ansi.ts";
 import type { TopWire } from "../wire/top.ts";
+import { fits, parseQuery } from "./grammar.ts";
 
 export type SortKey = "name" | "total" | "self" | "runs" | "mean" | "p95" | "max" | "flops" | "bytes";
 
@@ -16,15 +17,10 @@ export const SORTS: Record<SortKey, (top: TopWire, row: number) => number | stri
   bytes: (top, row) => top.bytesPerS[row]!,
 };
 
-/** Places of the rows that have every word in their name, in order; `down` puts the largest first. */
+/** Places of the rows that the filter fits, in order; `down` puts the largest first. */
 export function orderRows(top: TopWire, key: SortKey, down: boolean, filter: string): number[] {
-  const words = filter
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== "");
-  const rows = top.name.flatMap((name, at) =>
-    words.every((word) => plain(name).toLowerCase().includes(word)) ? [at] : [],
-  );
+  const query = parseQuery(filter);
+  const rows = top.name.flatMap((name, at) => (fits(query, plain(name)) ? [at] : []));
   const value = SORTS[key];
   const sign = down ? -1 : 1;
   // equal rows stay as the server ordered them: by total

@@ -9,13 +9,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from peephole.store.tables.compiled_loops import compiled, first_fit
+from peephole.store.tables.compiled_loops import compiled, first_fit, numba_loaded
 
 Ints = NDArray[np.int64]
 MAX_DEPTH: Final = 32_000
 """Rows of one track; the depth is an i16."""
 _COMPILE_FROM: Final = 300_000
 """Slices from which compiled code is worth loading numba for."""
+_LOOP_FROM: Final = 2_000
+"""Slices from which compiled code is quicker where numba is there already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def sublanes(start: Ints, dur: Ints) -> NDArray[np.int32]:
 
 
 def _fitted(start: Ints, end: Ints) -> NDArray[np.int32]:
-    if len(start) >= _COMPILE_FROM:
+    if len(start) >= _COMPILE_FROM or (numba_loaded() and len(start) > _LOOP_FROM):
         return np.array(compiled(first_fit)(start, end), np.int32)
     return np.array(first_fit(start.tolist(), end.tolist()), np.int32)
 
