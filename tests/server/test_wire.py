@@ -304,6 +304,9 @@ def timeline(check: Any) -> None:
     check("timeline.GapsWire", f"/steps/timeline/gaps?{times}")
     check("timeline.HitsWire", "/steps/timeline/search?q=r_16&from=0")
     check("top.TopWire", "/steps/top")
+    check("calls.CallsWire", "/steps/calls?thread=TINY")
+    check("calls.CallsWire", "/steps/calls?thread=*&mode=inverted&q=linearize")
+    check("calls.CallSlicesWire", f"/steps/calls/slices?thread=TINY&name={names['text'].index('simplify ranges')}")
     check("top.RunsWire", f"/steps/top/runs?name={names['text'].index('E_16384_4')}&group=kernels")
 
 

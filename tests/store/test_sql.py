@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from tests.timeline_capture import write_timeline
 from peephole.errors import PeepholeError
 from peephole.store.capture import Capture, open_capture
 from peephole.store.sql import run_sql
-from peephole.store.sql_limits import Limits
+from peephole.store.sql_limits import Limits, server_limits
 
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT max(n) FROM r"
 PRODUCT = "SELECT count(*) FROM slices a, slices b, slices c, slices d, slices e WHERE a.dur + e.dur = 77"
@@ -142,3 +143,24 @@ def test_ctrl_c_ends_it_within_a_second(path: Path, tmp_path: Path, sql: str) ->
         assert time.monotonic() - begun < 1.0 + (5.0 if os.getloadavg()[0] > 4 else 0.0)
     assert process.returncode == 130
     assert said == ""
+
+
+def test_no_room_for_a_thread_is_said(capture: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(PeepholeError, match="no room for another thread"):
+        run_sql(capture, "SELECT 1")
+
+
+def test_a_reader_who_left_ends_it(capture: Capture) -> None:
+    begun = time.monotonic()
+    with pytest.raises(PeepholeError, match="nobody waits"):
+        run_sql(capture, ENDLESS, gone=lambda: time.monotonic() - begun > 0.5)
+    assert time.monotonic() - begun < 10
+
+
+def test_the_server_has_limits_of_its_own() -> None:
+    assert 0 < server_limits().seconds <= 60
+    assert 0 < server_limits().memory <= Limits().memory

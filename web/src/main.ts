@@ -13,10 +13,12 @@ import "./styles/schedule.css";
 import "./styles/hardware.css";
 import "./styles/timeline.css";
 import "./styles/memory.css";
+import "./styles/calls.css";
 import "./styles/top.css";
 import "./styles/tape.css";
 import "./styles/sql.css";
 import { allowOwnScripts } from "./base/trusted.ts";
+import { CALLS } from "./views/calls/calls_view.ts";
 import { CODE } from "./views/code/code_view.ts";
 import { HARDWARE } from "./views/hardware/hardware_view.ts";
 import { MEMORY } from "./views/memory/memory_view.ts";
@@ -29,7 +31,7 @@ import { TAPE } from "./views/tape/tape_view.ts";
 import { TIMELINE } from "./views/timeline/timeline_view.ts";
 import { TOP } from "./views/top/top_view.ts";
 
-const VIEWS: readonly ViewDef[] = [TIMELINE, REWRITES, SCHEDULE, MEMORY, TOP, CODE, HARDWARE, TAPE, SQL];
+const VIEWS: readonly ViewDef[] = [TIMELINE, CALLS, REWRITES, SCHEDULE, MEMORY, TOP, CODE, HARDWARE, TAPE, SQL];
 
 allowOwnScripts();
 void new App(VIEWS).start();

@@ -87,4 +87,4 @@ def _names(capture: Capture, request: Request, found: list[Track], printer: Prin
 
 
 def _inside(start: int, interval: tuple[int, int] | None) -> bool:
-    return interval is None or interval[0] <= start < interval[1]
+    return interval is None or interval[0] <= start <= interval[1]

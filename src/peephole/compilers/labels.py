@@ -83,6 +83,18 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
+class Facts:
+    """What the graph around its nodes says about them, an entry a node but for `indexed`."""
+
+    space: list[str]
+    """The memory that it is about: `GLOBAL`, `LOCAL`, `REG`, `ALU`; empty for none."""
+    ranges: list[str]
+    """The loops that are open at it: `0,1`."""
+    indexed: dict[int, str]
+    """The expression that it is indexed with, `[r1*8+r0]`, by its place."""
+
+
+@dataclass(frozen=True, slots=True)
 class Labels:
     """The looks of a graph's nodes, one entry a node but for `looks`."""
 
@@ -93,6 +105,7 @@ class Labels:
     """The argument with the values of the constants in it; None where the look's own is right."""
     fold: list[int]
     """CONSTANT, INDEXING, SINK and LISTS, with what the graph around a node tells."""
+    facts: Facts | None = None
 
 
 def labels_of(compiler: Compiler, rows: Iterable[Row], src: Sequence[Sequence[int]], root: int) -> Labels:
@@ -111,7 +124,11 @@ def labels_of(compiler: Compiler, rows: Iterable[Row], src: Sequence[Sequence[in
     for v, sources in enumerate(src) if folded else ():
         if not folded.isdisjoint(sources):
             inside[v] = _inside(compiler, texts[look[v]], tuple([values[s] for s in sources]))
-    return Labels(looks, look, inside, fold)
+    facts = compiler.facts([texts[place] for place in look], src)
+    for v, expression in (facts.indexed if facts is not None else {}).items():
+        assert facts is not None
+        inside[v] = cut(f"({facts.ranges[v]}) {expression}" if facts.ranges[v] else expression)
+    return Labels(looks, look, inside, fold, facts)
 
 
 def _inside(compiler: Compiler, text: NodeText, constants: tuple[str | None, ...]) -> str:

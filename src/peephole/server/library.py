@@ -96,7 +96,7 @@ class Library:
         self._shelves: dict[str, Shelf] = {}
         for path in paths:
             if isinstance(path, Arriving):
-                self.add(Path(path.name)).bring = path.bring
+                self._shelve(Path(path.name)).bring = path.bring
             else:
                 self.add(Path(path))
 
@@ -105,6 +105,9 @@ class Library:
         for shelf in self._shelves.values():
             if shelf.path == path:
                 return shelf
+        return self._shelve(path)
+
+    def _shelve(self, path: Path) -> Shelf:
         name = re.sub(r"\.peep(\.zip)?$", "", path.name)
         base = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "capture"
         handle, count = base, 2

@@ -20,6 +20,7 @@ MODULES = (
     "routes_search",
     "routes_hardware",
     "routes_top",
+    "routes_calls",
     "routes_memory",
     "routes_sql",
 )

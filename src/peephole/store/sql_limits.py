@@ -92,7 +92,10 @@ class Watch:
                 done.set()
 
         begun = time.monotonic()
-        threading.Thread(target=work, name="sql", daemon=True).start()
+        try:
+            threading.Thread(target=work, name="sql", daemon=True).start()
+        except RuntimeError:
+            raise PeepholeError("The SQL cannot be run: the machine has no room for another thread.") from None
         try:
             while not done.wait(_TICK if not self._limits.seconds else max(0.0, min(_TICK, self._remaining(begun)))):
                 if self._limits.seconds and self._remaining(begun) <= 0:

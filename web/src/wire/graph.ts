@@ -35,6 +35,14 @@ export interface GraphWire {
   insides: string[];
   /** What may be folded away: the bits CONSTANT, INDEXING and SINK of layout/fold.ts; and LISTS. */
   fold: number[];
+  /** What the graph around a node says about it, as codes: the memory that it is about (GLOBAL, LOCAL, REG, ALU), the
+   *  ranges that are open at it (`0,1`), and what it is indexed with (`[r1*8+r0]`). */
+  space?: number[];
+  spaces?: string[];
+  open?: number[];
+  opens?: string[];
+  index?: number[];
+  indexes?: string[];
   error: string | null;
   /** Names of instructions, where they have some; else empty. */
   name?: number[];

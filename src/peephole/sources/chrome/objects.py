@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from peephole.sources.chrome.batch import NO_TIME, EventBatch, Interner
+from peephole.sources.chrome.batch import NO_TIME, EventBatch, Interner, ListedArgs
 from peephole.sources.chrome.times import nanoseconds
 
 LONG = 4000
@@ -38,15 +38,15 @@ def time_of(value: Any) -> int:
     return nanoseconds(value) if isinstance(value, str) else int(NO_TIME)
 
 
-def plain(value: Any) -> Any:
-    """The value with Number turned into real numbers, and what JSON cannot say into null."""
+def plain(value: Any, depth: int = 200) -> Any:
+    """The value with Number turned into real numbers, and what JSON cannot say, or nests too deeply, into null."""
     if isinstance(value, Number):
         number = float(value)
         return number if math.isfinite(number) else None
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: plain(item, depth - 1) for key, item in value.items()} if depth else None
     if isinstance(value, list):
-        return [plain(item) for item in value]
+        return [plain(item, depth - 1) for item in value] if depth else None
     return value
 
 
@@ -101,5 +101,5 @@ def batch_of(events: Sequence[dict[str, Any]], intern: Interner) -> EventBatch:
         scope=codes([e.get("scope") for e in events]),
         reach=np.array([_first(e.get("s")) for e in events], np.uint8),
         encloses=np.array([e.get("bp") == "e" for e in events], np.bool_),
-        args=[args_text(e.get("args")) for e in events],
+        args=ListedArgs(args_text(e.get("args")) for e in events),
     )

@@ -51,7 +51,7 @@ class Hardware:
             self._machines.setdefault(label(fields.get("device")), machine)
 
     def trace(self, kind: str, event: Any) -> None:
-        """Takes a ProfileSQTTEvent or ProfilePMCEvent."""
+        """Takes a ProfileSQTTEvent, ProfilePMCEvent or ProfilePMAEvent."""
         self._traces.append((kind, event))
 
     def finish(self) -> None:
@@ -94,7 +94,7 @@ class Hardware:
         if type(key) is bytes and key in self._contexts.by_key:
             return self._contexts.by_key[key]
         name = fields.get("name")
-        return self._contexts.by_key.get(plain(name), NONE) if type(name) is str else NONE
+        return self._contexts.called(plain(name)) if type(name) is str else NONE
 
     def _write(self, kind: str, event: Any, runs: dict[Any, list[Any]]) -> None:
         fields = fields_of(event)
@@ -130,7 +130,7 @@ class Hardware:
         self._out.row(
             "hardware",
             kernel=name,
-            context=self._context(program) if program is not None else NONE,
+            context=self._context(event if program is None else program),
             device=device,
             run=seen.index(tag),
             kind=kind,

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.buffers import Buffers
-from peephole.sources.tinygrad.clock import HOST, SKEW, Offsets, device_of, host_clock, ns, slack
+from peephole.sources.tinygrad.clock import HOST, SKEW, Offsets, device_of, host_clock, is_own_name, ns, slack
 from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.enums import REFERENCE
 from peephole.sources.tinygrad.estimates import Estimates, Provisional
@@ -37,7 +37,7 @@ from peephole.sources.tinygrad.pairing import (
 )
 from peephole.sources.tinygrad.steps import Range
 from peephole.sources.tinygrad.symbolic import evaluate
-from peephole.sources.tinygrad.text import NOT_UNDERSTOOD, Texts, fields_of, label, plain
+from peephole.sources.tinygrad.text import NOT_UNDERSTOOD, Texts, fields_of, label, plain, said
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
 from peephole.sources.tinygrad.user_frames import user_line
 
@@ -45,7 +45,6 @@ _NEVER: Final = 1 << 62
 _MOST_INNER: Final = 200_000
 _LONGEST_WAIT: Final = 30_000_000_000
 _ESTIMATES: Final = (("flops", "ops"), ("bytes_per_s", "mem"), ("lds_bytes_per_s", "lds"))
-
 
 ContextEnded = Callable[[int, int, int, list[Range]], None]
 """Told when a context's own range has come: context, begin, length, and the ranges within it."""
@@ -83,6 +82,7 @@ class Timeline:
             None if provisional is None else Estimates(provisional, Timeline(provisional, texts, contexts))
         )
         self._waiting: set[str] = set()
+        self._own_lanes: set[str] = set()  # that the program named itself
         self._unknown: dict[str, int] = {}
         self._takes: dict[str, Callable[[Any], None]] = {
             "ProfileRangeEvent": self._range,
@@ -92,6 +92,7 @@ class Timeline:
             "ProfileProgramEvent": self._hardware.program,
             "ProfileSQTTEvent": lambda event: self._hardware.trace("sqtt", event),
             "ProfilePMCEvent": lambda event: self._hardware.trace("pmc", event),
+            "ProfilePMAEvent": lambda event: self._hardware.trace("pma", event),
         }
 
     def event(self, event: Any) -> None:
@@ -103,6 +104,15 @@ class Timeline:
         if self._untimed:
             self._try(self._write_untimed, event)
         self._try(take, event)
+
+    def host_event(self, event: Any) -> None:
+        """Takes an event of `cpu_profile` and the like: on the host's clock, whatever its lane is called."""
+        device = getattr(event, "device", None)
+        if type(device) is str and type(event).__name__ == "ProfileRangeEvent" and not host_clock(device):
+            self._own_lanes.add(device)
+            self._try(self._write_range, event, None)
+        else:
+            self.event(event)
 
     def _try(self, take: Callable[..., None], event: Any, *more: Any) -> None:
         try:
@@ -130,7 +140,9 @@ class Timeline:
             self._try(self._write_exec, self._untimed.popleft())
         unaligned, self._unaligned = self._unaligned, []
         self._waiting.clear()
-        if self._estimates is not None:
+        if self._estimates is None:  # a file: every device has said its offset, so these are no devices
+            self._own_lanes |= {one.device for one in unaligned if type(one).__name__ == "ProfileRangeEvent"}
+        else:
             for device in self._estimates.adopt(self.offsets, unaligned, self._execs):
                 self._count(f"kernels of {device} on an estimated clock")
         for event in unaligned:
@@ -194,7 +206,7 @@ class Timeline:
 
     def _take_aligned(self, event: Any) -> None:
         key = range_key(event)
-        if key is None:
+        if key is None or is_own_name(device_of(event)):  # no exec point is about it
             self._write_range(event, None)
             return
         if key[0] == "copy" and host_clock(
@@ -270,7 +282,7 @@ class Timeline:
             title = plain(name)
             context = links.get(key, NONE) if type(key) is bytes else NONE
             if context == NONE and type(key) is not bytes:
-                context = links.get(title, NONE)
+                context = self._contexts.called(title)
             return self._contexts.name(context, title), context, self._speed(context, dur, executed)
         args: dict[str, Any] = {}
         title = label(name.display_name)
@@ -278,7 +290,7 @@ class Timeline:
         fields = fields_of(name)
         value = fields.get("ret")
         if type(value) is str:
-            args = _said(value)
+            args = said(value)
         elif type(value) is int:
             args["bytes"] = value
             if dur:
@@ -290,6 +302,9 @@ class Timeline:
 
     def _context_of(self, title: str, keys: Any) -> int:
         """The context that a range belongs to; for its own range, of several with one key, the next in turn."""
+        owner = self._contexts.owner(keys)
+        if owner != NONE:
+            return owner
         for key in _link_keys(keys):
             found = self._contexts.all_by_key.get(key)
             if found:
@@ -433,7 +448,9 @@ class Timeline:
                 correlation = self._out.new_correlation()
         self._out.row(
             "slices",
-            track=self._out.track(device, kind_of(device), order_of(device), None),
+            track=self._out.track(
+                device, "host" if device in self._own_lanes else kind_of(device), order_of(device), None
+            ),
             start=start,
             dur=dur,
             name=name,
@@ -474,16 +491,6 @@ class Timeline:
             mode = "readwrite" if written and read else "write" if written else "read"
             uses.append((buffer, mode, min(position, 0x7FFF)))
         return uses
-
-
-def _said(text: str) -> dict[str, Any]:
-    if text.startswith("JSON"):
-        try:
-            value = json.loads(text[4:])
-        except ValueError:
-            return {"metadata": text[:2000]}
-        return {str(k): v for k, v in value.items()} if isinstance(value, dict) else {"metadata": value}
-    return {"metadata": text[:2000]}
 
 
 def _link_keys(keys: Any) -> Iterable[str | bytes]:

@@ -103,7 +103,7 @@ export class App {
           emptyState(
             "No capture yet",
             "Record a program, or open a file: a tinygrad pickle, a GT tape, a Chrome trace. The format is found by content.",
-            ["peephole run script.py", "peephole import trace.json.gz", "peephole demo"],
+            ["peephole demo", "peephole run script.py", "peephole import trace.json.gz"],
           ),
         ),
       );
@@ -172,7 +172,7 @@ export class App {
             this.info!.advice ||
               `${this.captureName.textContent} has no rows that a view could show. ` +
                 "Record with rewrites or a profile, or see what it holds.",
-            [`peephole info ${this.captureName.textContent}`],
+            [`peephole info ${shellWord(this.info!.path)}`],
           ),
         ),
       );
@@ -471,4 +471,9 @@ export class App {
 
 function iconButton(name: IconName, label: string): HTMLElement {
   return h("button.icon", { type: "button", "aria-label": label, title: label }, icon(name));
+}
+
+/** A path as a shell takes it. */
+function shellWord(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any, Final
 
+from peephole.record.unseen import hide, unseen
 from peephole.sources.tinygrad.own_ranges import Ran
 
 _ALLOCATORS: Final = (
@@ -66,16 +67,21 @@ def _time_method(allocator: Any, name: str) -> None:
         return
     told = bool({"cpu_profile", "hcq_profile"} & set(move.__code__.co_names))
 
+    @unseen
     @functools.wraps(move)
     def timed(*args: Any, **kwargs: Any) -> Any:
-        spans = _moved.spans
-        if spans is None:
-            return move(*args, **kwargs)
-        start = perf_counter_ns()
         try:
-            return move(*args, **kwargs)
-        finally:
-            spans.append(None if told else (start, perf_counter_ns()))
+            spans = _moved.spans
+            if spans is None:
+                return move(*args, **kwargs)
+            start = perf_counter_ns()
+            try:
+                return move(*args, **kwargs)
+            finally:
+                spans.append(None if told else (start, perf_counter_ns()))
+        except BaseException as error:
+            hide(error)
+            raise
 
     setattr(allocator, name, timed)
 
@@ -85,17 +91,22 @@ def _time_calls(engine: Any, ran: deque[Ran]) -> None:
     rewrite = type(engine).rewrite
     profile = sys.modules["tinygrad.helpers"].PROFILE
 
+    @unseen
     def timed(call: Any, *args: Any) -> Any:
-        if call.src[0].op.name != "COPY" or not profile.value:
-            return rewrite(engine, call, *args)
-        spans: list[Span | None] = []
-        outer, _moved.spans = _moved.spans, spans
         try:
-            done = rewrite(engine, call, *args)
-        finally:
-            _moved.spans = outer
-        _note(spans, _devices(call.src[1]), _devices(call.src[2]), ran)
-        return done
+            if call.src[0].op.name != "COPY" or not profile.value:
+                return rewrite(engine, call, *args)
+            spans: list[Span | None] = []
+            outer, _moved.spans = _moved.spans, spans
+            try:
+                done = rewrite(engine, call, *args)
+            finally:
+                _moved.spans = outer
+            _note(spans, _devices(call.src[1]), _devices(call.src[2]), ran)
+            return done
+        except BaseException as error:
+            hide(error)
+            raise
 
     engine.rewrite = timed
 
@@ -104,18 +115,23 @@ def _time_runner(runner: Any, ran: deque[Ran]) -> None:
     copy = runner.copy
     profile = sys.modules["tinygrad.helpers"].PROFILE
 
+    @unseen
     @functools.wraps(copy)
     def timed(self: Any, dest: Any, src: Any) -> Any:
-        if not profile.value:
-            return copy(self, dest, src)
-        spans: list[Span | None] = []
-        outer, _moved.spans = _moved.spans, spans
         try:
-            done = copy(self, dest, src)
-        finally:
-            _moved.spans = outer
-        _note(spans, (dest.device,), (src.device,), ran)
-        return done
+            if not profile.value:
+                return copy(self, dest, src)
+            spans: list[Span | None] = []
+            outer, _moved.spans = _moved.spans, spans
+            try:
+                done = copy(self, dest, src)
+            finally:
+                _moved.spans = outer
+            _note(spans, (dest.device,), (src.device,), ran)
+            return done
+        except BaseException as error:
+            hide(error)
+            raise
 
     runner.copy = timed
 

@@ -1,9 +1,10 @@
-"""Follows tinygrad's append-only lists while the program runs. Standard library only.
+"""Follows tinygrad's lists while the program runs, and fills or clears them. Standard library only.
 
     tracked_keys, tracked_ctxs, uop_fields         ─▶ LiveRewrites ─▶ contexts, steps, matches, nodes
     cpu_events, *.profile_events, kernels of ours  ─▶ Timeline     ─▶ slices, markers, buffers, uses
 
-Nothing is ever taken out of the lists: tinygrad uses their lengths as keys. Names of groups, and of the ranges that
+Nothing is taken out of the lists: tinygrad uses their lengths as keys. The program may do it, so they are read by
+places that stay (`kept.py`). Names of groups, and of the ranges that
 belong to them, are replaced just after they were appended, so an event is taken one round after it was seen.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from time import perf_counter_ns
 from types import ModuleType
@@ -22,6 +23,8 @@ from peephole.model.tables import NONE
 from peephole.sources.tinygrad.clock import ns
 from peephole.sources.tinygrad.contexts import Contexts, unnamed
 from peephole.sources.tinygrad.estimates import Provisional
+from peephole.sources.tinygrad.live.installation import origin
+from peephole.sources.tinygrad.live.kept import Reader
 from peephole.sources.tinygrad.live.rewrites import LiveRewrites
 from peephole.sources.tinygrad.own_ranges import ProfileRangeEvent, Ran
 from peephole.sources.tinygrad.text import Texts
@@ -69,14 +72,11 @@ class LiveOut:
 class Follower:
     """The thread that follows, and the last rounds at the exit."""
 
-    def __init__(
-        self, recorder: Recorder, followed: Followed, known: Sequence[str], before: Follower | None = None
-    ) -> None:
+    def __init__(self, recorder: Recorder, followed: Followed, before: Follower | None = None) -> None:
         """`before` is the one of an earlier recording: what that one has recorded is not recorded again."""
         self.followed = followed
         self.recorder = recorder
         self.ran: deque[Ran] = deque() if before is None else before.ran  # what times the kernels knows this one
-        self._known = known
         self._thread: threading.Thread | None = None
         self._failed = False
         self.ran.clear()
@@ -94,10 +94,9 @@ class Follower:
         out = LiveOut(self.recorder)
         provisional = Provisional(self.recorder, out)
         self._timeline = Timeline(out, texts, contexts, self.recorder.free, closed, provisional)
-        lists = self._lists()
-        self._at = [len(events) if behind else 0 for events in lists]
-        self._ends = self._at
-        self._seen = self._at[0]
+        self._events = [Reader(find, behind=behind) for find in self._lists()]
+        self._ends = [events.at for events in self._events]
+        self._seen = self._ends[0]
         self._rewriting, self._profiling = self.followed.rewrites, self.followed.profile
 
     def start(self) -> None:
@@ -107,7 +106,7 @@ class Follower:
 
     def finish_rewrites(self) -> None:
         """Takes what is left of the rewrites, where tinygrad would write its pickle."""
-        self.followed.ops.TRACK_MATCH_STATS.value = 0
+        _switch_off(self.followed.ops, "TRACK_MATCH_STATS")
         self._do(self._last_rewrites)
         self._untrack()
 
@@ -122,20 +121,23 @@ class Follower:
                 one._at_profile_finalize()
         except Exception as error:  # a device may be in any state; what was recorded is kept
             self.recorder.problem(f"a device could not finish its profile: {type(error).__name__}: {error}")
-        self.followed.helpers.PROFILE.value = 0
+        _switch_off(self.followed.helpers, "PROFILE")
         self._do(self._last_events)
         self._untrack()
 
     def _untrack(self) -> None:
         """Switches VIZ off when both are done, as tinygrad does: it would look for source lines to the very end."""
-        if not self.followed.ops.TRACK_MATCH_STATS.value and not self.followed.helpers.PROFILE.value:
-            self.followed.helpers.VIZ.value = 0
+        ops, helpers = self.followed.ops, self.followed.helpers
+        switches = getattr(ops, "TRACK_MATCH_STATS", None), getattr(helpers, "PROFILE", None)
+        if not any(getattr(switch, "value", 0) for switch in switches):
+            _switch_off(helpers, "VIZ")
 
     def close(self) -> None:
         """Ends the following before the journal closes; the program may go on, as it would without us."""
         self._do(self._last)
         self._tasks.put(None)
-        self.followed.ops.TRACK_MATCH_STATS.value = self.followed.helpers.PROFILE.value = 0
+        _switch_off(self.followed.ops, "TRACK_MATCH_STATS")
+        _switch_off(self.followed.helpers, "PROFILE")
         self._untrack()
 
     def hurry(self) -> None:
@@ -149,6 +151,9 @@ class Follower:
     def forked(self) -> None:
         """Goes on in a forked child, with what is new there."""
         self.ran.clear()
+        for events in self._events:
+            events.forked()
+        self._rewrites.forked()
         self._begin(behind=True)
         self.start()
 
@@ -195,7 +200,7 @@ class Follower:
 
     def _last_events(self) -> None:
         if self._profiling:
-            self._ends = [len(events) for events in self._lists()]
+            self._ends = [events.end() for events in self._events]
         self._take_rewrites(last=False)
         self._take_events()
         if self._profiling:
@@ -211,14 +216,8 @@ class Follower:
             self._guard(self._read_events)
 
     def _describe(self) -> None:
-        version = _version()
-        self.recorder.facts(frameworks={"tinygrad": version}, source="tinygrad")
-        if version not in self._known:
-            print(
-                f"peephole: tinygrad {version} is not one of the releases that are known ({', '.join(self._known)}); "
-                "recording it is attempted.",
-                file=sys.stderr,
-            )
+        package = sys.modules["tinygrad"]
+        self.recorder.facts(frameworks={"tinygrad": origin(package, _release(self.followed))}, source="tinygrad")
 
     def _guard(self, call: Callable[[], object]) -> None:
         """A tinygrad unlike the ones we know must not bring the program down, nor say so in every round."""
@@ -229,37 +228,48 @@ class Follower:
                 self._failed = True
                 self.recorder.problem(f"tinygrad could not be followed: {type(error).__name__}: {error}")
 
-    def _lists(self) -> tuple[list[Any], list[Any], list[Any]]:
-        device = self.followed.device
-        return self.followed.helpers.cpu_events, device.Compiled.profile_events, device.Buffer.profile_events
+    def _lists(self) -> tuple[Callable[[], list[Any]], ...]:
+        """Where the host's events, the devices' and the buffers' are: the program may put another list there."""
+        if not self.followed.profile:
+            none: list[Any] = []
+            return (lambda: none,) * 3
+        helpers, device = self.followed.helpers, self.followed.device
+        return (
+            lambda: helpers.cpu_events,
+            lambda: device.Compiled.profile_events,
+            lambda: device.Buffer.profile_events,
+        )
 
     def _look(self) -> None:
         """Sees how far the lists can be read: the host's to what was there a round ago and has its name by now."""
-        lists = self._lists()
-        ends = [len(events) for events in lists]  # the host's first: what these rely on is then in the others
+        ends = [events.end() for events in self._events]  # the host's first: what these rely on is then in the others
         ends[0], self._seen = self._seen, ends[0]
-        host = lists[0]
-        for index in range(self._at[0], ends[0]):
-            if _being_named(host[index]):
-                ends[0] = index
+        host = self._events[0]
+        for place, event in enumerate(host.between(ends[0]), host.at):
+            if _being_named(event):
+                ends[0] = place
                 break
         self._ends = ends
 
     def _read_events(self) -> None:
         timeline = self._timeline
-        host, devices, buffers = self._lists()
-        ends, self._ends = self._ends, self._at
-        for index in range(self._at[2], ends[2]):
-            timeline.event(buffers[index])
+        host, devices, buffers = (events.take(end) for events, end in zip(self._events, self._ends, strict=True))
+        for event in buffers:
+            timeline.event(event)
         ran = self.ran
         for _ in range(len(ran)):
             timeline.event(ProfileRangeEvent(ran.popleft()))
-        for index in range(self._at[0], ends[0]):
-            timeline.event(host[index])
-        for index in range(self._at[1], ends[1]):
-            timeline.event(devices[index])
-        self._at = self._ends = [max(at, end) for at, end in zip(self._at, ends, strict=True)]
+        for event in host:
+            timeline.host_event(event)
+        for event in devices:
+            timeline.event(event)
         timeline.age(perf_counter_ns())
+
+
+def _switch_off(module: ModuleType, name: str) -> None:
+    """Sets one of tinygrad's switches to 0, in a tinygrad that has it."""
+    if hasattr(module, name):
+        getattr(module, name).value = 0
 
 
 def _being_named(event: Any) -> bool:
@@ -276,12 +286,3 @@ def _release(followed: Followed) -> str:
     if hasattr(followed.ops, "rewrite_group"):
         return "0.14.0"
     return "0.13.0" if hasattr(followed.ops, "CallInfo") else "0.12.0"
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("tinygrad")
-    except PackageNotFoundError:
-        return "unknown"
