@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.buffers import Buffers
 from peephole.sources.tinygrad.clock import HOST, SKEW, Offsets, device_of, host_clock, is_own_name, ns, slack
-from peephole.sources.tinygrad.contexts import Contexts
+from peephole.sources.tinygrad.contexts import Contexts, link_keys
 from peephole.sources.tinygrad.enums import REFERENCE
 from peephole.sources.tinygrad.estimates import Estimates, Provisional
 from peephole.sources.tinygrad.hardware import Hardware
@@ -293,7 +293,7 @@ class Timeline:
         owner = self._contexts.owner(keys)
         if owner != NONE:
             return owner
-        for key in _link_keys(keys):
+        for key in link_keys(keys):
             found = self._contexts.all_by_key.get(key)
             if found:
                 if not self._contexts.is_own_range(title, found[0]):
@@ -477,12 +477,6 @@ class Timeline:
             mode = "readwrite" if written and read else "write" if written else "read"
             uses.append((buffer, mode, min(position, 0x7FFF)))
         return uses
-
-
-def _link_keys(keys: Any) -> Iterable[str | bytes]:
-    """The program's key before its name, which several kernels may share."""
-    yield from (key for key in tuple(keys)[:20] if type(key) is bytes)
-    yield from (plain(key) for key in tuple(keys)[:20] if type(key) is str)
 
 
 def _numbers(value: Any) -> frozenset[int]:
