@@ -157,7 +157,7 @@ class span:
                 _set(self._parent)  # else the next span finds that this one has ended
         elif slot.inside:
             self._leave_inside(slot)
-        if recorder.closed or lane.generation != recorder.generation:
+        if lane.generation != recorder.generation:
             return  # written when the recording stopped, or the parent's to write
         number = self._number
         writer = slot.writer
