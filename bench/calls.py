@@ -21,6 +21,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -80,6 +82,35 @@ def query(path: Path) -> None:
     report("inverted", statistics.median(run[3] for run in runs), budget, "s", nodes=nodes)
 
 
+def top(folder: Path) -> None:
+    """Reports what `show -t` takes of 872,000 kernels with args, and of a million tracks."""
+    from peephole.model.sink import Joined, Strings
+    from peephole.store.writer import CaptureWriter
+
+    many, names = 872_000, [f"r_{i}" for i in range(50)]
+    with CaptureWriter(folder / "args.peep") as writer:
+        row = np.arange(many)
+        writer.append("tracks", {"id": [0, 1], "name": ["GPU", "GPU:1"], "kind": ["device"] * 2})
+        writer.append("contexts", {"id": list(range(50)), "name": names, "kind": ["kernel"] * 50})
+        args = Joined(['{"flops":', row * 13 + 1_000_000, ',"bytes_per_s":', row * 7, ',"grid":[', row % 64, ",1,1]}"])
+        times = {"track": (row % 2).astype(np.int32), "start": row * 10, "dur": np.full(many, 9)}
+        writer.append("slices", {**times, "name": Strings(row % 50, names), "context": row % 50, "args": args})
+    with CaptureWriter(folder / "tracks.peep") as writer:
+        row = np.arange(1_000_000)
+        titles = {"id": row.astype(np.int32), "name": [f"t{i}" for i in range(len(row))]}
+        writer.append("tracks", {**titles, "kind": ["thread"] * len(row)})
+        times = {"track": row.astype(np.int32), "start": row * 10, "dur": np.full(len(row), 7)}
+        writer.append("slices", {**times, "name": Strings(row % 50, names)})
+    for name, seconds in (("args", 0.6), ("tracks", 5.0)):
+        command = [sys.executable, "-m", "peephole", "show", "-t", str(folder / f"{name}.peep")]
+        began = time.perf_counter()
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(child.pid, 0)
+        wall, cpu = time.perf_counter() - began, used.ru_utime + used.ru_stime
+        memory = used.ru_maxrss // 1024
+        report(f"show -t, {name}", wall, seconds, "s", cpu=round(cpu, 3), mb=memory, status=status)
+
+
 def page(path: Path) -> None:
     """Reports how long the page takes to be there and to draw its frames."""
     from bench.web_timeline import serve, stop
@@ -125,6 +156,7 @@ def main() -> None:
         for path in paths:
             query(path)
         page(paths[-1])
+        top(Path(folder))
 
 
 if __name__ == "__main__":

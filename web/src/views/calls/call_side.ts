@@ -1,7 +1,7 @@
 /** The chosen function: here and in all places, what its time is made of, who calls it, its longest slices. */
 import { nameNodes } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
-import { count, counted, duration, percent } from "../../base/format.ts";
+import { count, counted, duration, isOwnFile, percent } from "../../base/format.ts";
 import type { Amount, CallModel, Palette } from "../../data/calls.ts";
 import type { ContextWire } from "../../wire/capture.ts";
 import type { CallSlicesWire } from "../../wire/calls.ts";
@@ -34,7 +34,9 @@ export function drawCallSide(
   const all = wire.functions;
   const top = model.name(0);
   const [file, line] = fileAndLine(model.place(node));
-  const asked = context?.stack[0];
+  // the line of the program, unless it is the place itself
+  const own = context?.stack.find((frame) => isOwnFile(frame.file)) ?? context?.stack[0];
+  const asked = own && (own.file !== file || own.line !== line) ? own : undefined;
   const elsewhere = number >= 0 && all.count[number]! !== wire.count[node]!;
   const extra = (text: string): HTMLElement | false => elsewhere && h("span.faint", ` · ${text} in all places`);
   fill(
