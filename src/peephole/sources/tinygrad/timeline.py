@@ -82,7 +82,6 @@ class Timeline:
             None if provisional is None else Estimates(provisional, Timeline(provisional, texts, contexts))
         )
         self._waiting: set[str] = set()
-        self._own_lanes: set[str] = set()  # that the program named itself
         self._unknown: dict[str, int] = {}
         self._takes: dict[str, Callable[[Any], None]] = {
             "ProfileRangeEvent": self._range,
@@ -104,15 +103,6 @@ class Timeline:
         if self._untimed:
             self._try(self._write_untimed, event)
         self._try(take, event)
-
-    def host_event(self, event: Any) -> None:
-        """Takes an event of `cpu_profile` and the like: on the host's clock, whatever its lane is called."""
-        device = getattr(event, "device", None)
-        if type(device) is str and type(event).__name__ == "ProfileRangeEvent" and not host_clock(device):
-            self._own_lanes.add(device)
-            self._try(self._write_range, event, None)
-        else:
-            self.event(event)
 
     def _try(self, take: Callable[..., None], event: Any, *more: Any) -> None:
         try:
@@ -140,9 +130,7 @@ class Timeline:
             self._try(self._write_exec, self._untimed.popleft())
         unaligned, self._unaligned = self._unaligned, []
         self._waiting.clear()
-        if self._estimates is None:  # a file: every device has said its offset, so these are no devices
-            self._own_lanes |= {one.device for one in unaligned if type(one).__name__ == "ProfileRangeEvent"}
-        else:
+        if self._estimates is not None:
             for device in self._estimates.adopt(self.offsets, unaligned, self._execs):
                 self._count(f"kernels of {device} on an estimated clock")
         for event in unaligned:
@@ -448,9 +436,7 @@ class Timeline:
                 correlation = self._out.new_correlation()
         self._out.row(
             "slices",
-            track=self._out.track(
-                device, "host" if device in self._own_lanes else kind_of(device), order_of(device), None
-            ),
+            track=self._out.track(device, "host" if is_own_name(device) else kind_of(device), order_of(device), None),
             start=start,
             dur=dur,
             name=name,
