@@ -35,7 +35,9 @@ export function drawCallSide(
   const all = wire.functions;
   const top = model.name(0);
   const [file, line] = fileAndLine(model.place(node));
-  const asked = context?.stack.find((frame) => isOwnFile(frame.file));
+  // the line of the program, unless it is the place itself
+  const own = context?.stack.find((frame) => isOwnFile(frame.file)) ?? context?.stack[0];
+  const asked = own && (own.file !== file || own.line !== line) ? own : undefined;
   const elsewhere = number >= 0 && all.count[number]! !== wire.count[node]!;
   const extra = (text: string): HTMLElement | false => elsewhere && h("span.faint", ` · ${text} in all places`);
   fill(
