@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.buffers import Buffers
 from peephole.sources.tinygrad.clock import HOST, SKEW, Offsets, device_of, host_clock, is_own_name, ns, slack
-from peephole.sources.tinygrad.contexts import Contexts
+from peephole.sources.tinygrad.contexts import Contexts, link_keys
 from peephole.sources.tinygrad.enums import REFERENCE
 from peephole.sources.tinygrad.estimates import Estimates, Provisional
 from peephole.sources.tinygrad.hardware import Hardware
@@ -45,7 +45,6 @@ _NEVER: Final = 1 << 62
 _MOST_INNER: Final = 200_000
 _LONGEST_WAIT: Final = 30_000_000_000
 _ESTIMATES: Final = (("flops", "ops"), ("bytes_per_s", "mem"), ("lds_bytes_per_s", "lds"))
-
 
 ContextEnded = Callable[[int, int, int, list[Range]], None]
 """Told when a context's own range has come: context, begin, length, and the ranges within it."""
@@ -83,7 +82,6 @@ class Timeline:
             None if provisional is None else Estimates(provisional, Timeline(provisional, texts, contexts))
         )
         self._waiting: set[str] = set()
-        self._own_lanes: set[str] = set()  # that the program named itself
         self._unknown: dict[str, int] = {}
         self._takes: dict[str, Callable[[Any], None]] = {
             "ProfileRangeEvent": self._range,
@@ -93,6 +91,7 @@ class Timeline:
             "ProfileProgramEvent": self._hardware.program,
             "ProfileSQTTEvent": lambda event: self._hardware.trace("sqtt", event),
             "ProfilePMCEvent": lambda event: self._hardware.trace("pmc", event),
+            "ProfilePMAEvent": lambda event: self._hardware.trace("pma", event),
         }
 
     def event(self, event: Any) -> None:
@@ -104,15 +103,6 @@ class Timeline:
         if self._untimed:
             self._try(self._write_untimed, event)
         self._try(take, event)
-
-    def host_event(self, event: Any) -> None:
-        """Takes an event of `cpu_profile` and the like: on the host's clock, whatever its lane is called."""
-        device = getattr(event, "device", None)
-        if type(device) is str and type(event).__name__ == "ProfileRangeEvent" and not host_clock(device):
-            self._own_lanes.add(device)
-            self._try(self._write_range, event, None)
-        else:
-            self.event(event)
 
     def _try(self, take: Callable[..., None], event: Any, *more: Any) -> None:
         try:
@@ -140,9 +130,7 @@ class Timeline:
             self._try(self._write_exec, self._untimed.popleft())
         unaligned, self._unaligned = self._unaligned, []
         self._waiting.clear()
-        if self._estimates is None:  # a file: every device has said its offset, so these are no devices
-            self._own_lanes |= {one.device for one in unaligned if type(one).__name__ == "ProfileRangeEvent"}
-        else:
+        if self._estimates is not None:
             for device in self._estimates.adopt(self.offsets, unaligned, self._execs):
                 self._count(f"kernels of {device} on an estimated clock")
         for event in unaligned:
@@ -305,7 +293,7 @@ class Timeline:
         owner = self._contexts.owner(keys)
         if owner != NONE:
             return owner
-        for key in _link_keys(keys):
+        for key in link_keys(keys):
             found = self._contexts.all_by_key.get(key)
             if found:
                 if not self._contexts.is_own_range(title, found[0]):
@@ -448,9 +436,7 @@ class Timeline:
                 correlation = self._out.new_correlation()
         self._out.row(
             "slices",
-            track=self._out.track(
-                device, "host" if device in self._own_lanes else kind_of(device), order_of(device), None
-            ),
+            track=self._out.track(device, "host" if is_own_name(device) else kind_of(device), order_of(device), None),
             start=start,
             dur=dur,
             name=name,
@@ -491,12 +477,6 @@ class Timeline:
             mode = "readwrite" if written and read else "write" if written else "read"
             uses.append((buffer, mode, min(position, 0x7FFF)))
         return uses
-
-
-def _link_keys(keys: Any) -> Iterable[str | bytes]:
-    """The program's key before its name, which several kernels may share."""
-    yield from (key for key in tuple(keys)[:20] if type(key) is bytes)
-    yield from (plain(key) for key in tuple(keys)[:20] if type(key) is str)
 
 
 def _numbers(value: Any) -> frozenset[int]:

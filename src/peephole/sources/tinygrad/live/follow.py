@@ -260,7 +260,7 @@ class Follower:
         for _ in range(len(ran)):
             timeline.event(ProfileRangeEvent(ran.popleft()))
         for event in host:
-            timeline.host_event(event)
+            timeline.event(event)
         for event in devices:
             timeline.event(event)
         timeline.age(perf_counter_ns())
