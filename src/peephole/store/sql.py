@@ -66,6 +66,8 @@ def run_sql(capture: Capture, sql: str, limits: Limits | None = None, gone: Gone
         for lock in _LOCKS:
             connection.execute(lock)
         statements = connection.extract_statements(sql)
+        if not statements:
+            raise PeepholeError("There is no SQL to run; give one SELECT over the tables of the capture.")
         if len(statements) != 1:
             raise PeepholeError(f"Give one SQL statement at a time; these are {len(statements)}.")
         kind = statements[0].type

@@ -36,17 +36,22 @@ class SliceTimes:
 
     def on_tracks(self, query: Query) -> Times:
         """Of every name, on the tracks that the query holds for."""
-        ids, names, _ = self._tracks
-        mask = query.mask([""] * len(ids), {"track": names})
-        return self._sums({id_ for id_, own in zip(ids, mask.tolist(), strict=True) if own})
+        return self._sums(self._wanted(query))
 
-    def by_context(self) -> dict[int, tuple[int, int]]:
-        """Of every context's slices on devices: the runs of a kernel."""
+    def by_context(self, query: Query | None = None) -> dict[int, tuple[int, int]] | None:
+        """Of every context's slices on devices, those that the query holds for: the runs of a kernel.
+
+        None when there are too many to count.
+        """
         capture = self._capture
-        if not 0 < capture.count("slices") <= _MOST or not capture.count("contexts"):
+        if capture.count("slices") > _MOST:
+            return None
+        if not capture.count("slices") or not capture.count("contexts"):
             return {}
         ids, _, kinds = self._tracks
-        devices = np.array([id_ for id_, kind in zip(ids, kinds, strict=True) if kind in _DEVICES], np.int64)
+        wanted = set(ids) if query is None else self._wanted(query)
+        own_kind = {id_ for id_, kind in zip(ids, kinds, strict=True) if kind in _DEVICES}
+        devices = np.array(sorted(wanted & own_kind), np.int64)
         counts: dict[int, tuple[int, int]] = {}
         for frame in capture.scan("slices", ["track", "context", "dur"]):
             own = np.flatnonzero((frame["context"] >= 0) & np.isin(frame["track"], devices))
@@ -58,6 +63,11 @@ class SliceTimes:
                 before = counts.get(context, (0, 0))
                 counts[context] = (before[0] + more, before[1] + ns)
         return counts
+
+    def _wanted(self, query: Query) -> set[int]:
+        ids, names, _ = self._tracks
+        mask = query.mask([""] * len(ids), {"track": names})
+        return {id_ for id_, own in zip(ids, mask.tolist(), strict=True) if own}
 
     def _sums(self, tracks: set[int] | None) -> Times:
         capture = self._capture
