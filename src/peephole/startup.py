@@ -33,6 +33,7 @@ FRAMEWORKS: Final = (
         "tinygrad",
         "peephole.sources.tinygrad.live.attach",
         (
+            "tinygrad.helpers",
             "tinygrad.uop.ops",
             "tinygrad.device",
             "tinygrad.tensor",

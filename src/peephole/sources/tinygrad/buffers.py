@@ -145,14 +145,21 @@ class Buffers:
 
 
 def credit_whole_buffers(buffer: Any) -> None:
-    """Makes tinygrad say of a view which buffer it is a part of, where it would give it the next buffer's number."""
+    """Makes tinygrad say of a view which buffer it is a part of, where it would give it the next buffer's number.
+
+    That number is how many allocations and frees there were. It stays so when the program clears their list: tinygrad
+    would begin at 0 again, with the numbers of buffers that are still there.
+    """
     own = vars(buffer).get("trace_num")
     if type(own) is not property or own.fget is None or "_peephole" in vars(buffer):
         return
     number = own.fget
 
     def trace_num(self: Any) -> int:
-        return int(number(self.base))
+        base = self.base
+        if (ever := getattr(buffer.profile_events, "end", None)) is not None and not hasattr(base, "_trace_num"):
+            base._trace_num = ever()
+        return int(number(base))
 
     buffer.trace_num = property(trace_num)
     buffer._peephole = True

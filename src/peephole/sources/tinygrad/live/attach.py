@@ -19,6 +19,7 @@ from peephole.record import active
 from peephole.sources.tinygrad.buffers import credit_whole_buffers
 from peephole.sources.tinygrad.live import copy_times, kernel_times, node_lines
 from peephole.sources.tinygrad.live.follow import Followed, Follower
+from peephole.sources.tinygrad.live.kept import KeptList, keep
 
 if TYPE_CHECKING:
     from peephole.record.recorder import Recorder
@@ -52,6 +53,7 @@ def prepare() -> None:
 def attach(recorder: Recorder) -> None:
     """Attaches to whichever of tinygrad's modules are loaded by now; may be called any number of times."""
     ops, device = sys.modules.get("tinygrad.uop.ops"), sys.modules.get("tinygrad.device")
+    _keep_events(sys.modules.get("tinygrad.helpers"), device)
     if ops is not None and _loaded(ops, "print_match_stats", "tracked_keys") and "ops" not in _done:
         _done.add("ops")
         _replace_exit(ops, "print_match_stats", _finish_rewrites)
@@ -74,6 +76,18 @@ def attach(recorder: Recorder) -> None:
     if _follower.followed.profile:
         kernel_times.time_kernels(_follower.ran)
         copy_times.time_copies(_follower.ran)
+
+
+def _keep_events(helpers: ModuleType | None, device: ModuleType | None) -> None:
+    """Keeps what the program takes out of the lists of events, when they are seen before anybody else has them."""
+    if helpers is not None and "helpers" not in _done and _loaded(helpers, "cpu_events", "cpu_profile"):
+        _done.add("helpers")
+        if keep(helpers, "cpu_events"):
+            _done.add("kept")
+    if "kept" in _done and device is not None and _loaded(device, "finalize_profile", "Compiled"):
+        for owner in (device.Compiled, device.Buffer):
+            if type(owner.profile_events) is list and "device" not in _done:
+                owner.profile_events = KeptList(owner.profile_events)
 
 
 def _is_ancient() -> bool:

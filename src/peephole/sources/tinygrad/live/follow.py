@@ -1,9 +1,10 @@
-"""Follows tinygrad's append-only lists while the program runs. Standard library only.
+"""Follows tinygrad's lists while the program runs, and fills or clears them. Standard library only.
 
     tracked_keys, tracked_ctxs, uop_fields         ─▶ LiveRewrites ─▶ contexts, steps, matches, nodes
     cpu_events, *.profile_events, kernels of ours  ─▶ Timeline     ─▶ slices, markers, buffers, uses
 
-Nothing is ever taken out of the lists: tinygrad uses their lengths as keys. Names of groups, and of the ranges that
+Nothing is taken out of the lists: tinygrad uses their lengths as keys. The program may do it, so they are read by
+places that stay (`kept.py`). Names of groups, and of the ranges that
 belong to them, are replaced just after they were appended, so an event is taken one round after it was seen.
 """
 
@@ -22,6 +23,7 @@ from peephole.model.tables import NONE
 from peephole.sources.tinygrad.clock import ns
 from peephole.sources.tinygrad.contexts import Contexts, unnamed
 from peephole.sources.tinygrad.estimates import Provisional
+from peephole.sources.tinygrad.live.kept import Reader
 from peephole.sources.tinygrad.live.rewrites import LiveRewrites
 from peephole.sources.tinygrad.own_ranges import ProfileRangeEvent, Ran
 from peephole.sources.tinygrad.text import Texts
@@ -94,10 +96,9 @@ class Follower:
         out = LiveOut(self.recorder)
         provisional = Provisional(self.recorder, out)
         self._timeline = Timeline(out, texts, contexts, self.recorder.free, closed, provisional)
-        lists = self._lists()
-        self._at = [len(events) if behind else 0 for events in lists]
-        self._ends = self._at
-        self._seen = self._at[0]
+        self._events = [Reader(find, behind=behind) for find in self._lists()]
+        self._ends = [events.at for events in self._events]
+        self._seen = self._ends[0]
         self._rewriting, self._profiling = self.followed.rewrites, self.followed.profile
 
     def start(self) -> None:
@@ -149,6 +150,8 @@ class Follower:
     def forked(self) -> None:
         """Goes on in a forked child, with what is new there."""
         self.ran.clear()
+        for events in self._events:
+            events.forked()
         self._begin(behind=True)
         self.start()
 
@@ -195,7 +198,7 @@ class Follower:
 
     def _last_events(self) -> None:
         if self._profiling:
-            self._ends = [len(events) for events in self._lists()]
+            self._ends = [events.end() for events in self._events]
         self._take_rewrites(last=False)
         self._take_events()
         if self._profiling:
@@ -229,36 +232,38 @@ class Follower:
                 self._failed = True
                 self.recorder.problem(f"tinygrad could not be followed: {type(error).__name__}: {error}")
 
-    def _lists(self) -> tuple[list[Any], list[Any], list[Any]]:
-        device = self.followed.device
-        return self.followed.helpers.cpu_events, device.Compiled.profile_events, device.Buffer.profile_events
+    def _lists(self) -> tuple[Callable[[], list[Any]], ...]:
+        """Where the host's events, the devices' and the buffers' are: the program may put another list there."""
+        helpers, device = self.followed.helpers, self.followed.device
+        return (
+            lambda: helpers.cpu_events,
+            lambda: device.Compiled.profile_events,
+            lambda: device.Buffer.profile_events,
+        )
 
     def _look(self) -> None:
         """Sees how far the lists can be read: the host's to what was there a round ago and has its name by now."""
-        lists = self._lists()
-        ends = [len(events) for events in lists]  # the host's first: what these rely on is then in the others
+        ends = [events.end() for events in self._events]  # the host's first: what these rely on is then in the others
         ends[0], self._seen = self._seen, ends[0]
-        host = lists[0]
-        for index in range(self._at[0], ends[0]):
-            if _being_named(host[index]):
-                ends[0] = index
+        host = self._events[0]
+        for place, event in enumerate(host.between(ends[0]), host.at):
+            if _being_named(event):
+                ends[0] = place
                 break
         self._ends = ends
 
     def _read_events(self) -> None:
         timeline = self._timeline
-        host, devices, buffers = self._lists()
-        ends, self._ends = self._ends, self._at
-        for index in range(self._at[2], ends[2]):
-            timeline.event(buffers[index])
+        host, devices, buffers = (events.take(end) for events, end in zip(self._events, self._ends, strict=True))
+        for event in buffers:
+            timeline.event(event)
         ran = self.ran
         for _ in range(len(ran)):
             timeline.event(ProfileRangeEvent(ran.popleft()))
-        for index in range(self._at[0], ends[0]):
-            timeline.event(host[index])
-        for index in range(self._at[1], ends[1]):
-            timeline.event(devices[index])
-        self._at = self._ends = [max(at, end) for at, end in zip(self._at, ends, strict=True)]
+        for event in host:
+            timeline.event(event)
+        for event in devices:
+            timeline.event(event)
         timeline.age(perf_counter_ns())
 
 
