@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 settings.register_profile("peephole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("peephole")
 
+os.environ.setdefault("PARALLEL", "0")
+"""tinygrad compiles in worker processes otherwise, which a small program spends most of its time on."""
+
 ROOT = Path(__file__).resolve().parent.parent
 
 CHROMIUM_FLAGS = [

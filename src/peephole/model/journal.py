@@ -27,6 +27,13 @@ only when no later slice of that process has its track, depth and start; it then
 A slice with FLAG_PROVISIONAL, whose time is an estimate, counts only until a SETTLED record of its thread comes or the
 process ends in order.
 
+What comes again and again, a kernel of a captured graph, is described once, by a PLAN record, and each time that it
+ran is one RUN record of a slot (RUN): the reader makes of it a slice, with the args that follow from the plan's
+amounts, and its uses. A plan is JSON: {"plan": number, "track", "name", "context", "amounts": {arg: amount}, "uses":
+[[buffer, mode, position], …]}. An amount is a number or a list of steps: a number, a variable (a list with its name)
+or a list of a sign (AMOUNTS) and the places of one or two earlier steps; the last one is the amount. The arg is the
+amount per second. A use whose buffer is -2 is told by the run: the payload goes on with an i64 for each.
+
 `journal/pNNNNN/process.json` says who wrote the folder: {"format", "ordinal", "pid", "parent" (pid), "argv",
 "executable", "python", "host", "boot" (id of the machine's boot or null: equal ones share a clock), "born" (when the
 process began, in the system's ticks since boot, or null), "clock": {"perf_counter_ns", "time_ns"} read at one moment,
@@ -75,6 +82,15 @@ KIND_PAD: Final = 7
 """Fills the rest of a segment that the next record did not fit into; skipped."""
 KIND_SETTLED: Final = 8
 """No payload: the provisional slices of this thread so far are replaced by final ones."""
+KIND_PLAN: Final = 9
+"""Payload: JSON, see above. The last one of a number counts from there on."""
+KIND_RUN: Final = 10
+"""Payload: RUN, then the buffers that the plan leaves open."""
+RUN: Final = struct.Struct("<qIIII")
+"""start, dur, plan, correlation, number of the text that holds the variables as a JSON object (0: none)."""
+OPEN_BUFFER: Final = -2
+AMOUNTS: Final = frozenset(("+", "-", "*", "//", "%", "max", "<", "!=", "==", "&", "|", "^", "neg"))
+"""What may stand in an amount beside numbers and variables."""
 
 FIRST_TABLE_KIND: Final = 16
 TABLE_KINDS: Final[dict[str, int]] = {name: FIRST_TABLE_KIND + i for i, name in enumerate(TABLES)}

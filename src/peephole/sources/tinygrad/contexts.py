@@ -90,6 +90,13 @@ class Contexts:
             "compiler": "tinygrad",
         }
 
+    def adopt(self, index: int, name: str, keys: Sequence[str | bytes]) -> None:
+        """Remembers a context whose row another process writes."""
+        self._names[index] = name
+        for key in keys:
+            self._link(plain(key) if type(key) is str else key, index)
+        self.by_key.setdefault(name, index)
+
     def name(self, index: int, otherwise: str) -> str:
         """The name of a context, which is that of its kernel before it became an identifier."""
         return self._names.get(index, otherwise)

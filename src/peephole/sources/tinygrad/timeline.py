@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from peephole.model.tables import NONE
@@ -21,8 +21,10 @@ from peephole.sources.tinygrad.clock import HOST, SKEW, Offsets, device_of, host
 from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.enums import REFERENCE
 from peephole.sources.tinygrad.estimates import Estimates, Provisional
+from peephole.sources.tinygrad.event_args import link_keys, numbers, said, variables_of
 from peephole.sources.tinygrad.hardware import Hardware
 from peephole.sources.tinygrad.linears import OWN, Ran
+from peephole.sources.tinygrad.own_ranges import Known
 from peephole.sources.tinygrad.own_ranges import ProfileRangeEvent as OwnRange
 from peephole.sources.tinygrad.pairing import (
     Key,
@@ -36,7 +38,7 @@ from peephole.sources.tinygrad.pairing import (
     single_spaced,
 )
 from peephole.sources.tinygrad.steps import Range
-from peephole.sources.tinygrad.symbolic import evaluate
+from peephole.sources.tinygrad.symbolic import Amount, amount_of, evaluate
 from peephole.sources.tinygrad.text import NOT_UNDERSTOOD, Texts, fields_of, label, plain
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
 from peephole.sources.tinygrad.user_frames import user_line
@@ -278,7 +280,7 @@ class Timeline:
         fields = fields_of(name)
         value = fields.get("ret")
         if type(value) is str:
-            args = _said(value)
+            args = said(value)
         elif type(value) is int:
             args["bytes"] = value
             if dur:
@@ -290,7 +292,7 @@ class Timeline:
 
     def _context_of(self, title: str, keys: Any) -> int:
         """The context that a range belongs to; for its own range, of several with one key, the next in turn."""
-        for key in _link_keys(keys):
+        for key in link_keys(keys):
             found = self._contexts.all_by_key.get(key)
             if found:
                 if not self._contexts.is_own_range(title, found[0]):
@@ -312,6 +314,36 @@ class Timeline:
             if amount is not None:
                 args[name] = int(amount * 1e9 / dur)
         return args
+
+    # what runs again and again
+
+    def repeated(self, known: Known) -> tuple[str, int, dict[str, Amount] | None]:
+        """Title and context of a kernel, and what its args are rates of; None for these when they cannot be told."""
+        title, context, _ = self._describe(known[1], known[2], 0, None)
+        estimates = self._contexts.estimates.get(context)
+        own = {} if estimates is None else fields_of(estimates)
+        try:
+            found = {name: amount_of(own.get(field), self._texts) for name, field in _ESTIMATES}
+        except NOT_UNDERSTOOD:
+            return title, context, None
+        return title, context, {name: amount for name, amount in found.items() if amount is not None}
+
+    def adopt(self, compiled: Sequence[tuple[int, str, tuple[str | bytes, ...]]], estimates: Any) -> None:
+        """Takes contexts of another process: number in the capture, name and keys; the last is what was asked for."""
+        for context, name, keys in compiled:
+            self._contexts.adopt(context, name, keys)
+            self._compiled.add(context)
+        if estimates is not None and compiled:
+            self._contexts.estimates[compiled[-1][0]] = estimates
+
+    def track(self, device: str) -> int:
+        """The number of a device's track."""
+        return self._out.track(device, kind_of(device), order_of(device), None)
+
+    @property
+    def unallocated(self) -> set[int]:
+        """tinygrad's numbers of buffers that do not say which one is meant."""
+        return self._buffers.unallocated
 
     # points
 
@@ -378,7 +410,7 @@ class Timeline:
         outs, ins, dtypes = takes
         arg, begun = event.arg, ns(event.ts)
         keys = arg.get("bufs") or ()
-        if len(keys) != len(dtypes) or _numbers(arg.get("outputs")) != outs or _numbers(arg.get("inputs")) != ins:
+        if len(keys) != len(dtypes) or numbers(arg.get("outputs")) != outs or numbers(arg.get("inputs")) != ins:
             return False
         for key, dtype in zip(keys, dtypes, strict=True):
             buffer = self._buffers.number(key, begun, until)
@@ -453,12 +485,10 @@ class Timeline:
 
     def _uses(self, executed: Any, until: int, args: dict[str, Any]) -> list[tuple[int, str, int]]:
         arg, begun = executed.arg, ns(executed.ts)
-        outputs, inputs = _numbers(arg.get("outputs")), _numbers(arg.get("inputs"))
+        outputs, inputs = numbers(arg.get("outputs")), numbers(arg.get("inputs"))
         variables = arg.get("var_vals")
         if isinstance(variables, dict) and variables:
-            args["variables"] = {
-                str(k)[:100]: v for k, v in list(variables.items())[:100] if type(v) in (int, float, bool)
-            }
+            args["variables"] = variables_of(variables)
         uses = []
         told = self._texts.release == REFERENCE and host_clock(executed.device)
         ran = self.runs.get(id(executed))
@@ -474,23 +504,3 @@ class Timeline:
             mode = "readwrite" if written and read else "write" if written else "read"
             uses.append((buffer, mode, min(position, 0x7FFF)))
         return uses
-
-
-def _said(text: str) -> dict[str, Any]:
-    if text.startswith("JSON"):
-        try:
-            value = json.loads(text[4:])
-        except ValueError:
-            return {"metadata": text[:2000]}
-        return {str(k): v for k, v in value.items()} if isinstance(value, dict) else {"metadata": value}
-    return {"metadata": text[:2000]}
-
-
-def _link_keys(keys: Any) -> Iterable[str | bytes]:
-    """The program's key before its name, which several kernels may share."""
-    yield from (key for key in tuple(keys)[:20] if type(key) is bytes)
-    yield from (plain(key) for key in tuple(keys)[:20] if type(key) is str)
-
-
-def _numbers(value: Any) -> frozenset[int]:
-    return frozenset(n for n in value if type(n) is int) if isinstance(value, (tuple, list)) else frozenset()

@@ -18,10 +18,13 @@ from peephole.model.journal import (
     KIND_ARGS,
     KIND_FACTS,
     KIND_FREE,
+    KIND_PLAN,
     KIND_PROBLEM,
+    KIND_RUN,
     KIND_SETTLED,
     KIND_STRING,
     NULL_LENGTH,
+    RUN,
     SLOT,
     TABLE_KINDS,
 )
@@ -30,6 +33,7 @@ from peephole.model.tables import FORMAT_VERSION, Table
 from peephole.store.journal.global_ids import TIMES, global_ids, is_id
 from peephole.store.journal.layouts import RowLayout, layouts
 from peephole.store.journal.processes import ProcessInfo, parse_object
+from peephole.store.journal.runs import Runs
 from peephole.store.journal.segments import Loaded, Split, gather, split
 from peephole.store.journal.track_numbers import Tracks
 from peephole.store.sealing.build import Builder
@@ -57,6 +61,7 @@ class ThreadReader:
         self._pending: tuple[int, str | None] | None = None
         self._rows: dict[int, list[bytes]] = {}
         self._frees: list[bytes] = []
+        self._runs = Runs(process, tracks, builder)
         self._segment = -1
         self._slot = 0
         self._dropped = 0
@@ -148,6 +153,10 @@ class ThreadReader:
             elif kind == KIND_FREE:
                 if len(payload) >= 16:
                     self._frees.append(payload[:16])
+            elif kind == KIND_RUN:
+                self._runs.add(payload)
+            elif kind == KIND_PLAN:
+                self._runs.plan(payload, where)
             elif kind == KIND_SETTLED:
                 self._settled_at = found.record_at[i]
                 self._held = []
@@ -158,6 +167,8 @@ class ThreadReader:
         for kind, data in alike:
             if kind == KIND_FREE:
                 self._frees.append(data)
+            elif kind == KIND_RUN:
+                self._runs.add_many(data)
             else:
                 self._flush_rows(kind)  # those came earlier
                 self._append_rows(self._layouts[kind], data, {})
@@ -165,6 +176,7 @@ class ThreadReader:
             self._flush_rows(TABLE_KINDS[layout.table.name])
             tail = offsets, global_ids(ids, self.process.ordinal)
             self._append_rows(layout, data, {layout.tails[0].name: tail})
+        self._runs.flush(self.texts)
         if len(found.slices):
             self._slices(found, args_at, args)
         elif args:
@@ -363,6 +375,8 @@ def _uniform(found: Split, known: Mapping[int, RowLayout]) -> tuple[Sequence[int
         layout = known.get(kind)
         if kind == KIND_FREE:
             size, lists = 16, 0
+        elif kind == KIND_RUN:
+            size, lists = RUN.size, 0
         elif layout is not None and layout.only_lists and not layout.one_list:
             size, lists = layout.size, len(layout.tails) * 4
         else:
@@ -415,7 +429,7 @@ def _with_ids(
 
 def _doubtful(found: Split, tables: Mapping[int, RowLayout]) -> bool:
     """Whether a damaged segment may have had texts that are none any more."""
-    known = {KIND_STRING, KIND_ARGS, KIND_FREE, KIND_PROBLEM, KIND_FACTS, KIND_SETTLED, *tables}
+    known = {KIND_STRING, KIND_ARGS, KIND_FREE, KIND_PROBLEM, KIND_FACTS, KIND_SETTLED, KIND_PLAN, KIND_RUN, *tables}
     return found.end * SLOT < len(found.data) or any(kind not in known for kind in found.record_kind)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from peephole.record import active
 from peephole.sources.tinygrad.buffers import credit_whole_buffers
-from peephole.sources.tinygrad.live import copy_times, kernel_times, node_lines
+from peephole.sources.tinygrad.live import copy_times, kernel_times, matching, node_lines, repeats, workers
 from peephole.sources.tinygrad.live.follow import Followed, Follower
 from peephole.sources.tinygrad.live.kept import KeptList, keep
 
@@ -43,7 +43,12 @@ def prepare() -> None:
         _set(VIZ="0", PROFILE="0")  # the tracking matcher stays out; the profile is switched on after the import
         return
     level = os.environ.get("VIZ", "0").lstrip("-")
-    _set(VIZ=f"-{level}" if level.isdigit() and int(level) > 1 else "-1", PARALLEL="0")
+    if level == "0" and "PARALLEL" not in os.environ and _has_workers() and workers.are_recorded():
+        _done.add("parallel")
+        _set(VIZ="-1")
+    else:
+        parallel = os.environ.get("PARALLEL", "0") if _has_workers() and workers.are_recorded() else "0"
+        _set(VIZ=f"-{level}" if level.isdigit() and int(level) > 1 else "-1", PARALLEL=parallel)
     if os.environ.get("TRACK_MATCH_STATS") == "1":
         _set(TRACK_MATCH_STATS="2")  # counting matches is not enough
     if only == "rewrites":
@@ -54,6 +59,9 @@ def attach(recorder: Recorder) -> None:
     """Attaches to whichever of tinygrad's modules are loaded by now; may be called any number of times."""
     ops, device = sys.modules.get("tinygrad.uop.ops"), sys.modules.get("tinygrad.device")
     _keep_events(sys.modules.get("tinygrad.helpers"), device)
+    worker = sys.modules.get("tinygrad.engine.worker")
+    if worker is not None and _loaded(worker, "terminate_worker_pool", "get_worker_pool"):
+        workers.share_pool(worker, lambda: _follower)
     if ops is not None and _loaded(ops, "print_match_stats", "tracked_keys") and "ops" not in _done:
         _done.add("ops")
         _replace_exit(ops, "print_match_stats", _finish_rewrites)
@@ -76,6 +84,7 @@ def attach(recorder: Recorder) -> None:
     if _follower.followed.profile:
         kernel_times.time_kernels(_follower.ran)
         copy_times.time_copies(_follower.ran)
+        repeats.plan_repeats(repeats.loaded(), _follower.ran)
 
 
 def _keep_events(helpers: ModuleType | None, device: ModuleType | None) -> None:
@@ -99,6 +108,15 @@ def _is_ancient() -> bool:
     return False
 
 
+def _has_workers() -> bool:
+    """Whether the tinygrad that will be imported compiles in processes that we know how to record."""
+    for entry in sys.path:
+        package = Path(entry, "tinygrad")
+        if (package / "__init__.py").is_file():
+            return (package / "engine" / "worker.py").is_file()
+    return False
+
+
 def _refuse(recorder: Recorder | None) -> None:
     if "refused" in _done:
         return
@@ -117,8 +135,15 @@ def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
         return
     only = os.environ.get("PEEPHOLE_ONLY", "")
     followed = Followed(helpers, device, ops, rewrites=only != "profile", profile=only != "rewrites")
+    if followed.rewrites:
+        matching.match_quietly(ops)
+        matching.number_quickly(ops)
     if followed.profile:
         credit_whole_buffers(device.Buffer)
+        repeats.count_lives(device.Buffer, helpers.PROFILE)
+    if "parallel" in _done:  # what it is without VIZ
+        each = max(1, int(helpers.getenv("PYTEST_XDIST_WORKER_COUNT", 1)))
+        helpers.PARALLEL.value = helpers.NUM_CPU_THREADS.value // each
     _follow(recorder, followed, None)
     _hurry_before_exit()
 
@@ -134,8 +159,10 @@ def _follow(recorder: Recorder, followed: Followed, before: Follower | None) -> 
         helpers.VIZ.value = -1
         if "PARALLEL" in helpers.ContextVar._cache:
             helpers.ContextVar._cache["PARALLEL"].value = 0
-    if followed.profile and not helpers.PROFILE.value:
-        helpers.PROFILE.value = 1
+    level = helpers.PROFILE.value
+    if followed.profile:
+        helpers.PROFILE.value = repeats.Ours(level or 1)
+    if followed.profile and not level:
         atexit.unregister(_finish_profile)
         atexit.register(_finish_profile)
     if followed.rewrites and ops.TRACK_MATCH_STATS.value < 2:

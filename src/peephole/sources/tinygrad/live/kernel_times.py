@@ -55,7 +55,7 @@ def _wrap(program: Any, device: str, ran: deque[Ran]) -> None:
         try:
             return call(self, *args, **kwargs)
         finally:
-            ran.append((*known, start, perf_counter_ns()))
+            ran.append((known, start, perf_counter_ns()))
 
     program.__init__ = __init__
     program.__call__ = __call__

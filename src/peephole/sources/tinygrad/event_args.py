@@ -1,0 +1,36 @@
+"""What tinygrad's events say beside times: args, links, variables, positions of buffers. Standard library only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from peephole.sources.tinygrad.text import plain
+
+
+def said(text: str) -> dict[str, Any]:
+    """What a range was told to show."""
+    if text.startswith("JSON"):
+        try:
+            value = json.loads(text[4:])
+        except ValueError:
+            return {"metadata": text[:2000]}
+        return {str(k): v for k, v in value.items()} if isinstance(value, dict) else {"metadata": value}
+    return {"metadata": text[:2000]}
+
+
+def link_keys(keys: Any) -> Iterable[str | bytes]:
+    """The program's key before its name, which several kernels may share."""
+    yield from (key for key in tuple(keys)[:20] if type(key) is bytes)
+    yield from (plain(key) for key in tuple(keys)[:20] if type(key) is str)
+
+
+def variables_of(values: Mapping[Any, Any]) -> dict[str, Any]:
+    """Symbolic values as they are shown."""
+    return {str(k)[:100]: v for k, v in list(values.items())[:100] if type(v) in (int, float, bool)}
+
+
+def numbers(value: Any) -> frozenset[int]:
+    """The positions of buffers."""
+    return frozenset(n for n in value if type(n) is int) if isinstance(value, (tuple, list)) else frozenset()
