@@ -1,6 +1,6 @@
 # make test   everything that CI checks          make demo    record a small real program and show it
 # make bench  the measurements                   make format  tidy the code, write the reference pages anew
-# make clean  forget everything that was built
+# make fuzz   damaged input of every kind        make clean   forget everything that was built
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -82,6 +82,11 @@ demo: setup src/peephole/server/static/.built
 .PHONY: bench
 bench: setup src/peephole/server/static/.built
 	$(BIN)/python -m bench
+
+# five minutes unless FUZZ_S says otherwise
+.PHONY: fuzz
+fuzz: setup
+	$(BIN)/python -m fuzz
 
 .PHONY: format
 format: setup

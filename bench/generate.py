@@ -308,8 +308,43 @@ def generate(path: Path, slices: int, seed: int = 1) -> int:
     return sum(write_rank(trace, path / "journal" / f"p{rank:05}", rank) for rank in range(RANKS))
 
 
-def chrome(path: Path, slices: int, seed: int = 1) -> int:
-    """Writes the same trace as Chrome trace JSON, for the peers, and gives the number of slices."""
+DETAIL: Final = {
+    "compact": '{{"ph":"X","cat":"{cat}","name":{name},{at},"dur":{dur},"args":{{{args}}}}},\n',
+    "torch": (
+        '  {{\n    "ph": "X", "cat": "{cat}", "name": {name}, {at},\n    "dur": {dur},\n'
+        '    "args": {{\n      {args}\n    }}\n  }},\n'
+    ),
+}
+"""How an event with args is written: without blanks, or on several lines as torch.profiler does it."""
+
+
+def detailed(layout: str, rank: int, tid: int, title: str, lane: tuple[Ints, Ints, Ints, list[str]]) -> Iterator[str]:
+    """The slices of a lane with category and args, an arrow for every 16th, now and then a counter and a moment: 9
+    events for 8 slices, 190 bytes each."""
+    begins, durs, codes, words = lane
+    cat = "kernel" if tid == 0 else "gpu_memcpy" if tid == 1 else "cpu_op"
+    quoted = [json.dumps(word) for word in words]
+    form = DETAIL[layout].format
+    for number, (s, d, n) in enumerate(zip(begins.tolist(), durs.tolist(), codes.tolist(), strict=True)):
+        at = f'"pid":{rank},"tid":{tid},"ts":{s // 1000}.{s % 1000:03}'
+        own = number * 64 + rank * 8 + tid
+        args = (
+            f'"External id":{own},"device":{rank},"stream":{7 + tid},"correlation":{own},"bytes":{(d * 37) & ~255},'
+            f'"grid":[{1 + n},1,1]'
+        )
+        yield form(cat=cat, name=quoted[n], at=at, dur=f"{d // 1000}.{d % 1000:03}", args=args)
+        if number & 15 == 3:
+            phase = '"s"' if number & 16 else '"f","bp":"e"'
+            yield f'{{"ph":{phase},"id":{number >> 5},"cat":"ac2g","name":"ac2g",{at}}},\n'
+        if number & 31 == 5:
+            yield f'{{"ph":"C","name":"bytes {title}",{at},"args":{{"allocated":{d * 64},"reserved":{d * 128}}}}},\n'
+        if number & 31 == 9:
+            mark = f'"name":"mark {n}",{at},"args":{{"step":{number // STEP}}}'
+            yield f'{{"ph":"i","s":"t","cat":"{cat}",{mark}}},\n'
+
+
+def chrome(path: Path, slices: int, seed: int = 1, detail: str | None = None) -> int:
+    """Writes the same trace as Chrome trace JSON, for the peers, and gives the number of slices; see `detailed`."""
     trace = plan(slices, seed)
     total = 0
     with path.open("w", encoding="utf-8") as file:
@@ -325,6 +360,10 @@ def chrome(path: Path, slices: int, seed: int = 1) -> int:
             for tid, (title, begins, durs, codes, words) in enumerate(lanes):
                 meta = {"ph": "M", "pid": rank, "tid": tid, "name": "thread_name", "args": {"name": title}}
                 file.write(json.dumps(meta) + ",\n")
+                total += len(begins)
+                if detail is not None:
+                    file.writelines(detailed(detail, rank, tid, title, (begins, durs, codes, words)))
+                    continue
                 quoted = [json.dumps(word) for word in words]
                 head = f'{{"ph":"X","pid":{rank},"tid":{tid},"ts":'
                 lines = (
@@ -332,7 +371,6 @@ def chrome(path: Path, slices: int, seed: int = 1) -> int:
                     for s, d, n in zip(begins.tolist(), durs.tolist(), codes.tolist(), strict=True)
                 )
                 file.writelines(lines)
-                total += len(begins)
         file.write('{"ph":"M","pid":0,"name":"process_name","args":{"name":"train.py"}}\n]}\n')
     return total
 
@@ -350,18 +388,74 @@ def many_buffers(path: Path, count: int) -> None:
         writer.append("buffers", {**columns, "device": ["GPU"] * count, "dtype": ["float"] * count})
 
 
+FUNCTIONS: Final = ("main", "epoch", "step", "forward", "block", "layer", "attention", "matmul", "realize", "lower")
+
+
+def nested_slices(slices: int, thread: int, of: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Start, duration, name and depth of a thread of calls, each of which calls three others: two of one function.
+
+    The tree of its functions has 2**depth of them at a depth.
+    """
+    rng = np.random.default_rng([thread, slices])
+    levels = 1
+    while (3 ** (levels + 1) - 1) // 2 * of * 8 <= slices:
+        levels += 1
+    roots = max(1, round(slices / of / ((3**levels - 1) // 2)))
+    leaves = roots * 3 ** (levels - 1)
+    step = rng.integers(200, 3_000, leaves)
+    # room on both sides for every caller
+    start = EPOCH + np.cumsum(step + 20 * levels) - step
+    end = start + (step * rng.uniform(0.2, 0.9, leaves)).astype(np.int64)
+    starts, ends, names, depths = [], [], [], []
+    for depth in range(levels - 1, -1, -1):
+        position = np.arange(len(start)) % 3 // 2 if depth else 0
+        names.append(2 * depth + position + np.zeros(len(start), np.int64))
+        starts.append(start)
+        ends.append(end)
+        depths.append(np.full(len(start), depth))
+        start, end = start[::3] - 7, end[2::3] + 7
+    s, e, n, d = (np.concatenate(parts) for parts in (starts, ends, names, depths))
+    return s, e - s, n, d
+
+
+def nested(path: Path, slices: int, threads: int = 8) -> int:
+    """A sealed capture of about that many slices of nested calls on some threads; gives their number."""
+    from peephole.model.sink import Strings
+    from peephole.store.writer import CaptureWriter
+
+    words = [f"{FUNCTIONS[depth % len(FUNCTIONS)]}_{depth}{suffix}" for depth in range(40) for suffix in ("", "_last")]
+    total = 0
+    with CaptureWriter(path) as writer:
+        heads = {"id": list(range(threads)), "name": [f"thread {i}" for i in range(threads)]}
+        writer.append("tracks", {**heads, "kind": ["thread"] * threads, "order": list(range(threads))})
+        for thread in range(threads):
+            start, dur, name, depth = nested_slices(slices, thread, threads)
+            for at in range(0, len(start), 1 << 20):
+                part = slice(at, at + (1 << 20))
+                texts = Strings(name[part].astype(np.int32), words)
+                columns = {"start": start[part], "dur": dur[part], "depth": depth[part].astype(np.int16), "name": texts}
+                writer.append("slices", {**columns, "track": np.full(len(start[part]), thread, np.int32)})
+            total += len(start)
+    return total
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, nargs="?", help="capture folder NAME.peep")
     parser.add_argument("--slices", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--chrome", type=Path, help="also, or only, as Chrome trace JSON")
+    parser.add_argument("--detail", choices=DETAIL, help="the JSON with categories, args, arrows, counters")
     parser.add_argument("--seal", action="store_true")
+    parser.add_argument("--nested", type=int, metavar="THREADS", help="calls on so many threads instead, sealed")
     args = parser.parse_args()
     if args.out is None and args.chrome is None:
         parser.error("name a capture folder, or --chrome FILE")
     began = time.perf_counter()
-    if args.out is not None:
+    if args.nested:
+        count = nested(args.out, args.slices, args.nested)
+        print(json.dumps({"generated": str(args.out), "slices": count, "seconds": time.perf_counter() - began}))
+    elif args.out is not None:
         count = generate(args.out, args.slices, args.seed)
         print(json.dumps({"generated": str(args.out), "slices": count, "seconds": time.perf_counter() - began}))
         if args.seal:
@@ -369,7 +463,7 @@ def main() -> None:
 
             seal(args.out)
     if args.chrome is not None:
-        count = chrome(args.chrome, args.slices, args.seed)
+        count = chrome(args.chrome, args.slices, args.seed, args.detail)
         print(json.dumps({"generated": str(args.chrome), "slices": count}))
 
 

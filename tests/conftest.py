@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ settings.load_profile("peephole")
 
 os.environ.setdefault("PARALLEL", "0")
 """tinygrad compiles in worker processes otherwise, which a small program spends most of its time on."""
+# a shell starts what runs in its background (`make test &`) deaf to Ctrl-C, and what the tests start would inherit that
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 

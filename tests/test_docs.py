@@ -112,6 +112,15 @@ def test_files_and_names_that_a_page_mentions_exist(page: Path) -> None:
     assert (lost, unknown) == (set(), set())
 
 
+def test_files_that_comments_mention_exist() -> None:
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "web" / "src").rglob("*.ts")]
+    roots = [ROOT, ROOT / "src" / "peephole", ROOT / "web", ROOT / "web" / "src"]
+    named = re.compile(r"`([a-z_]+(?:/\w+)+\.(?:py|ts|mjs|md))`")
+    found = {(path, name) for path in sources for name in named.findall(path.read_text("utf-8"))}
+    assert found
+    assert [(path.name, name) for path, name in found if not any((root / name).exists() for root in roots)] == []
+
+
 def is_there(dotted: str) -> bool:
     """Whether a dotted name is a module of ours, or something in one."""
     try:

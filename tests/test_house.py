@@ -1,4 +1,4 @@
-"""The outputs only format: neither server, terminal nor pictures read a capture's rows themselves."""
+"""The house's own rules: outputs only format (none of them reads a capture's rows), files are small."""
 
 from __future__ import annotations
 
@@ -17,6 +17,18 @@ READS = {name for name in vars(Capture) if not name.startswith("_")} - ALLOWED
 ASKS = {"ask", "ask_once", "ask_while_wanted", "quick", "once"}
 """Functions of the server that hand an open capture to a function."""
 OPENS = {"open_capture", "open_target"}
+
+
+LONGEST = 500
+"""Lines of a file. Let one that has a reason to be longer be named here, with it."""
+
+
+@pytest.mark.parametrize("room", ["src", "web/src", "web/tests", "tests", "bench", "packaging"])
+def test_files_are_small(room: str) -> None:
+    kinds = (".py", ".ts", ".css")
+    sources = [path for path in (SOURCE.parent.parent / room).rglob("*") if path.suffix in kinds]
+    lengths = {path.name: path.read_text("utf-8").count("\n") for path in sources if "static" not in path.parts}
+    assert lengths and {name: lines for name, lines in lengths.items() if lines > LONGEST} == {}
 
 
 def called(node: ast.expr) -> str:

@@ -91,14 +91,60 @@ def test_processes_join_the_capture_of_the_first(python: Any, capture_dir: Path)
     assert all(facts["clean"] for facts in capture.manifest.processes)
 
 
-def test_a_process_that_outlives_its_capture_runs_unrecorded(python: Any, capture_dir: Path) -> None:
+def test_a_capture_that_is_sealed_is_said_and_the_program_runs(python: Any, capture_dir: Path) -> None:
     python("-c", "pass")
     (path,) = captures(capture_dir)
     code = "import peephole\nwith peephole.span('late'): print('ran')"
     done = python("-c", code, PEEPHOLE_CAPTURE=str(path))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "ran\n", "")
+    assert (done.returncode, done.stdout) == (0, "ran\n")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"peephole: PEEPHOLE_CAPTURE names {path}, which is sealed by now")
+    assert line.endswith("The program runs unrecorded.")
     assert open_capture(path).count("slices") == 0
     assert captures(capture_dir) == [path]
+
+
+@pytest.mark.parametrize("place", ["file", "nothing", "no journal", "read-only"])
+def test_a_capture_that_cannot_be_used_is_said(place: str, python: Any, tmp_path: Path) -> None:
+    path = tmp_path / "x.peep"
+    if place == "file":
+        path.write_text("no capture")
+    elif place != "nothing":
+        path.mkdir()
+        (path / "manifest.json").write_text('{"format": 2, "state": "recording"}')
+    if place == "read-only":
+        (path / "journal").symlink_to("/proc/self")  # a folder in which nobody can make anything
+    done = python("-c", "print('ran')", PEEPHOLE_CAPTURE=str(path))
+    assert (done.returncode, done.stdout) == (0, "ran\n")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"peephole: PEEPHOLE_CAPTURE names {path}, wh"), line
+    assert line.endswith("The program runs unrecorded.") and ("cannot be written" in line) == (place == "read-only")
+
+
+@pytest.mark.parametrize("where", ["PYTHONPATH", "beside the script", "folder"])
+def test_another_module_of_that_name_is_said_and_is_the_programs(
+    where: str, python: Any, capture_dir: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    script = tmp_path / "scripts" / "it.py"
+    script.parent.mkdir()
+    script.write_text("import peephole; print(peephole.mine)")
+    if where == "PYTHONPATH":
+        (other / "peephole.py").write_text("mine = 3; print('loaded')")
+        done = python(script, PYTHONPATH=str(other))
+    elif where == "folder":
+        (other / "peephole").mkdir()
+        (other / "peephole" / "__init__.py").write_text("mine = 3; print('loaded')")
+        done = python(script, PYTHONPATH=str(other))
+    else:
+        (script.parent / "peephole.py").write_text("mine = 3; print('loaded')")
+        done = python(script)
+    assert (done.returncode, done.stdout) == (0, "loaded\n3\n"), done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("peephole: ") and "another module named peephole" in line
+    assert line.endswith("The program runs unrecorded.")
+    assert captures(capture_dir) == []
 
 
 def test_a_capture_that_is_not_there_is_said_once(python: Any, capture_dir: Path, tmp_path: Path) -> None:

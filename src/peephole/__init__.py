@@ -52,6 +52,24 @@ __all__ = [
 ]
 
 
+class _Nothing:
+    """Stands for a part of the API that is being loaded when a handler asks for it, or cannot be loaded now."""
+
+    id = 0
+
+    def __call__(self, *args: Any, **_: Any) -> Any:
+        return args[0] if args and callable(args[0]) else self
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def note(self, **_: Any) -> None:
+        pass
+
+
 def __getattr__(name: str) -> Any:
     """Loads a part of the API when it is first asked for: `import peephole` alone costs nothing."""
     import importlib
@@ -62,6 +80,21 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'peephole' has no attribute {name!r}")
-    value = getattr(importlib.import_module(home), name)
+    try:
+        value = getattr(importlib.import_module(home), name)
+        importlib.import_module("peephole.record.active").recorder  # noqa: B018 - it may be half loaded
+    except OSError:  # no descriptor is left, for example: the program goes on
+        return _Nothing()
+    except (ImportError, AttributeError):
+        if _is_loading():
+            return _Nothing()
+        raise
     globals()[name] = value
     return value
+
+
+def _is_loading() -> bool:
+    import sys
+
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("peephole.")]
+    return any(getattr(getattr(module, "__spec__", None), "_initializing", False) for module in modules)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,39 +10,39 @@ from peephole import sources
 from peephole.errors import CaptureError, PeepholeError
 from peephole.model.folder import SUFFIX, captures_folder, find_captures, safe_name
 from peephole.model.tables import FORMAT_VERSION
+from peephole.model.unfinished import WorkFolder
 from peephole.sources.base import Progress, Source, no_progress
 
 
-def import_files(paths: Sequence[Path], out: Path | None = None, progress: Progress = no_progress) -> Path:
+def import_files(
+    paths: Sequence[Path], out: Path | None = None, progress: Progress = no_progress, replace: bool = False
+) -> Path:
     """The capture made of foreign files that belong together.
 
     Without `out` it is kept in a cache under the hash of the files, so that the second time is quick. With it the
-    capture is written there, whole or not at all.
+    capture is written there, whole or not at all; an earlier one gives way then when it is to be replaced.
     """
     source = common_source(paths)
     if hasattr(source, "complete"):  # one of a pair was given, the other lies next to it
         paths = source.complete(paths)
     if out is not None:
-        if out.exists():
+        if out.exists() and not replace:
             raise PeepholeError(f"{out} exists already; choose another name with -o, or replace it with --force.")
-        return _write(source, paths, out, progress)
+        return _write(source, paths, out, progress, replace)
     kept = cache_folder() / _key(source, paths)
     if done := find_captures(kept):
         return done[0]
-    # a folder of our own, renamed when whole: two commands may import the same file at the same time
-    scratch = kept.with_name(f"{kept.name}.{os.getpid()}")
-    name = name_for(paths)
     try:
-        _write(source, paths, scratch / name, progress)
-        try:
-            scratch.rename(kept)
-        except OSError:
-            if not find_captures(kept):
-                raise
+        # a folder of our own, renamed when whole: two commands may import the same file at the same time
+        with WorkFolder(kept, shared=True) as work:
+            _write(source, paths, work.path / name_for(paths), progress)
+            try:
+                work.path.rename(kept)
+            except OSError:
+                if not find_captures(kept):
+                    raise
     except OSError as error:
         raise PeepholeError(f"Cannot keep the imported capture in {kept.parent}: {error.strerror or error}.") from error
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     return find_captures(kept)[0]
 
 
@@ -59,12 +57,12 @@ def name_for(paths: Sequence[Path]) -> str:
     return safe_name(first.rpartition(".")[0] or first) + SUFFIX
 
 
-def _write(source: Source, paths: Sequence[Path], out: Path, progress: Progress) -> Path:
+def _write(source: Source, paths: Sequence[Path], out: Path, progress: Progress, replace: bool = False) -> Path:
     from peephole.store.writer import CaptureWriter  # pyarrow: not for a command that only asks what a file is
 
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with CaptureWriter(out) as writer:
+        out.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with CaptureWriter(out, replace) as writer:
             writer.describe(source=source.name)
             source.read(paths, writer, progress)
     except OSError as error:
@@ -85,6 +83,14 @@ def common_source(paths: Sequence[Path]) -> Source:
     return found[0]
 
 
+def by_source(paths: Sequence[Path]) -> list[list[Path]]:
+    """Files of any known sources, those of one together; an error for one of no known source."""
+    groups: dict[str, list[Path]] = {}
+    for path in paths:
+        groups.setdefault(sources.find(path).name, []).append(path)
+    return list(groups.values())
+
+
 def _key(source: Source, paths: Sequence[Path]) -> str:
     digest = hashlib.blake2b(f"{FORMAT_VERSION} {source.name} {_code_version(source)}".encode(), digest_size=12)
     for path in paths:
@@ -100,6 +106,6 @@ def _code_version(source: Source) -> str:
     """Changes when the reader of a source or the store does: what an older one made is not what this one makes."""
     here = Path(__file__).parent
     own = here / "sources" / source.name
-    files = [*own.rglob("*.py"), own.with_suffix(".py"), *(here / "store").glob("*.py")]
+    files = [*own.rglob("*.py"), own.with_suffix(".py"), *(here / "store").rglob("*.py")]
     stats = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in sorted(files) if file.exists()]
     return hashlib.blake2b(repr(stats).encode(), digest_size=8).hexdigest()

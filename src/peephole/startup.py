@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from peephole.errors import PeepholeError
 from peephole.record import active, place
 from peephole.record.recorder import Recorder
+from peephole.record.unseen import hide, unseen
 
 
 class Framework(NamedTuple):
@@ -54,6 +55,17 @@ def begin() -> None:
     """Records this interpreter; called when PEEPHOLE asks for it. Never raises: the program comes first."""
     if active.recorder is not None or _is_peephole():
         return
+    other = _other_module()
+    if other:
+        os.environ["PEEPHOLE"] = "0"
+        print(
+            f"peephole: {other} is another module named peephole, which the program means by that name; "
+            "rename it to record. The program runs unrecorded.",
+            file=sys.stderr,
+        )
+        for name in [name for name in sys.modules if name.partition(".")[0] == "peephole"]:
+            del sys.modules[name]
+        return
     try:
         _begin()
     except Exception as error:  # nothing that goes wrong here may stop the program
@@ -65,8 +77,7 @@ def begin() -> None:
 def _begin() -> None:
     path = os.environ.get("PEEPHOLE_CAPTURE")
     if path:
-        if not _joinable(path):
-            return
+        _check_joinable(path)
     else:
         path = place.begin_capture(None, place.program_name(), place.program_words())
         os.environ["PEEPHOLE_CAPTURE"] = path
@@ -94,17 +105,22 @@ class _Watch:
         self._packages = {framework.package: framework for framework in FRAMEWORKS}
         self._ready = {name: framework for framework in FRAMEWORKS for name in framework.ready}
 
+    @unseen
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        recorder = active.recorder
-        if recorder is None or not (name in self._packages or name in self._ready):
+        try:
+            recorder = active.recorder
+            if recorder is None or not (name in self._packages or name in self._ready):
+                return None
+            if name in self._packages:
+                _call(recorder, self._packages[name], "prepare")
+            if name in self._ready:
+                return self._spec_that_attaches(name, path, target)
             return None
-        if name in self._packages:
-            _call(recorder, self._packages[name], "prepare")
-        if name in self._ready:
-            return self._spec_that_attaches(name, path, target)
-        return None
+        except BaseException as error:
+            hide(error)
+            raise
 
     def _spec_that_attaches(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None
@@ -121,11 +137,16 @@ class _Watch:
         if execute is None:
             return spec
 
+        @unseen
         def exec_module(module: ModuleType) -> None:
-            del loader.exec_module  # once; the loader is its old self again
-            execute(module)
-            if active.recorder is not None:
-                _call(active.recorder, framework, "attach", active.recorder)
+            try:
+                del loader.exec_module  # once; the loader is its old self again
+                execute(module)
+                if active.recorder is not None:
+                    _call(active.recorder, framework, "attach", active.recorder)
+            except BaseException as error:
+                hide(error)
+                raise
 
         loader.exec_module = exec_module
         return spec
@@ -140,19 +161,29 @@ def _call(recorder: Recorder, framework: Framework, function: str, *args: object
         recorder.problem(f"{framework.package} could not be attached ({function}): {type(error).__name__}: {error}")
 
 
-def _joinable(path: str) -> bool:
-    """Whether the capture is still recording; a process that outlives it records nothing.
-
-    PeepholeError when there is none: then nobody handed the variable down, it was set by hand.
-    """
+def _check_joinable(path: str) -> None:
+    """PeepholeError when nothing can be recorded into the capture that PEEPHOLE_CAPTURE names."""
+    why, journal = "", os.path.join(path, "journal")
     try:
         with open(os.path.join(path, "manifest.json"), encoding="utf-8") as file:
-            return bool(json.load(file).get("state") == "recording")
+            state = json.load(file).get("state")
     except (OSError, ValueError, AttributeError):
+        why = "where no capture is being recorded"
+    else:
+        if state != "recording" or not os.path.isdir(journal):
+            why = "which is sealed by now, so that nothing can be added"
+        else:
+            probe = os.path.join(journal, f".{os.getpid()}")
+            try:
+                os.mkdir(probe, 0o700)
+                os.rmdir(probe)
+            except OSError as error:
+                why = f"which cannot be written ({(error.strerror or str(error)).lower()})"
+    if why:
         raise PeepholeError(
-            f"PEEPHOLE_CAPTURE names {path}, where no capture is being recorded; "
+            f"PEEPHOLE_CAPTURE names {path}, {why}; "
             "leave it unset and say where captures go with PEEPHOLE_DIR or `peephole run -o`."
-        ) from None
+        )
 
 
 def _took_the_place_of_the_first(path: str) -> bool:
@@ -162,6 +193,21 @@ def _took_the_place_of_the_first(path: str) -> bool:
             return bool(json.load(file).get("pid") == os.getpid())
     except (OSError, ValueError, AttributeError):
         return False
+
+
+def _other_module() -> str:
+    """A module of our name in the folder that the program imports from first, which Python adds to its path later."""
+    argv = list(getattr(sys, "orig_argv", None) or [""])
+    if sys.flags.safe_path or sys.flags.isolated:
+        return ""
+    program = place.program_script()
+    folder = os.path.dirname(os.path.realpath(program)) if program else os.getcwd()
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    for name in ("peephole.py", os.path.join("peephole", "__init__.py")):
+        found = os.path.join(folder, name)
+        if argv and os.path.isfile(found) and not os.path.samefile(folder, here):
+            return found
+    return ""
 
 
 def _is_peephole() -> bool:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from peephole.cli.args_text import describe_args, parse_args
 from peephole.cli.format import Column, Printer, cells, duration, escape, fit, pad, rate, size
-from peephole.cli.show_timeline import describe_args, parse_args
+from peephole.store.writer import CaptureWriter
 
 
 @given(st.text(alphabet=st.characters()))
@@ -86,3 +93,32 @@ def test_tables_keep_to_the_width(rows: list[tuple[str, str, int]], width: int) 
     lines = out.getvalue().splitlines()
     assert len(lines) == len(rows) + 1
     assert max(cells(line) for line in lines) <= width
+
+
+@pytest.mark.parametrize("option", ["--csv", "--json"])
+def test_escape_codes_reach_no_terminal(tmp_path: Path, option: str) -> None:
+    """CSV is data: in a pipe or a file it is as it was recorded, on a terminal it cannot steer it."""
+    with CaptureWriter(tmp_path / "c.peep") as writer:
+        writer.append("tracks", {"id": [0], "name": ["CPU\x1b]0;title\x07"], "kind": ["device"]})
+        names = ["\x1b[31mred\x1b[0m", 'a,"b"\r\nc', "\x9b2J", "plain"]
+        writer.append("slices", {"track": [0] * 4, "start": [0, 10, 20, 30], "dur": [5] * 4, "name": names})
+    command = [sys.executable, "-m", "peephole", "show", option, str(tmp_path / "c.peep")]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm"}) as process:
+        os.close(theirs)
+        seen = b""
+        try:
+            while some := os.read(ours, 65536):
+                seen += some
+        except OSError:
+            pass
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"plain" in seen and b"red" in seen
+    shown = seen.decode()
+    assert not [letter for letter in shown if not letter.isprintable() and letter not in "\r\n"]
+    if option == "--csv":
+        piped = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+        rows = list(csv.DictReader(io.StringIO(piped)))
+        assert [row["name"] for row in rows][-1] == "plain"
+        assert len(rows) == 4

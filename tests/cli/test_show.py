@@ -75,14 +75,16 @@ def test_top_sums_by_track_and_name(small: Path, capsys: pytest.CaptureFixture[s
         "name": "epoch",
         "total_ns": 20_000,
         "count": 1,
-        "share": round(20_000 / 29_500, 6),
+        "self_ns": 15_000,
+        "share": 1.0,
         "mean_ns": 20_000,
         "min_ns": 20_000,
         "max_ns": 20_000,
         "context": None,
     }
-    assert rows[1]["name"] == "forward"
-    assert rows[2] == {"other_names": 3, "total_ns": 4_500, "count": 4, "share": round(4_500 / 29_500, 6)}
+    assert rows[1]["name"] == "gemm"  # the longest of the device, though `forward` on the host is longer
+    other = {"other_names": 3, "total_ns": 6_500, "self_ns": 6_500, "count": 3}
+    assert rows[2] == {**other, "share": round(6_500 / 24_500, 6)}
     gemm = records(capsys, small, "-s", "GPU:0", "-t")[0]
     assert (gemm["name"], gemm["total_ns"], gemm["count"], gemm["context"]) == ("gemm", 3_000, 2, 7)
     assert len(records(capsys, small, "-t", "-1")) == 5
@@ -107,12 +109,12 @@ def test_interval_by_markers_times_and_clock(small: Path, capsys: pytest.Capture
     def starts(*ends: str) -> list[int]:
         return [event["start_ns"] for event in records(capsys, small, "--interval", *ends)]
 
-    assert starts("START", "STOP") == [2_500, 3_000, 5_000]
+    assert starts("START", "STOP") == [2_500, 3_000, 5_000, 8_000]  # both ends, as in VIZ
     assert starts("STOP") == [8_000, 9_000, 12_000]
-    assert starts("0ns", "1.5us") == [1_000, 2_000]
+    assert starts("0ns", "1.5us") == [1_000, 2_000, 2_500]
     assert starts("2000", "3001") == [2_000, 2_500, 3_000]
     assert starts("2000", str(2**63 - 1)) == starts("2000")
-    assert starts(f"-{10**18}", "2000") == [1_000]
+    assert starts(f"-{10**18}", "2000") == [1_000, 2_000]
     summed = records(capsys, small, "-t", "--interval", "START", "STOP")
     assert {row["name"]: row["total_ns"] for row in summed} == {"epoch": 5_500, "forward": 4_500, "gemm": 3_000}
 
@@ -187,7 +189,9 @@ def test_the_items_of_a_source(small: Path, capsys: pytest.CaptureFixture[str]) 
     # contexts of one name are told apart, and each can be asked for
     path = small.with_name("compiled.peep")
     with CaptureWriter(path) as writer:
-        writer.append("contexts", {"id": [1, 2], "name": ["E_4", "E_4"], "kind": ["kernel", "kernel"]})
+        named = {"name": ["E_4", "E_4"], "compiler": ["tinygrad", None]}
+        writer.describe(frameworks={"tinygrad": "0.14"})
+        writer.append("contexts", {"id": [1, 2], "kind": ["kernel", "kernel"], **named})
         writer.append("steps", {"id": [1], "context": [2], "ordinal": [0], "name": ["expand"], "matches": [3]})
     assert [row["source"] for row in records(capsys, path, "--ls")] == ["ALL", "TINY"]
     expected = [

@@ -174,13 +174,17 @@ def test_in_a_terminal_it_goes_on(tmp_path: Path, tape_line: Line) -> None:
             if select.select([mine], [], [], 1)[0]:
                 seen += os.read(mine, 1 << 16).decode()
 
-    until("52 events, 2 workers")
-    with path.open("a") as out:
-        out.write(work(tape_line, 53, 4, 2.0))
-    until("72 events, 2 workers")
-    child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=30)
-    os.close(mine)
+    try:
+        until("52 events, 2 workers")
+        with path.open("a") as out:
+            out.write(work(tape_line, 53, 4, 2.0))
+        until("72 events, 2 workers")
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=30)
+    finally:
+        child.kill()
+        child.communicate()
+        os.close(mine)
     assert child.returncode in (0, 130), errors
     assert b"Traceback" not in errors
     assert not list(tmp_path.glob("kept/imported/*"))  # nothing is kept of what was only looked at

@@ -131,6 +131,8 @@ def test_search_finds_its_names(capture: Capture) -> None:
 def test_the_terminal_shows_it(path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("DEBUG", "7")
+    assert main(["show", str(path), "-s", "COMPILER", "--ls"]) == 0
+    assert "Look alike" in capsys.readouterr().out
     assert main(["show", str(path), "-i", "Simplify"]) == 0
     assert "times one" in capsys.readouterr().out
     assert main(["show", str(path), "-i", "Simplify", "times one"]) == 0

@@ -35,15 +35,36 @@ class Journal:
         self.closed_segments = 0
         self.record_ends: list[int] = []
         self.open_slices: list[dict[str, Any]] = []
+        self.marks: list[dict[str, Any]] = []
+        self.unfinished = 0
         self.processes: list[dict[str, Any]] = []
         for folder in sorted((capture / "journal").iterdir()):
             self.processes.append(json.loads((folder / "process.json").read_text()))
             self._ordinal = int(folder.name[1:])
             for thread in sorted({path.name.split(".")[0] for path in folder.glob("*.seg")}):
-                self._texts: list[str] = []
+                self._texts: dict[int, str] = {}
                 self._args: tuple[int, str | None] | None = None
                 for number, path in enumerate(sorted(folder.glob(f"{thread}.*.seg"))):
                     self._segment(path.read_bytes(), int(thread[1:]), number)
+                self._marks(folder, int(thread[1:]))
+
+    def _marks(self, folder: Path, thread: int) -> None:
+        for path in sorted(folder.glob("open.*")):
+            for mark in struct.iter_unpack("<qIIqIHH", path.read_bytes()):
+                start, name, correlation, again, track, depth, own_thread = mark
+                if own_thread == thread + 1 and start and start == again:
+                    row = {"track": track, "depth": depth, "start": start, "dur": 0, "name": self._text(name)}
+                    self.marks.append(row | {"correlation": correlation, "process": self._ordinal})
+
+    def left_open(self) -> list[dict[str, Any]]:
+        """What was marked as open, or written as open, and never ended."""
+        closed = {(row["process"], row["track"], row["depth"], row["start"]) for row in self.slices}
+        found = {}
+        for row in [*self.marks, *self.open_slices]:
+            key = (row["process"], row["track"], row["depth"], row["start"])
+            if key not in closed:
+                found[key] = row
+        return list(found.values())
 
     def _segment(self, data: bytes, thread: int, number: int) -> None:
         if not any(data[:32]):
@@ -51,13 +72,20 @@ class Journal:
         magic, version, ordinal, own_thread, own_number, used, crc, dropped = struct.unpack("<8sHHIIIII", data[:32])
         assert (magic, version) == (b"PEEPJRN1", 2)
         assert (ordinal, own_thread, own_number) == (self._ordinal, thread, number)
-        self.dropped += dropped
+        self.dropped += dropped & 0xFFFFFFF
         if used:
             self.closed_segments += 1
             data = data[: 32 + used * 32]
             assert zlib.crc32(data[32:]) == crc
         at = 32
-        while at < len(data) and data[at + 31]:
+        while at < len(data):
+            if not data[at + 31]:  # never finished: skipped when something follows
+                behind = at + self._slots(data, at) * 32
+                if not any(data[at : at + 4]) or behind >= len(data) or not data[behind + 31]:
+                    break
+                self.unfinished += 1
+                at = behind
+                continue
             at = self._record(data, at)
             self.record_ends.append(at)
         assert not used or at == len(data)
@@ -74,15 +102,20 @@ class Journal:
             (self.open_slices if flags & 1 else self.rows["slices"]).append(row)
             return at + 32
         (length,) = struct.unpack("<I", data[at : at + 4])
-        slots = 1 if length <= 26 else 1 + -(-(length - 26) // 32)
+        slots = self._slots(data, at)
         payload = data[at + 4 : at + 30] + data[at + 32 : at + slots * 32]
         self._payload(kind, payload[:length])
         return at + slots * 32
 
+    @staticmethod
+    def _slots(data: bytes, at: int) -> int:
+        (length,) = struct.unpack("<I", data[at : at + 4])
+        return 1 if length <= 26 else 1 + -(-(length - 26) // 32)
+
     def _payload(self, kind: int, payload: bytes) -> None:
         assert self._args is None, "args must be followed by their slice"
-        if kind == 2:
-            self._texts.append(payload.decode("utf-8", "surrogatepass"))
+        if kind == 9:
+            self._texts[struct.unpack("<I", payload[:4])[0]] = payload[4:].decode("utf-8", "surrogatepass")
         elif kind == 3:
             text = payload[8:].decode()
             self._args = (struct.unpack("<q", payload[:8])[0], text or None)
@@ -120,7 +153,7 @@ class Journal:
         self.rows[name].append(row)
 
     def _text(self, number: int) -> str | None:
-        return None if number == 0 else self._texts[number - 1]
+        return None if number == 0 else self._texts[number]
 
     @property
     def slices(self) -> list[dict[str, Any]]:

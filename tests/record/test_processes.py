@@ -47,7 +47,7 @@ def test_what_was_recorded_is_there_after_a_sudden_end(
     assert done.returncode == code, done.stderr
     journal = read_journal(tmp_path / "x.peep")
     assert finished(journal) == 5000
-    assert {row["name"] for row in journal.open_slices} >= {"outer", "last"}
+    assert [row["name"] for row in journal.left_open()] == ["outer", "last"]
     assert [facts["clean"] for facts in journal.processes] == [False]
     assert json.loads((tmp_path / "x.peep" / "manifest.json").read_text())["state"] == "recording"
 
@@ -115,6 +115,8 @@ work("main")
 
 
 def test_spans_that_last_are_there_although_their_name_is_old(program: Any, tmp_path: Path, read_journal: Any) -> None:
+    from peephole.store.capture import open_capture
+
     source = """
     peephole.record(sys.argv[1]).__enter__()
     with peephole.span("epoch"): pass
@@ -127,10 +129,12 @@ def test_spans_that_last_are_there_although_their_name_is_old(program: Any, tmp_
     """
     program(source, tmp_path / "x.peep")
     journal = read_journal(tmp_path / "x.peep")
-    assert [row["name"] for row in journal.open_slices] == ["epoch", "step", "epoch"]
-    closed = {(row["track"], row["depth"], row["start"]) for row in journal.slices}
-    left = [row for row in journal.open_slices if (row["track"], row["depth"], row["start"]) not in closed]
-    assert [row["name"] for row in left] == ["epoch"] and left[0]["dur"] > 100_000_000
+    assert [row["name"] for row in journal.left_open()] == ["epoch"]
+    capture = open_capture(tmp_path / "x.peep")
+    frame = capture.read("slices", ["name", "args", "dur"])
+    rows = zip(frame.texts("name"), frame.texts("args"), frame["dur"].tolist(), strict=True)
+    ((name, dur),) = [(name, dur) for name, args, dur in rows if args and "open" in args]
+    assert name == "epoch" and dur > 400_000_000, "it lasted until the last that is known of the process"
 
 
 FORKS = """
@@ -457,3 +461,36 @@ def test_the_command_line_of_every_kind_of_program_is_known(tmp_path: Path, read
     }
     assert set(manifests) == {"timeit", "python"}
     assert manifests["timeit"]["program"] == "timeit"
+
+
+def test_lost_events_are_counted_once_and_blamed_on_what_was_short(program: Any, tmp_path: Path) -> None:
+    from peephole.store.capture import open_capture
+
+    source = """
+    import resource
+    recording = peephole.record(sys.argv[1])
+    recording.__enter__()
+    with peephole.span("before"): pass
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    for number in range(30_000):
+        with peephole.span(f"during {number}", number=number): pass
+    peephole.counter("late", 1)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    time.sleep(0.3)
+    with peephole.span("after"): pass
+    recording.__exit__(None, None, None)
+    """
+    done = program(source, tmp_path / "x.peep")
+    assert done.returncode == 0
+    (line,) = done.stderr.splitlines()
+    assert "events were lost: the process had no file descriptor left" in line
+    lost = int(line.split()[1])
+    capture = open_capture(tmp_path / "x.peep")
+    names = [str(name) for name in capture.read("slices", ["name"]).texts("name")]
+    assert {"before", "after"} <= set(names)
+    assert sum(name.startswith("during") for name in names) + lost == 30_000 + 1, "each span, and the counter's value"
+    assert capture.manifest.dropped == lost
+    (problem,) = capture.manifest.problems
+    assert problem["reason"] == "events that were lost: the process had no file descriptor left"
+    assert problem["count"] == lost

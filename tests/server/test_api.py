@@ -23,7 +23,9 @@ def get(client: TestClient, path: str, status: int = 200) -> Any:
 
 def test_captures_are_listed_and_described(client: TestClient) -> None:
     listed = get(client, "/api/v1/captures")
-    assert listed["captures"] == [{"id": "hand", "name": "hand.peep"}]
+    (row,) = listed["captures"]
+    assert (row["id"], row["name"]) == ("hand", "hand.peep")
+    assert row["stamp"] != ""
     info = get(client, HAND)
     assert (info["name"], info["source"], info["state"], info["live"]) == ("by hand", "test", "sealed", False)
     assert info["tables"]["matches"] == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 import sys
 import threading
@@ -15,6 +16,9 @@ from tests import event_loop
 
 from peephole.server.library import Library, ask_once, quick
 from peephole.store.capture import Capture
+from peephole.store.writer import CaptureWriter
+
+from .conftest import write_capture
 
 
 def test_what_many_ask_for_at_once_is_made_once(capture_path: Path) -> None:
@@ -53,6 +57,22 @@ def test_a_quick_question_does_not_wait_for_a_slow_one(capture_path: Path) -> No
     assert waited
     assert count >= 0
     assert shelf.asked
+
+
+def test_a_capture_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:
+    path = write_capture(tmp_path / "one.peep")
+    shelf = Library([path]).shelves()[0]
+    assert shelf.open().count("slices") == 4
+    assert shelf.open() is shelf.open()
+    with CaptureWriter(tmp_path / "new.peep") as writer:
+        writer.append("tracks", {"id": [0], "name": ["CPU"], "kind": ["device"]})
+        writer.append("slices", {"track": [0], "start": [0], "dur": [9], "name": ["only"]})
+    shelf.once(shelf.open(), "kept", lambda _: "of the old one")
+    shutil.rmtree(path)
+    assert event_loop.run(quick(shelf, lambda capture: capture.manifest.program)) == "prog.py"  # gone is not replaced
+    (tmp_path / "new.peep").rename(path)
+    assert event_loop.run(quick(shelf, lambda capture: capture.count("slices"))) == 1
+    assert shelf.once(shelf.open(), "kept", lambda _: "new") == "new"
 
 
 ENDS = """

@@ -113,7 +113,11 @@ def test_a_raw_file_is_read_while_the_page_loads(tmp_path: Path) -> None:
     with urllib.request.urlopen(f"{address}api/v1/captures/run") as answer:
         assert b'"gt"' in answer.read()
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=20) == ("", "")
+    try:
+        assert process.communicate(timeout=20) == ("", "")
+    finally:
+        process.kill()
+        process.communicate()
     assert process.returncode == 0
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
@@ -15,7 +16,27 @@ def test_our_own_hosts_are_answered(client: TestClient, host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "192.168.0.3:8800", "", "localhost@evil", "[::2]"]
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "192.168.0.3:8800",
+        "",
+        "localhost@evil",
+        "[::2]",
+        "[::1].evil.com",
+        "[::1]evil.com:80",
+        "[::1]:80.evil.com",
+        "[::1]x",
+        "[::1",
+        "::1]",
+        "localhost:80:80",
+        "127.0.0.1:x",
+        "localhost:8800@evil.com",
+        "[[::1]]",
+        "[::1]:",
+        "localhost:999999",
+    ],
 )
 def test_a_rebound_name_is_refused(client: TestClient, host: str) -> None:
     answer = client.get("/api/v1/captures", headers={"host": host})
@@ -108,3 +129,15 @@ def test_hashed_files_may_be_kept_and_the_page_may_not(tmp_path: Path, capture_p
     assert "immutable" in client.get("/assets/main-abc.js").headers["cache-control"]
     assert client.get("/").headers["cache-control"] == "no-cache"
     assert client.get("/").text == "<!doctype html>page"
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 5000 + ".js", "a/../index.js", "%00.js", "\x00.js", "é" * 300 + ".css", ".js", ""]
+)
+def test_a_file_that_cannot_be_there_is_not_there(client: TestClient, name: str) -> None:
+    assert client.get(f"/assets/{quote(name)}").status_code == 404
+
+
+@pytest.mark.parametrize("host", ["[::1]:8800", "[::1]", "127.0.0.1:1", "LocalHost.:80"])
+def test_a_name_and_a_port_are_a_host(host: str) -> None:
+    assert gate_for("127.0.0.1", 8800, None).host_known(host)

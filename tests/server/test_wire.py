@@ -41,7 +41,7 @@ c = (a @ b).relu()
 
 UNREAD = {
     "capture.CaptureInfo": {"host"},
-    "capture.NodeWire": {"op", "arg", "shape", "src", "tag", "name"},
+    "capture.NodeWire": {"op", "dtype", "arg", "shape", "src", "tag", "name"},
     "hardware.TraceWire": {"stream"},
     "schedule.ScheduleWire": {"madeIn"},
     "timeline.OverviewHead": {"generation"},
@@ -239,6 +239,10 @@ def test_every_answer_has_the_keys_that_the_page_reads(answers: TestClient, inte
     memory(check)
     tape(check, get)
     hardware(check, get, checker)
+    check("sql.SqlTablesWire", "/steps/sql/tables")
+    check("sql.SqlWire", "/steps/sql?q=SELECT id, name, NULL, true FROM tracks")
+    check("sql.SqlWire", "/steps/sql?q=SELECT nothing")
+    check("sql.SqlSliceWire", "/steps/sql/slice?correlation=1")
     wrong = sorted(checker.problems) + [f"no answer has {what}" for what in sorted(checker.unseen())]
     assert not wrong, "\n".join(["", *wrong])
 
@@ -300,6 +304,9 @@ def timeline(check: Any) -> None:
     check("timeline.GapsWire", f"/steps/timeline/gaps?{times}")
     check("timeline.HitsWire", "/steps/timeline/search?q=r_16&from=0")
     check("top.TopWire", "/steps/top")
+    check("calls.CallsWire", "/steps/calls?thread=TINY")
+    check("calls.CallsWire", "/steps/calls?thread=*&mode=inverted&q=linearize")
+    check("calls.CallSlicesWire", f"/steps/calls/slices?thread=TINY&name={names['text'].index('simplify ranges')}")
     check("top.RunsWire", f"/steps/top/runs?name={names['text'].index('E_16384_4')}&group=kernels")
 
 

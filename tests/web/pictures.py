@@ -141,6 +141,8 @@ def faults(png: bytes, found: dict[str, Any], expected: tuple[str, ...]) -> list
             wrong.append(f"{pane} has no text")
     for text in found["texts"]:
         part = cut_out(picture, text["box"])
-        if part.size and not text["off"] and contrast(part) < LEAST_CONTRAST:
+        # a dot between two words is too small to have a pixel of its colour
+        says = not text["off"] and any(map(str.isalnum, text["text"]))
+        if part.size and says and contrast(part) < LEAST_CONTRAST:
             wrong.append(f"{text['text']!r} in {text['at']} is hard to see: contrast {contrast(part):.1f}")
     return wrong

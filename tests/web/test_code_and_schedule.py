@@ -178,6 +178,7 @@ def test_a_line_shows_the_chain_it_came_from(view: Shown) -> None:
         chain.locator("b", has_text=title).first.wait_for()
     text = chain.inner_text()
     assert chosen["stepName"] in text
+    assert "dtypes" not in text, "types are named as in boxes"
     assert f"match {chosen['match']} of" in text
     assert "prog.py:" in text
     page.keyboard.press("n")  # the next line of the rule

@@ -235,6 +235,20 @@ def test_hover_tells_the_full_label_and_a_click_selects(graph: Graph) -> None:
     assert graph.page.evaluate("events.selected") == [box["key"], None]
 
 
+def test_the_text_of_a_box_is_in_its_place_as_soon_as_it_is_selected(graph: Graph) -> None:
+    graph.show(KERNEL)
+    box = graph.box("PARAM data1")
+    middle = graph.page.evaluate(
+        """key => {
+          view.select(key);
+          const r = document.querySelector('.graph-text').getBoundingClientRect();
+          return [r.x + r.width / 2, r.y + r.height / 2];
+        }""",
+        box["key"],
+    )
+    assert middle == pytest.approx(graph.at(box), abs=4), "not in the corner, where it would take a click"
+
+
 def test_the_selected_label_is_copied(graph: Graph) -> None:
     graph.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     graph.show(KERNEL)

@@ -82,6 +82,16 @@ def test_filter_and_chips_are_in_the_address_and_stay_while_moving(rewrites: Sho
     assert page.get_by_label("Filter contexts and steps").input_value() == ""
 
 
+def test_choices_in_quick_succession_are_entries_of_the_history(rewrites: Shown) -> None:
+    clicked = rewrites.page.evaluate("""() => {
+      const rows = [...document.querySelectorAll('.tree .vrow:not([aria-selected=true])')].slice(0, 2);
+      const length = history.length;
+      for (const row of rows) row.dispatchEvent(new PointerEvent('pointerdown', {bubbles: true}));
+      return [rows.length, history.length - length];
+    }""")
+    assert clicked == [2, 2], "a click right after another is a choice of its own"
+
+
 def test_back_undoes_a_choice_and_leaves_the_tree_as_it_is(rewrites: Shown) -> None:
     page = rewrites.page
     page.locator(".tree .ctx[aria-expanded=false] .tw").first.click()

@@ -197,28 +197,6 @@ def test_nothing_speaks_of_what_was_there_before_a_failure(view: Shown) -> None:
     assert status.inner_text().strip() == ""
 
 
-def test_a_live_capture_says_when_its_server_has_gone_and_when_it_is_back(view: Shown) -> None:
-    """The capture is sealed; the browser is told that it is live."""
-    page = view.page
-    info = {**capture_info(view.served), "live": True}
-    gone = threading.Event()
-
-    def answer(route: Route) -> None:
-        if gone.is_set():
-            route.fulfill(body="no JSON")
-        else:
-            route.fulfill(json=info)
-
-    page.route("**/captures/small", answer)
-    view.open("#/small/timeline")
-    page.locator(".status .live.on").wait_for()
-    gone.set()
-    page.get_by_text("the server does not answer").wait_for()
-    assert page.locator(".status .live.on").count() == 0
-    gone.clear()
-    page.locator(".status .live.on").wait_for()
-
-
 def test_buttons_of_a_bar_say_what_they_are_before_the_answer_is_there(view: Shown) -> None:
     for answer in ("**/top?*", "**/captures/small/timeline"):
         hold(view, answer)

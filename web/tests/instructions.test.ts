@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { label, listing, removedLines } from "../src/data/listing.ts";
 import { drawable, isNamed } from "../src/layout/instructions.ts";
-import type { GraphWire, LooksWire } from "../src/wire/graph.ts";
+import { LISTS, type GraphWire, type LooksWire } from "../src/wire/graph.ts";
 
 /** Looks that say the op and nothing else. */
 function looksOf(ops: string[]): LooksWire {
@@ -20,7 +20,7 @@ function looksOf(ops: string[]): LooksWire {
 
 /** main lists x, f and out, and something dead; f calls a body of one instruction. */
 function graph(): GraphWire {
-  const ops = ["parameter", "neg", "GRAPH", "fusion", "output", "exp"];
+  const ops = ["parameter", "neg", "computation", "fusion", "output", "exp"];
   const names = ["x", "n", "body", "fusion.1", "dead", "out", "main"];
   const src = [[], [], [1], [0, 2], [0], [3], [0, 3, 4, 5]];
   const srcStart = [0];
@@ -30,7 +30,7 @@ function graph(): GraphWire {
     step: 7, match: 1, matches: 1, root: 6, id: [10, 11, 12, 13, 14, 15, 16], identity: [0, 1, 2, 3, 4, 5, 6],
     op: [0, 1, 2, 3, 5, 4, 2], ops, dtype: none, dtypes: [], arg: none, args: [], shape: none, shapes: [], tag: none, tags: [],
     srcStart, src: src.flat(), added: [1, 2, 3], changed: [5], error: null, name: [0, 1, 2, 3, 4, 5, 6], names,
-    kind: "rule", graphs: [6], look: [0, 1, 2, 3, 5, 4, 2], looks: looksOf(ops), inside: none, insides: [], fold: names.map(() => 0),
+    kind: "rule", graphs: [6], look: [0, 1, 2, 3, 5, 4, 2], looks: looksOf(ops), inside: none, insides: [], fold: [0, 0, LISTS, 0, 0, 0, LISTS],
     removed: [{ id: 9, identity: 9, op: "neg", dtype: "", arg: "", shape: "", tag: null, src: [0], users: [5], name: "a", body: -1, look: 1, fold: 0 },
       { id: 8, identity: 8, op: "abs", dtype: "", arg: "", shape: "", tag: null, src: [], users: [], name: "b", body: 77, look: 1, fold: 0 }],
   }; // prettier-ignore
@@ -89,5 +89,7 @@ describe("named instructions as text", () => {
 
   it("say what those that went had read", () => {
     expect(removedLines(graph())).toEqual(["a = neg(x)", "b = abs()"]);
+    const list = { ...graph().removed[0]!, op: "computation", name: "old", fold: LISTS };
+    expect(removedLines({ ...graph(), removed: [list] })).toEqual(["graph old"]);
   });
 });

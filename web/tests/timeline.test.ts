@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { figure } from "../src/draw/timeline_painter.ts";
 import { gridFor, PIXELS, tileKey, TileStore } from "../src/data/timeline_tiles.ts";
 import { orderRows, toCsv } from "../src/data/top.ts";
 import { fitLabel } from "../src/layout/timeline_labels.ts";
@@ -148,6 +149,8 @@ describe("top", () => {
     total: 100,
     name: ["b", "=a", "c"],
     sum: [60, 30, 10],
+    self: [20, 30, 10],
+    mean: [60, 10, 10],
     runs: [1, 3, 1],
     p95: [1, 2, 3],
     longest: [60, 10, 10],
@@ -158,11 +161,22 @@ describe("top", () => {
   } as unknown as TopWire;
   it("sorts and filters", () => {
     expect(orderRows(top, "total", true, "")).toEqual([0, 1, 2]);
+    expect(orderRows(top, "self", true, "")).toEqual([1, 0, 2]);
     expect(orderRows(top, "runs", true, "")).toEqual([1, 0, 2]);
     expect(orderRows(top, "name", false, "")).toEqual([1, 0, 2]);
     expect(orderRows(top, "total", true, "C")).toEqual([2]);
   });
   it("gives no formula to a spreadsheet", () => {
-    expect(toCsv(top, [1]).split("\n")[1]).toMatch(/^'=a,30,0\.300000,3,10,/);
+    expect(toCsv(top, [1]).split("\n")[1]).toMatch(/^'=a,30,30,0\.300000,3,10,/);
+  });
+});
+
+describe("a counter's value", () => {
+  it("has four digits and a prefix from a million on, never an exponent", () => {
+    const figures = [0, 0.25, 12, 999_999, 1_919_000, -2.5e9, 1e12].map((value) => figure(value, ""));
+    expect(figures).toEqual(["0", "0.25", "12", "999,999", "1.919 M", "-2.500 G", "1.000 T"]);
+    expect(figure(1_919_000, "flops")).toBe("1.919 Mflops");
+    expect(figure(40, "W")).toBe("40 W");
+    expect(figure(1_919_000, "bytes")).toBe("1.92 MB");
   });
 });

@@ -5,20 +5,21 @@ from __future__ import annotations
 import argparse
 import gzip
 import importlib
-import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, cast
 
 from peephole.cli.format import Printer, size
 from peephole.cli.target import add_json, add_target, open_target
 from peephole.errors import PeepholeError
+from peephole.model.unfinished import whole_file
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
-HELP = """Writes a capture as a file that another tool reads: Chrome trace JSON (Perfetto, chrome://tracing) or bytepack
-(docs/bytepack.md). A name that ends in .gz is gzipped."""
+HELP = """Writes a capture as a file that another tool reads: Chrome trace JSON (Perfetto, chrome://tracing), bytepack
+(docs/bytepack.md), or its call trees: folded stacks, speedscope, pprof. A name that ends in .gz is gzipped."""
 
 
 class Format(NamedTuple):
@@ -32,6 +33,9 @@ class Format(NamedTuple):
 FORMATS: Final = {
     "chrome": Format("peephole.render.chrome", "write_chrome", ".trace.json"),
     "bytepack": Format("peephole.render.bytepack", "write_bytepack", ".bytepack"),
+    "collapsed": Format("peephole.render.collapsed", "write_collapsed", ".folded"),
+    "speedscope": Format("peephole.render.speedscope", "write_speedscope", ".speedscope.json"),
+    "pprof": Format("peephole.render.pprof", "write_pprof", ".pb.gz"),
 }
 
 
@@ -51,14 +55,11 @@ def run(args: argparse.Namespace) -> int:
     out = Path(args.output) if args.output else Path(capture.path.name.partition(".peep")[0] + form.suffix)
     if out.is_dir():
         raise PeepholeError(f"{out} is a folder; give a file's name with -o.")
-    scratch = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        try:
-            with gzip.open(scratch, "wb", 6) if out.name.endswith(".gz") else scratch.open("wb") as file:
-                slices = write(capture, cast("BinaryIO", file))
-            scratch.replace(out)
-        finally:
-            scratch.unlink(missing_ok=True)
+        # pprof's files are gzipped whatever they are called
+        packed = out.name.endswith(".gz") and args.format != "pprof"
+        with whole_file(out) as file, gzip.open(file, "wb", 6) if packed else nullcontext(file) as to:
+            slices = write(capture, cast("BinaryIO", to))
     except OSError as error:
         raise PeepholeError(f"Cannot write {out}: {error.strerror or error}.") from error
     written = out.stat().st_size

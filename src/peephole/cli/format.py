@@ -64,6 +64,14 @@ def duration(ns: int | float) -> str:
     return f"{ns:.0f} ns"
 
 
+def moment(ns: int) -> str:
+    """A time since the first event, as the page writes it: `4.980 s`."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if abs(ns) >= size:
+            return f"{ns / size:,.3f} {unit}"
+    return f"{ns} ns"
+
+
 def size(count: int | float) -> str:
     """A number of bytes for people: `1.5 MB`."""
     value = float(count)
@@ -109,7 +117,7 @@ class Printer:
         """A view with objects inside objects makes flat rows of them."""
         self._csv_columns: list[str] | None = [] if as_csv else None
         self.stream = stream or sys.stdout
-        terminal = self.stream.isatty()
+        terminal = self._terminal = self.stream.isatty()
         self.width = shutil.get_terminal_size((80, 24)).columns if terminal or "COLUMNS" in os.environ else _LONG
         self._paint = _painter(self.stream, terminal) if not self.json else _plain
 
@@ -147,7 +155,9 @@ class Printer:
             self._csv_columns = list(facts)
             writer.writerow(self._csv_columns)
         values = (facts.get(name) for name in self._csv_columns)
-        writer.writerow(json.dumps(value) if isinstance(value, dict | list) else value for value in values)
+        texts = (json.dumps(value) if isinstance(value, dict | list) else value for value in values)
+        # in a file a name is as it was recorded; a terminal would obey what it holds
+        writer.writerow(escape(text) if self._terminal and isinstance(text, str) else text for text in texts)
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], header: bool = True) -> None:
         """Writes a table; the flexible column is cut when the terminal is too narrow."""

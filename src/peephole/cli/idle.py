@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from peephole.cli.format import Column, Printer, count, duration
+from peephole.cli.format import Column, Printer, count, duration, moment
 from peephole.cli.target import add_json, add_target, open_target
 
 HELP = """The longest stretches in which a track did nothing, with what ran before and after, and how busy each track
@@ -65,8 +65,7 @@ def run(args: argparse.Namespace) -> int:
         Column("after", flexible=True),
     )
     rows = [
-        (f"{(gap.start - origin) / 1e6:.3f} ms", duration(gap.dur), title(gap.track), gap.before, gap.after)
-        for gap in found.gaps
+        (moment(gap.start - origin), duration(gap.dur), title(gap.track), gap.before, gap.after) for gap in found.gaps
     ]
     printer.table(columns, rows)
     printer.line()

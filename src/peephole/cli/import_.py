@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 from pathlib import Path
 
 from peephole.cli.format import Printer
@@ -35,16 +34,10 @@ def run(args: argparse.Namespace) -> int:
     if not paths:
         raise PeepholeError("No file was given and no tool left one behind; name the files: peephole import FILE…")
     out = _named(args.output) if args.output else free_name(captures_folder() / name_for(paths))
+    if args.force:
+        place.may_replace(str(out), replace=True)
     # what is there gives way when the new one is whole, not before
-    whole = free_name(out.with_name(f"{out.name.removesuffix(SUFFIX)}.new{SUFFIX}")) if args.force else out
-    import_files(paths, whole, progress_bar(f"importing {paths[0].name}"))
-    if whole != out:
-        try:
-            place.make_way(str(out), replace=True)
-        except PeepholeError:
-            shutil.rmtree(whole, ignore_errors=True)
-            raise
-        whole.rename(out)
+    import_files(paths, out, progress_bar(f"importing {paths[0].name}"), args.force)
     capture = open_capture(out)
     tables = {name: rows for name, rows in capture.manifest.tables.items() if rows}
     problems = [{"reason": p.get("reason", ""), "count": p.get("count", 1)} for p in capture.manifest.problems]

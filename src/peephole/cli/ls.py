@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Column, Printer, size
 from peephole.cli.target import add_json
 from peephole.errors import CaptureError, PeepholeError
 from peephole.model.folder import PACKED_SUFFIX, SUFFIX, captures_folder, find_captures
+
+if TYPE_CHECKING:
+    from peephole.store.manifest import Manifest
 
 HELP = "Lists the captures in a folder, newest first. The folder is PEEPHOLE_DIR, or the user's own."
 
@@ -57,9 +60,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _facts(path: Path) -> dict[str, Any]:
     """What the list says about a capture; one that cannot be opened is listed too, with the reason as its state."""
-    from peephole.query.capture.info import bytes_on_disk
-    from peephole.store.capture import open_capture
-    from peephole.store.journal.seal import is_live
+    from peephole.query.capture.disk import bytes_on_disk
+    from peephole.store.journal.state import is_live
     from peephole.store.manifest import read_manifest
 
     facts: dict[str, Any] = {
@@ -75,7 +77,7 @@ def _facts(path: Path) -> dict[str, Any]:
     try:
         facts["bytes"] = bytes_on_disk(path)["total"]
         # the manifest alone: a capture that was not sealed is not read for a list
-        manifest = read_manifest(path) if path.is_dir() else open_capture(path).manifest
+        manifest = read_manifest(path) if path.is_dir() else _packed(path)
         state = manifest.state
         if not manifest.clean and not (path.is_dir() and is_live(path)):
             state += ", broken off"
@@ -84,3 +86,10 @@ def _facts(path: Path) -> dict[str, Any]:
         facts["state"] = "unreadable"
         facts["problem"] = str(error)
     return facts
+
+
+def _packed(path: Path) -> Manifest:
+    """The manifest in a packed capture."""
+    from peephole.store.capture import open_capture
+
+    return open_capture(path).manifest

@@ -7,10 +7,12 @@ import importlib
 import io
 import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from keyword import iskeyword
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Final, NamedTuple
 
 from peephole import __version__
@@ -48,6 +50,7 @@ COMMANDS: Final = (
     Command("serve", "open a capture in the browser"),
     Command("show", "look at a capture in the terminal"),
     Command("top", "the workers of a tape or a live cluster, refreshed"),
+    Command("search", "find kernels, passes, rules, ops and slices by name"),
     Command("idle", "the longest gaps of each device, with what ran before and after"),
     Command("rules", "which rewrite rules fired, how often and for how long"),
     Command("why", "why two kernels did not become one"),
@@ -118,12 +121,19 @@ def _dispatch(arguments: list[str]) -> int:
         # numpy starts a thread per core for matrix products, which no command computes: a tenth of a second for nothing
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     module = load(command)
+    if command.name not in (*START_PROGRAMS, "serve") and threading.current_thread() is threading.main_thread():
+        # as Ctrl-C: what is half written goes, where the system would end us without a chance to
+        signal.signal(signal.SIGTERM, _ended)
     parser = parser_of(command, module)
     # a command with words of its own before the capture's name: options may stand between the two
     parse = parser.parse_intermixed_args if getattr(module, "INTERMIXED", False) else parser.parse_args
     args = parse(arguments[1:])
     code: int = module.run(args)
     return code
+
+
+def _ended(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
 
 
 def find(name: str) -> Command:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -19,6 +20,7 @@ docs/format.md explains every column.
                   GROUP BY name ORDER BY ns DESC LIMIT 10"
 """
 
+INTERMIXED = True
 _MOST = 10_000
 """Rows whose widths are looked at before the first is printed."""
 
@@ -28,14 +30,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sql", metavar="SQL", help="one SELECT")
     add_target(parser)
     add_json(parser)
+    parser.add_argument(
+        "--limit-time", type=_seconds, metavar="SECONDS", help="how long it may take (default: 300; 0: for ever)"
+    )
+    parser.add_argument(
+        "--limit-memory",
+        type=_bytes,
+        metavar="BYTES",
+        help="how much memory it may take: 500MB, 2GB (default: half of the machine's, 8GB at most)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the answer."""
     from peephole.store.sql import run_sql
+    from peephole.store.sql_limits import Limits
 
     not_a_capture(args.sql, "peephole query SQL CAPTURE")
-    answer = run_sql(open_target(args.capture), args.sql)
+    given = {"seconds": args.limit_time, "memory": args.limit_memory}
+    limits = Limits(**{name: value for name, value in given.items() if value is not None})
+    answer = run_sql(open_target(args.capture), args.sql, limits)
     printer = Printer(args.json)
     if args.json:
         for row in answer.rows:
@@ -55,6 +69,26 @@ def run(args: argparse.Namespace) -> int:
             printer.table(columns, rows, header=number == 1)
         number += len(rows)
     return 0
+
+
+def _seconds(text: str) -> float:
+    """A number of seconds; an error of the parser when it is none."""
+    number = float(text)
+    if not 0 <= number < 1e9:
+        raise ValueError(text)
+    return number
+
+
+def _bytes(text: str) -> int:
+    """A number of bytes as people write it: `500MB`, `2 GiB`."""
+    found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*([kMGT]?)(i?)B?\s*", text, re.IGNORECASE)
+    if found is None:
+        raise ValueError(text)
+    power = " kmgt".index(found[2].lower() or " ")
+    number = int(float(found[1]) * (1024 if found[3] else 1000) ** power)
+    if number < 1_000_000:
+        raise ValueError(text)
+    return number
 
 
 def _parts(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:

@@ -132,7 +132,8 @@ def _wait_for_signal(taken: set[signal.Signals]) -> tuple[int, bool]:
 def _finish(capture: str) -> None:
     """Seals the capture and says where it is."""
     from peephole.cli.target import progress_bar
-    from peephole.store.journal.seal import is_sealed, seal
+    from peephole.store.journal.seal import seal
+    from peephole.store.journal.state import is_sealed
 
     # whoever looked at it after the program's end has sealed it: then no process is left to be seen
     recorded = is_sealed(Path(capture)) or bool(process.processes(capture))

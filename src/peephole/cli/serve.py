@@ -21,6 +21,7 @@ Opens captures in the browser: rewrites, code, timeline, memory and the rest.
   peephole serve                      the newest capture; the others of its folder can be chosen in the page
   peephole serve a.peep b.peep        several at once
   peephole serve profile.pkl          a file of any known source
+  peephole serve a.peep trace.json    captures and files of any kinds together
   peephole serve --host 0.0.0.0       for other machines too; the address then carries a token"""
 
 
@@ -53,34 +54,46 @@ def find_all(given: list[str]) -> list[Path | Arriving]:
     from peephole.cli.target import find_target
     from peephole.model.folder import captures_folder, find_captures, is_capture
 
-    raw = [name for name in given if Path(name).is_file() and not is_capture(Path(name))]
+    raw = [Path(name) for name in given if Path(name).is_file() and not is_capture(Path(name))]
     nearby = find_captures(captures_folder())
-    if raw and len(raw) == len(given) and sum(Path(name).stat().st_size for name in raw) <= READ_WHILE_LOADING:
-        return [_arriving(raw), *nearby[:100]]
-    paths = [find_target(name) for name in given if name not in raw]
-    if raw:
-        paths.append(find_target(raw))
-    if not given and nearby:
+    paths: list[Path | Arriving] = []
+    if given:
+        # in the order in which they were given; the files of one source are one capture, where the first of them stands
+        groups = {group[0]: group for group in _by_source(raw)}
+        reads = sum(path.stat().st_size for path in raw) <= READ_WHILE_LOADING
+        for name in given:
+            path = Path(name)
+            if path in groups:
+                paths.append(_arriving(groups.pop(path)) if reads else find_target(groups.pop(path)))
+            elif path not in raw:
+                paths.append(find_target(name))
+    elif nearby:
         paths = [find_target(None)]
-    elif not given:
+    else:
         paths = _newest_or_none()
-    known = {path.resolve() for path in paths}
+    known = {path.resolve() for path in paths if isinstance(path, Path)}
     return [*paths, *(path for path in nearby[:100] if path.resolve() not in known)]
 
 
-def _arriving(raw: Sequence[str]) -> Arriving:
-    """What the files will be when they are read; a file of no known source is refused at once."""
+def _by_source(raw: list[Path]) -> list[list[Path]]:
+    if not raw:
+        return []
+    from peephole.ingest import by_source
+
+    return by_source(raw)
+
+
+def _arriving(paths: Sequence[Path]) -> Arriving:
+    """What the files will be when they are read."""
     from peephole.cli.arrive import Reading
-    from peephole.ingest import common_source, name_for
+    from peephole.ingest import name_for
     from peephole.server.arriving import Arriving
 
-    paths = [Path(name) for name in raw]
-    common_source(paths)
     reading = Reading(paths)
     return Arriving(name_for(paths), reading.start, reading.wait)
 
 
-def _newest_or_none() -> list[Path]:
+def _newest_or_none() -> list[Path | Arriving]:
     """What VIZ left behind, or nothing: the page then says how to get a capture."""
     from peephole.cli.target import find_target
 

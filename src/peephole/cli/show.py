@@ -11,7 +11,8 @@ from peephole.cli.target import add_json, add_target, open_target
 from peephole.errors import PeepholeError
 from peephole.model.folder import PACKED_SUFFIX, SUFFIX
 
-HELP = """Shows a capture in the terminal: its events in time order; with -t where the time went; with -s one source
+HELP = """Shows a capture in the terminal: its events in time order; with -t where the time went; with --calls who
+called what; with -s one source
 (a track, `<device> Memory`, a kernel's counters), with -i one item in it (a context, a step of it).
 
 DEBUG=3 to 7 adds the compilation of each kernel: 3 base AST, 4 source, 5 steps and kernel graph, 6 all graphs,
@@ -30,6 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-t", "--top", nargs="?", type=_count, const=20, metavar="N", help="sum up by name: the N with the most time"
     )
+    parser.add_argument("--calls", action="store_true", help="the call tree; -i WORDS: of these functions only")
+    parser.add_argument("--inverted", action="store_true", help="with --calls: by own time, under each its callers")
+    parser.add_argument("--by-place", action="store_true", help="with --calls: keep places of one name apart")
     parser.add_argument(
         "--interval",
         nargs="+",
@@ -51,6 +55,8 @@ def run(args: argparse.Namespace) -> int:
         targets = targets or _taken(words)
     if args.match is not None and len(args.item) != 2:
         raise PeepholeError("--match K belongs to a step: name its context and the step, -i CONTEXT STEP --match K.")
+    if (args.inverted or args.by_place) and not args.calls:
+        raise PeepholeError(f"--{'inverted' if args.inverted else 'by-place'} belongs to the call tree: add --calls.")
     capture = open_target(targets)
     request = Request(
         source=args.source,
@@ -59,10 +65,13 @@ def run(args: argparse.Namespace) -> int:
         top=top,
         interval=find_interval(capture, args.interval) if args.interval else None,
         listing=args.listing,
+        calls=args.calls,
+        inverted=args.inverted,
+        by_place=args.by_place,
         debug=_debug(),
     )
     printer = Printer(args.json, as_csv=args.csv)
-    if request.source is not None or request.items:
+    if (request.source is not None or request.items) and not request.calls:
         for view in views():
             if view.claims(capture, request):
                 return view.show(capture, request, printer)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Printer, duration
 from peephole.cli.show_decisions import show_decisions
-from peephole.cli.show_rewrites import work
+from peephole.cli.show_rewrites import around, work
 from peephole.cli.views import Request
+from peephole.errors import PeepholeError
 from peephole.query.capture.context_lookup import find_contexts
 from peephole.query.capture.contexts import Context, Step, artifacts, contexts, steps
 from peephole.query.timeline.source_items import compiled
@@ -89,6 +90,7 @@ class Details:
         for step in steps(self._capture, context):
             if self._debug >= 3 and shows_ast(self._capture, step):
                 self._graph(step)
+                self._text(step)
             if listing:
                 self._step(step)
             if self._debug >= 6 or (self._debug >= 5 and shows_kernels(self._capture, step)):
@@ -102,6 +104,13 @@ class Details:
             self._assembly(context)
         if self._debug >= 3 and not listing:  # the step that raised has said it
             self._artifacts(context, "error")
+
+    def code(self, context: int, kind: str) -> None:
+        """Prints a context's artifacts of one kind; assembly that was not recorded is made from the binary."""
+        if artifacts(self._capture, context, kind):
+            self._artifacts(context, kind)
+        elif not self._assembly(context):
+            raise PeepholeError("The binary of this kernel is of a machine that nothing here can disassemble.")
 
     def _step(self, step: Step) -> None:
         from peephole.query.rewrites.decisions import decisions
@@ -120,21 +129,37 @@ class Details:
             self._printer.block(step.error, "red")
 
     def _graph(self, step: Step, match: int = 0) -> None:
+        from peephole.query.rewrites.graph_labels import graph_facts
         from peephole.query.rewrites.step_graphs import graph_at
 
         graph = graph_at(self._capture, step.id, match)
         nodes = graph.nodes
+        known = graph_facts(self._capture, step.id, nodes)
         columns = zip(nodes.id, nodes.op, nodes.dtype, nodes.arg, nodes.src, nodes.shape, nodes.tag, strict=True)
-        for id, op, dtype, arg, src, shape, tag in columns:
+        for place, (id, op, dtype, arg, src, shape, tag) in enumerate(columns):
             facts = {"op": op, "dtype": dtype, "arg": arg, "src": list(src), "shape": shape, "tag": tag}
+            if known is not None:
+                facts |= {"ranges": known.ranges[place], "index": known.indexed.get(place), "space": known.space[place]}
             if self._printer.json:
                 self._printer.record({"kind": "node", "step": step.id, "match": match, "id": id, **facts})
                 continue
-            words = " ".join(str(word) for word in (dtype, arg, shape) if word not in (None, "", "None"))
+            own = (around(known, place), dtype, arg, shape)
+            words = " ".join(str(word) for word in own if word not in (None, "", "None"))
             tagged = f" tag={tag}" if tag is not None else ""
             self._printer.line((f"[{id}] ", "dim"), (str(op), "bold"), f" {words}{tagged}")
             if src:
                 self._printer.line(("  src: " + ", ".join(f"[{node}]" for node in src), "dim"))
+
+    def _text(self, step: Step) -> None:
+        """Prints a graph in the compiler's own notation."""
+        from peephole.query.rewrites.graph_labels import graph_text
+        from peephole.query.rewrites.step_graphs import graph_at
+
+        text = graph_text(self._capture, graph_at(self._capture, step.id, 0))
+        if text and self._printer.json:
+            self._printer.record({"kind": "graph", "step": step.id, "text": text})
+        elif text:
+            self._printer.block(text)
 
     def _rewrites(self, step: Step) -> None:
         from peephole.query.rewrites.step_graphs import match_diffs
@@ -163,18 +188,22 @@ class Details:
             else:
                 self._printer.block(text, "red" if kind == "error" else "")
 
-    def _assembly(self, context: int) -> None:
+    def _assembly(self, context: int) -> bool:
+        """Prints what a binary holds; whether there was anything to print."""
         from peephole.query.hardware.assembly import assembly
 
+        shown = False
         for artifact in artifacts(self._capture, context, "binary"):
             text = assembly(artifact.content, artifact.language)
             if text is None:
                 continue
+            shown = True
             if self._printer.json:
                 facts = {"kind": "artifact", "context": context, "artifact": "assembly", "name": artifact.name}
                 self._printer.record({**facts, "language": "asm", "text": text})
             else:
                 self._printer.block(text)
+        return shown
 
 
 def _context_record(context: Context) -> dict[str, Any]:

@@ -10,27 +10,24 @@ from peephole.model.plain_names import plain
 from peephole.model.tables import NONE
 from peephole.query.capture.info import holds
 from peephole.query.capture.names import Track, find_tracks, tracks
-from peephole.query.timeline.source_items import COMPILER, compiled
+from peephole.query.timeline.source_items import COMPILER, compiled, compiler_source
 from peephole.query.timeline.top import top
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
-TINY = "TINY"
-"""The compiler's source, which a capture without a run has too."""
-
 
 def sources(capture: Capture) -> list[str]:
     """The compiler's, when only its rewrites were recorded."""
-    has_track = any(track.kind == COMPILER and track.slices for track in tracks(capture))
-    return [TINY] if holds(capture, "contexts") and not has_track else []
+    name = compiler_source(capture)
+    return [] if name is None else [name]
 
 
 def claims(capture: Capture, request: Request) -> bool:
     """--ls with a source that is a track; the compiler's without a run has nothing but its items."""
     if request.items or request.source is None:
         return False
-    if request.source == TINY and TINY in sources(capture):
+    if request.source in sources(capture):
         return True
     return request.listing and bool(find_tracks(tracks(capture), request.source))
 
@@ -90,4 +87,4 @@ def _names(capture: Capture, request: Request, found: list[Track], printer: Prin
 
 
 def _inside(start: int, interval: tuple[int, int] | None) -> bool:
-    return interval is None or interval[0] <= start < interval[1]
+    return interval is None or interval[0] <= start <= interval[1]

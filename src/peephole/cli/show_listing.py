@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from peephole.cli.format import Printer
+from peephole.model.tables import GRAPH
 
 if TYPE_CHECKING:
     from peephole.query.rewrites.step_graphs import GraphAt
@@ -25,7 +26,7 @@ def print_listing(graph: GraphAt, printer: Printer) -> None:
     nodes = graph.nodes
     place = {id: i for i, id in enumerate(nodes.id)}
     added, changed = set(graph.added), set(graph.changed)
-    inside = {s for i, op in enumerate(nodes.op) if op == "GRAPH" for s in nodes.src[i]}
+    inside = {s for i, op in enumerate(nodes.op) if op == GRAPH for s in nodes.src[i]}
 
     def words(name: str, op: str, read: list[str], facts: tuple[str | None, ...], tag: str | None) -> tuple[str, str]:
         """A name and what follows it, as in a difference."""
@@ -43,15 +44,18 @@ def print_listing(graph: GraphAt, printer: Printer) -> None:
     known = {identity: nodes.name[i] or f"[{nodes.id[i]}]" for i, identity in enumerate(nodes.identity)}
     known |= {node.identity: node.name or f"[{node.id}]" for node in graph.removed}
     for node in graph.removed:
-        read = [] if node.op == "GRAPH" else [known[s] for s in node.src if s in known]
+        if node.op == GRAPH:
+            printer.line(("- ", "red"), (f"graph {node.name or ''}".rstrip(), "red"))
+            continue
+        read = [known[s] for s in node.src if s in known]
         facts = (node.arg, node.dtype, node.shape)
         name, rest = words(node.name or f"[{node.id}]", node.op, read, facts, node.tag)
         printer.line(("- ", "red"), (name, "red"), rest)
-    loose = [i for i, id in enumerate(nodes.id) if id not in inside and nodes.op[i] != "GRAPH"]
+    loose = [i for i, id in enumerate(nodes.id) if id not in inside and nodes.op[i] != GRAPH]
     for i in loose:
         line(i)
     tops = [place[id] for id in graph.graphs]
-    bodies = [i for i, op in enumerate(nodes.op) if op == "GRAPH" and i not in tops and nodes.id[i] != graph.root]
+    bodies = [i for i, op in enumerate(nodes.op) if op == GRAPH and i not in tops and nodes.id[i] != graph.root]
     for i in [*tops, *bodies]:
         size = f"  {len(nodes.src[i])} instructions"
         printer.line(("graph ", "dim"), (nodes.name[i] or "", "bold"), (size, "dim"))

@@ -9,10 +9,11 @@ from peephole.cli.show_decisions import show_decisions
 from peephole.cli.show_listing import UNTOLD, print_listing
 from peephole.cli.views import Request
 from peephole.errors import PeepholeError
-from peephole.query.capture.context_lookup import find_context, find_steps
+from peephole.query.capture.context_lookup import find_artifacts, find_context, find_steps
 from peephole.query.capture.info import holds
 
 if TYPE_CHECKING:
+    from peephole.compilers.labels import Facts
     from peephole.query.capture.contexts import Context, Step
     from peephole.query.rewrites.step_graphs import GraphAt, MatchDone, MatchInfo
     from peephole.store.capture import Capture
@@ -34,6 +35,12 @@ def claims(capture: Capture, request: Request) -> bool:
 def show(capture: Capture, request: Request, printer: Printer) -> int:
     """Prints one match when it is given, else the graph that went in and every match."""
     context = find_context(capture, request.items[0])
+    kind = find_artifacts(capture, context, request.items[1])
+    if kind:
+        from peephole.cli.show_context import Details
+
+        Details(capture, request, printer).code(context.id, kind)
+        return 0
     found = find_steps(capture, context, request.items[1])
     if request.match is not None:
         from peephole.query.rewrites.step_graphs import count_matches
@@ -80,7 +87,7 @@ def work(capture: Capture, step: Step) -> str:
 
 def _texts(capture: Capture, step: Step, match: int | None, printer: Printer) -> None:
     from peephole.query.rewrites.decisions import decisions
-    from peephole.query.rewrites.graph_labels import type_names
+    from peephole.query.rewrites.graph_labels import graph_facts, type_names
     from peephole.query.rewrites.step_graphs import graph_at, match_diffs
 
     flags = [name for name in ("bottom_up", "walk", "enter_calls") if getattr(step, name)]
@@ -94,7 +101,8 @@ def _texts(capture: Capture, step: Step, match: int | None, printer: Printer) ->
     if graph.nodes.name:
         print_listing(graph, printer)
     else:
-        _graph(graph, type_names(capture, step.id, graph.nodes.dtype), printer)
+        types = type_names(capture, step.id, graph.nodes.dtype)
+        _graph(graph, types, graph_facts(capture, step.id, graph.nodes), printer)
     if match is not None:
         if graph.match:
             printer.line(
@@ -121,7 +129,15 @@ def _texts(capture: Capture, step: Step, match: int | None, printer: Printer) ->
         printer.block(graph.error or step.error or "", "red")
 
 
-def _graph(graph: GraphAt, types: list[str], printer: Printer) -> None:
+def around(facts: Facts | None, place: int) -> str:
+    """`(0,1) [r1*8+r0]`: the ranges that are open at a node, and what it is indexed with."""
+    if facts is None:
+        return ""
+    ranges = f"({facts.ranges[place]})" if facts.ranges[place] else ""
+    return " ".join(part for part in (ranges, facts.indexed.get(place, "")) if part)
+
+
+def _graph(graph: GraphAt, types: list[str], facts: Facts | None, printer: Printer) -> None:
     """The graph from its root, indented; a node that was written before is only named."""
     nodes = graph.nodes
     place = {id: i for i, id in enumerate(nodes.id)}
@@ -136,7 +152,7 @@ def _graph(graph: GraphAt, types: list[str], printer: Printer) -> None:
             printer.line((f"{indent}[{id}] {nodes.op[i]} as above", "dim"))
             continue
         written.add(id)
-        words = " ".join(word for word in (types[i], nodes.arg[i], nodes.shape[i]) if word)
+        words = " ".join(word for word in (around(facts, i), types[i], nodes.arg[i], nodes.shape[i]) if word)
         tag = f" tag={nodes.tag[i]}" if nodes.tag[i] is not None else ""
         style = "green" if id in added else "yellow" if id in changed else "bold"
         printer.line(indent, (f"[{id}] ", "dim"), (nodes.op[i], style), f" {words}{tag}")

@@ -64,7 +64,7 @@ def _records(found: Runs, speeds: Rates, printer: Printer) -> None:
 
 
 def _table(found: Runs, speeds: Rates, printer: Printer) -> None:
-    from peephole.cli.show_timeline import describe_args
+    from peephole.cli.args_text import describe_args
 
     columns = (
         Column("name", style="bold", flexible=True),

@@ -5,34 +5,33 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from peephole.cli.format import Column, Printer, count, duration, fit, pad, rate, size
+from peephole.cli.args_text import describe_args, parse_args
+from peephole.cli.format import Printer, count, duration, fit, pad
 from peephole.cli.show_context import Details
+from peephole.cli.show_top import show_top
 from peephole.cli.views import Request, views
-from peephole.model.json_text import json_object
 from peephole.model.plain_names import plain
 from peephole.model.tables import NONE
 from peephole.query.capture.contexts import contexts
 from peephole.query.capture.info import span
 from peephole.query.capture.names import ALL, Track, find_tracks, missing, told_apart, tracks
 from peephole.query.timeline.events import Event, events
-from peephole.query.timeline.rates import rates
+from peephole.query.timeline.source_items import compiler_source
 from peephole.query.timeline.top import top
 from peephole.store.capture import Capture
 
 _LONG = 10_000_000
 """ns from which a duration is worth a colour."""
-_RATES = {"flops": ("FLOPS", ""), "bytes_per_s": ("B/s", "mem"), "lds_bytes_per_s": ("B/s", "lds")}
-"""Unit and kind of the rates in a slice's args."""
 
 
 def show(capture: Capture, request: Request, printer: Printer) -> int:
     """Prints the timeline as the request asks; PeepholeError with the nearest name for one that is not there."""
-    known = tracks(capture)
     if request.listing and request.source in (None, ALL) and not request.items:
-        _list(capture, known, printer)
+        _list(capture, tracks(capture), printer)
         return 0
     chosen: set[int] | None = None
     if request.source is not None and request.source != ALL:
+        known = tracks(capture)
         found = find_tracks(known, request.source)
         others = _view_sources(capture)
         if not found and request.items and request.source in others:
@@ -41,8 +40,12 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
             names = [ALL, *(track.name for track in known if track.slices), *others]
             raise missing(request.source, names, "source")
         chosen = {track.id for track in found}
-    if request.top is not None:
-        _top(capture, request, chosen, printer)
+    if request.calls:
+        from peephole.cli.show_calls import show_calls
+
+        show_calls(capture, request, chosen, printer)
+    elif request.top is not None:
+        show_top(capture, request, chosen, printer)
     else:
         show_events(capture, request, chosen, printer)
     return 0
@@ -75,66 +78,6 @@ def _list(capture: Capture, known: list[Track], printer: Printer) -> None:
         printer.line((track.name, "bold"), ("".join(f"  {word}" for word in words if word), "dim"))
     for name in _view_sources(capture):
         printer.line((name, "bold"))
-
-
-def _top(capture: Capture, request: Request, chosen: Collection[int] | None, printer: Printer) -> None:
-    limit = None if request.items or request.top is None or request.top < 0 else request.top
-    result = top(capture, limit, chosen, request.interval)
-    rows = [row for row in result.rows if not request.items or plain(row.name) in request.items]
-    if request.items and not rows:
-        raise missing(request.items[0], dict.fromkeys(row.name for row in result.rows), "item")
-    rated = rates(capture, {row.name for row in rows}, chosen, request.interval)
-    speeds = [rated.get((row.track, row.name), {}) for row in rows]
-    if printer.json:
-        for row, speed in zip(rows, speeds, strict=True):
-            printer.record(
-                {
-                    "track": row.track,
-                    "name": plain(row.name),
-                    "total_ns": row.total,
-                    "count": row.count,
-                    "share": round(row.share, 6),
-                    "mean_ns": round(row.mean),
-                    "min_ns": row.shortest,
-                    "max_ns": row.longest,
-                    "context": None if row.context == NONE else row.context,
-                    **{key: round(value) for key, value in speed.items()},
-                }
-            )
-        if result.other_names and not request.items:
-            share = result.other_total / result.total if result.total else 0.0
-            other = {"other_names": result.other_names, "total_ns": result.other_total, "count": result.other_count}
-            printer.record({**other, "share": round(share, 6)})
-        return
-    columns = (
-        Column("track", flexible=True),
-        Column("name", style="bold", flexible=True),
-        Column("total", right=True, style="yellow"),
-        Column("count", right=True),
-        Column("share", right=True),
-        Column("mean", right=True),
-        Column("longest", right=True),
-        *((Column("speed", style="dim", flexible=True),) if any(speeds) else ()),
-    )
-    table = [
-        (
-            row.track,
-            plain(row.name),
-            duration(row.total),
-            count(row.count),
-            f"{row.share:.2%}",
-            duration(row.mean),
-            duration(row.longest),
-            *((describe_args(speed),) if any(speeds) else ()),
-        )
-        for row, speed in zip(rows, speeds, strict=True)
-    ]
-    if result.other_names and not request.items:
-        part = f"{result.other_total / result.total if result.total else 0:.2%}"
-        name = f"{count(result.other_names)} others"
-        blank = ("",) * (len(columns) - 5)
-        table.append(("", name, duration(result.other_total), count(result.other_count), part, *blank))
-    printer.table(columns, table)
 
 
 def show_events(
@@ -173,10 +116,10 @@ def show_events(
 
 def _elsewhere(capture: Capture) -> str:
     """Where to look in a capture that has rewrites and no events; empty for every other."""
-    known = len(contexts(capture))
-    if not known:
+    known, source = len(contexts(capture)), compiler_source(capture)
+    if source is None:
         return ""
-    return f"No events, but {known} context{'s' * (known > 1)}: `-s TINY` lists them, `-i NAME` shows one."
+    return f"No events, but {known} context{'s' * (known > 1)}: `-s {source}` lists them, `-i NAME` shows one."
 
 
 def _record(event: Event, names: dict[int, str]) -> dict[str, Any]:
@@ -211,33 +154,3 @@ def _line(event: Event, names: dict[int, str], origin: int, printer: Printer) ->
 def _moment(ns: int) -> str:
     """A time since the first event, always in ms, so that the column can be read from top to bottom."""
     return f"{ns / 1e6:.3f} ms"
-
-
-def parse_args(text: str | None) -> dict[str, Any]:
-    """The further facts of an event; those that are no object, or nested too deeply, are kept as `text`."""
-    if not text:
-        return {}
-    found = json_object(text)
-    return {"text": text} if found is None else found
-
-
-def describe_args(facts: dict[str, Any]) -> str:
-    """Further facts for people, rates and sizes with their units."""
-    parts = []
-    for key, value in facts.items():
-        if isinstance(value, bool) or value is None or isinstance(value, (dict, list)):
-            continue
-        if isinstance(value, int):
-            value = max(min(value, 10**300), -(10**300))  # more than a float holds
-        if key == "location":
-            parts.append(str(value).replace("\\", "/").rpartition("/")[2])
-        elif not isinstance(value, (int, float)):
-            parts.append(f"{key} {value}")
-        elif key in _RATES:
-            kind = "" if key == "bytes_per_s" and "bytes" in facts else _RATES[key][1]  # of a copy there is one
-            parts += [f"{rate(value, _RATES[key][0])} {kind}".rstrip()] if value else []
-        elif key == "bytes":
-            parts.append(size(value))
-        else:
-            parts.append(f"{key}={value}")
-    return "  ".join(parts)

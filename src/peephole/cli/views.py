@@ -39,6 +39,12 @@ class Request:
     """`--interval`: begin and end in ns on the capture's clock."""
     listing: bool = False
     """`--ls`."""
+    calls: bool = False
+    """`--calls`: who called what; `items` are then words of functions' names."""
+    inverted: bool = False
+    """`--inverted`: functions by their own time, under each its callers."""
+    by_place: bool = False
+    """`--by-place`: functions of one name at different places are kept apart."""
     debug: int = 0
     """`DEBUG`: how much detail, as VIZ counts it."""
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from peephole.model.tables import GRAPH
 
 if TYPE_CHECKING:
     from peephole.compilers.protocol import Compiler
@@ -22,7 +24,9 @@ CONSTANT: Final = 1
 INDEXING: Final = 2
 """counts or addresses,"""
 SINK: Final = 4
-"""only holds the graph together."""
+"""only holds the graph together,"""
+LISTS: Final = 8
+"""lists a graph's instructions in order: what no compiler needs to say."""
 
 LONGEST: Final = 34
 """Characters of a box's name or argument; the line of its type may have ten more."""
@@ -31,7 +35,7 @@ KEPT: Final = 200_000
 
 
 class Family(IntEnum):
-    """Which of the page's twelve colours an operation has (`web/src/draw/families.ts`)."""
+    """Which of the page's twelve colours an operation has (`web/src/draw/theme.ts`)."""
 
     MEMORY = 1
     ARITHMETIC = 2
@@ -69,13 +73,25 @@ class Look:
     type: str
     family: int = Family.OTHER
     fold: int = 0
-    """CONSTANT, INDEXING and SINK as far as its own fields tell."""
+    """CONSTANT, INDEXING, SINK and LISTS as far as its own fields tell."""
     bodies: int = 0
     """How many of its first sources are the body of what it calls; not 0 for what was compiled by itself."""
     space: str = ""
     """Where its memory is: `GLOBAL`, `LOCAL`, `REG`; empty when it has none or that is not known."""
     whole: tuple[str, str, str] = ("", "", "")
     """Name, argument and type without any cut, for the tooltip."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the graph around its nodes says about them, an entry a node but for `indexed`."""
+
+    space: list[str]
+    """The memory that it is about: `GLOBAL`, `LOCAL`, `REG`, `ALU`; empty for none."""
+    ranges: list[str]
+    """The loops that are open at it: `0,1`."""
+    indexed: dict[int, str]
+    """The expression that it is indexed with, `[r1*8+r0]`, by its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,30 +104,31 @@ class Labels:
     inside: list[str | None]
     """The argument with the values of the constants in it; None where the look's own is right."""
     fold: list[int]
-    """CONSTANT, INDEXING and SINK, with what the graph around a node tells."""
+    """CONSTANT, INDEXING, SINK and LISTS, with what the graph around a node tells."""
+    facts: Facts | None = None
 
 
 def labels_of(compiler: Compiler, rows: Iterable[Row], src: Sequence[Sequence[int]], root: int) -> Labels:
     """The labels of a graph, given as the fields of its nodes; `src` are places, sources stand before users."""
-    texts: list[NodeText] = []
     places: dict[Row, int] = {}
-    look: list[int] = []
-    for row in rows:
-        place = places.get(row)
-        if place is None:
-            place = places[row] = len(texts)
-            texts.append(NodeText(row[0], row[1], row[2] or "", row[3] or ""))
-        look.append(place)
+    look = [places.setdefault(row, len(places)) for row in rows]
+    texts = [NodeText(op, dtype, arg or "", shape or "") for op, dtype, arg, shape in places]
     looks = [look_of(compiler, text) for text in texts]
     values = compiler.constants([texts[place] for place in look], src, root)
     folded = {v for v, value in enumerate(values) if value is not None}
     own = [one.fold & ~CONSTANT for one in looks]
-    fold = [own[at] | CONSTANT if v in folded else own[at] for v, at in enumerate(look)]
+    fold = [own[at] for at in look]
+    for v in folded:
+        fold[v] |= CONSTANT
     inside: list[str | None] = [None] * len(look)
     for v, sources in enumerate(src) if folded else ():
         if not folded.isdisjoint(sources):
             inside[v] = _inside(compiler, texts[look[v]], tuple([values[s] for s in sources]))
-    return Labels(looks, look, inside, fold)
+    facts = compiler.facts([texts[place] for place in look], src)
+    for v, expression in (facts.indexed if facts is not None else {}).items():
+        assert facts is not None
+        inside[v] = cut(f"({facts.ranges[v]}) {expression}" if facts.ranges[v] else expression)
+    return Labels(looks, look, inside, fold, facts)
 
 
 def _inside(compiler: Compiler, text: NodeText, constants: tuple[str | None, ...]) -> str:
@@ -131,7 +148,10 @@ def look_of(compiler: Compiler, text: NodeText) -> Look:
     if found is None:
         if len(kept) >= KEPT:
             kept.clear()
-        found = kept[text] = compiler.look(text)
+        found = compiler.look(text)
+        if text.op == GRAPH:
+            found = replace(found, fold=found.fold | LISTS)
+        kept[text] = found
     return found
 
 

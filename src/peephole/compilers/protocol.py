@@ -7,9 +7,9 @@ how to add one. Methods are asked about contexts of this compiler alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from peephole.compilers.labels import Look, NodeText, plain_look
+from peephole.compilers.labels import Facts, Look, NodeText, plain_look
 from peephole.errors import PeepholeError
 from peephole.model.tables import NONE
 
@@ -26,6 +26,9 @@ KERNELS: Final = "kernels"
 
 class Compiler:
     """A compiler that nothing is known about but its name: what it recorded is shown as it is."""
+
+    track: ClassVar[str] = "COMPILER"
+    """What its work is listed under in a capture that has no track of it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -55,9 +58,29 @@ class Compiler:
         """The argument in a box's label with the values of its constant sources (None: not a constant)."""
         return self.look(text).arg
 
+    def facts(self, texts: Sequence[NodeText], src: Sequence[Sequence[int]]) -> Facts | None:
+        """What the graph around its nodes says about them; None for nothing."""
+        return None
+
     def type_name(self, dtype: str) -> str:
         """An element type as a user reads it."""
         return dtype
+
+    def python_text(
+        self, texts: Sequence[NodeText], tags: Sequence[str | None], src: Sequence[Sequence[int]], root: int
+    ) -> str:
+        """A graph in the notation that the compiler's own users know; empty when there is none."""
+        return ""
+
+    # names
+
+    def context_name(self, name: str) -> str:
+        """A context's own name in what its slices or the compiler's other tools call it; the same when it is that."""
+        return name
+
+    def artifact_kind(self, step: str) -> str:
+        """The kind of artifact that the compiler's own viewer lists as a step of that name; empty for none."""
+        return ""
 
     # steps and calls
 

@@ -12,14 +12,16 @@ segments per thread: `tNNNN.SSSSSS.seg`. A segment is a preallocated, memory-map
 
 The version in the header is the format's: a record has the columns that there were then (`Column.since`).
 
-Texts are numbered per thread: a STRING record gives the next number its text, number 0 is null. Ids (node,
-context, step, buffer, correlation) are numbered per process; a reader adds `ordinal << PROCESS_SHIFT`. Track
-numbers are per process too and are renumbered by the reader.
+Texts are numbered per thread: a TEXT record gives a number its text, number 0 is null (a STRING record, which older
+journals have, gives it to the next number). Ids (node, context, step, buffer, correlation) are numbered per process; a
+reader adds `ordinal << PROCESS_SHIFT`. Track numbers are per process too and are renumbered by the reader.
 
 When a segment is full or closed its header gets the number of used slots (those after the header) and their CRC-32,
 over the bytes [SLOT, SLOT + used * SLOT), and the file is cut to that length where that is safe: a reader reads it
 and never maps it. In the segment that was being written when the process died both are 0: it ends at the first kind
-0. A row that does not fit into a slice's slot (a correlation above 32 bits) is written as a record of its table.
+0, unless that record has a length and others follow: then a signal handler, or a finalizer, wrote these while the
+record was being written, and it is skipped. A row that does not fit into a slice's slot (a correlation above 32 bits)
+is written as a record of its table.
 
 What takes long is written when it begins, so that it is there when the process is killed, and again when it ends: of
 several rows of `contexts` or `steps` with one id the last one counts, and a slice with FLAG_OPEN (dur: so far) counts
@@ -33,6 +35,9 @@ amounts, and its uses. A plan is JSON: {"plan": number, "track", "name", "contex
 [[buffer, mode, position], …]}. An amount is a number or a list of steps: a number, a variable (a list with its name)
 or a list of a sign (AMOUNTS) and the places of one or two earlier steps; the last one is the amount. The arg is the
 amount per second. A use whose buffer is -2 is told by the run: the payload goes on with an i64 for each.
+
+`journal/pNNNNN/open.NNNN` has a slot (MARK) for each row of each track that spans were on: the span that was begun
+there last. It is open when no slice has its track, depth and start. A slot whose two starts differ was being written.
 
 `journal/pNNNNN/process.json` says who wrote the folder: {"format", "ordinal", "pid", "parent" (pid), "argv",
 "executable", "python", "host", "boot" (id of the machine's boot or null: equal ones share a clock), "born" (when the
@@ -51,8 +56,21 @@ from peephole.model.tables import FORMAT_VERSION, TABLES, Column, Table
 SLOT: Final = 32
 MAGIC: Final = b"PEEPJRN1"
 HEADER: Final = struct.Struct("<8sHHIIIII")
-"""magic, version, process ordinal, thread ordinal, segment number, used slots, CRC-32, events dropped after it."""
+"""magic, version, process ordinal, thread ordinal, segment number, used slots, CRC-32, events lost after it: their
+number, in the four highest bits of it what was short (SHORT)."""
 DROPPED_OFFSET: Final = 28
+SHORT_SHIFT: Final = 28
+DROPPED_MAX: Final = (1 << SHORT_SHIFT) - 1
+SHORT: Final = (
+    "there was no room on the disk",
+    "the process had no file descriptor left",
+    "the system had no memory left",
+    "the capture's folder was gone",
+    "the capture's folder may not be written",
+    "an event was too large",
+    "the disk failed",
+)
+"""What was short when events were lost."""
 USED_OFFSET: Final = 20
 
 SLICE: Final = struct.Struct("<qqIIIHBB")
@@ -69,7 +87,7 @@ PROCESS_SHIFT: Final = 40
 KIND_END: Final = 0
 KIND_SLICE: Final = 1
 KIND_STRING: Final = 2
-"""Payload: the text in UTF-8 (surrogates kept)."""
+"""Payload: the text in UTF-8 (surrogates kept). Only in journals of earlier versions."""
 KIND_ARGS: Final = 3
 """Payload: context i64, then JSON: belongs to the next slice of this thread."""
 KIND_FREE: Final = 4
@@ -82,15 +100,20 @@ KIND_PAD: Final = 7
 """Fills the rest of a segment that the next record did not fit into; skipped."""
 KIND_SETTLED: Final = 8
 """No payload: the provisional slices of this thread so far are replaced by final ones."""
-KIND_PLAN: Final = 9
+KIND_TEXT: Final = 9
+"""Payload: number u32, then the text in UTF-8 (surrogates kept)."""
+KIND_PLAN: Final = 10
 """Payload: JSON, see above. The last one of a number counts from there on."""
-KIND_RUN: Final = 10
+KIND_RUN: Final = 11
 """Payload: RUN, then the buffers that the plan leaves open."""
 RUN: Final = struct.Struct("<qIIII")
 """start, dur, plan, correlation, number of the text that holds the variables as a JSON object (0: none)."""
 OPEN_BUFFER: Final = -2
 AMOUNTS: Final = frozenset(("+", "-", "*", "//", "%", "max", "<", "!=", "==", "&", "|", "^", "neg"))
 """What may stand in an amount beside numbers and variables."""
+
+MARK: Final = struct.Struct("<qIIqIHH")
+"""A slot of `open.NNNN`: start, name, correlation, start again, track, depth, thread ordinal plus 1 (0: no slot)."""
 
 FIRST_TABLE_KIND: Final = 16
 TABLE_KINDS: Final[dict[str, int]] = {name: FIRST_TABLE_KIND + i for i, name in enumerate(TABLES)}

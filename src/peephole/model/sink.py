@@ -46,8 +46,29 @@ class Joined:
         return map(str, part)
 
 
-ColumnValues = Sequence[Any] | Strings | Joined | Any
-"""A list, a numpy array or, for text, Strings or Joined. For `ids` columns a list of lists or (offsets, values)."""
+@dataclass(slots=True)
+class Utf8:
+    """A text column as the bytes of all its texts, one after the other: no object is made per row."""
+
+    data: Any
+    """The bytes, which must be UTF-8."""
+    offsets: Any
+    """Where each text begins (numpy array of 64 bits), and at last where the last one ends."""
+    missing: Any
+    """Which rows are null (numpy array of bool)."""
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[str | None]:
+        data = bytes(self.data)
+        for row, (first, past) in enumerate(itertools.pairwise(self.offsets)):
+            yield None if self.missing[row] else data[first:past].decode()
+
+
+ColumnValues = Sequence[Any] | Strings | Joined | Utf8 | Any
+"""A list, a numpy array or, for text, Strings, Joined or Utf8. For `ids` columns a list of lists or
+(offsets, values)."""
 
 
 class Sink(Protocol):

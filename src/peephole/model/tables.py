@@ -15,6 +15,9 @@ FORMAT_VERSION: Final = 2
 NONE: Final = -1
 """The id, time or number that stands for "there is none" in an integer column."""
 
+GRAPH: Final = "GRAPH"
+"""The op of a node whose sources are instructions in order: a graph, its part, or the body of a call."""
+
 ColumnType = Literal["bool", "i16", "i32", "i64", "f64", "str", "text", "bytes", "ids"]
 """str: a text that repeats (dictionary coded). text: one that does not. ids: a list of i64."""
 

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any, Final
 
-from peephole.record import process
+from peephole.record import collection, process
 from peephole.record.recorder import Recorder
 
 recorder: Recorder | None = None
@@ -31,6 +31,10 @@ def start(path: str | os.PathLike[str]) -> Recorder:
         _hooked = True
         os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
         atexit.register(_at_exit)
+    with contextlib.suppress(OSError):
+        # loaded now: there may be no descriptor for it later
+        import peephole.record.events  # noqa: F401
+    collection.watch()
     recorder = Recorder(path)
     return recorder
 
@@ -49,8 +53,9 @@ def stop() -> None:
         return
     lost = ending.close()
     recorder = None
+    collection.forget()
     if lost:
-        _say(f"{lost} events were lost: no room for {ending.path}")
+        _say(f"{lost} events were lost: {ending.short()}; {ending.path} has the others")
     if _mine == (os.getpid(), ending.path):
         _seal(ending.path)
         if sys.stderr is not None and sys.stderr.isatty():

@@ -51,6 +51,12 @@ def program_name() -> str:
     return argv[0]
 
 
+def program_script() -> str:
+    """The script that runs, "" for a module, a command or standard input."""
+    argv: list[str] = list(getattr(sys, "argv", None) or [""])
+    return "" if argv[0] in ("", "-c", "-m", "-") else argv[0]
+
+
 def _module() -> str:
     """What stands behind -m, which may stand behind other options in one word: `-Im pytest`, `-X dev -mpytest`."""
     words = iter(sys.orig_argv[1:])
@@ -92,16 +98,23 @@ def _begin_default(program: str, argv: list[str]) -> str:
     raise PeepholeError(f"{folder} has ten thousand captures of this second; set PEEPHOLE_DIR to another folder.")
 
 
-def make_way(path: str, replace: bool) -> None:
-    """Removes an earlier capture of that name when it may be replaced; anything else is not ours to remove."""
+def may_replace(path: str, replace: bool) -> bool:
+    """Whether an earlier capture of that name is to be replaced; PeepholeError when what is there is not ours to."""
     if not os.path.lexists(path):
-        return
+        return False
     if os.path.islink(path) or not os.path.isfile(os.path.join(path, "manifest.json")):
         raise PeepholeError(f"{path} is there already and is no capture; give another name or move it away.")
     if process.is_being_written(path):
         raise PeepholeError(f"{path} is being recorded by another program; give another name.")
     if not replace:
         raise PeepholeError(f"{path} exists already; choose another name with -o, or replace it with --force.")
+    return True
+
+
+def make_way(path: str, replace: bool) -> None:
+    """Removes an earlier capture of that name when it may be replaced; anything else is not ours to remove."""
+    if not may_replace(path, replace):
+        return
     import shutil
 
     try:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import sys
-from typing import Any
+from typing import Any, Final
 
 from peephole.model.alive import boot_id, born, is_writing
 from peephole.model.tables import FORMAT_VERSION
+from peephole.record import descriptors
 from peephole.record.clocks import same_moment
+from peephole.record.secrets import kept
+
+_numbers: Final = itertools.count()
 
 
 def start_capture(folder: str, program: str, argv: list[str]) -> None:
     """Makes the capture's folder and the manifest that it has until it is sealed. OSError when it cannot."""
     from datetime import UTC, datetime
 
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
-    os.mkdir(folder)
-    os.mkdir(os.path.join(folder, "journal"))
+    os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
+    os.mkdir(folder, 0o700)
+    os.mkdir(os.path.join(folder, "journal"), 0o700)
     moment, wall = same_moment()
     manifest = {
         "format": FORMAT_VERSION,
@@ -27,7 +32,7 @@ def start_capture(folder: str, program: str, argv: list[str]) -> None:
         "state": "recording",
         "clean": False,
         "program": program,
-        "argv": argv,
+        "argv": kept(argv),
         "host": hostname(),
         "source": "record",
         "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -43,7 +48,7 @@ def win_folder(capture: str) -> tuple[int, str]:
     while True:
         folder = os.path.join(journal, f"p{ordinal:05}")
         try:
-            os.mkdir(folder)
+            os.mkdir(folder, 0o700)
         except FileExistsError:
             ordinal += 1
         else:
@@ -58,7 +63,7 @@ def describe(ordinal: int) -> dict[str, Any]:
         "ordinal": ordinal,
         "pid": os.getpid(),
         "parent": os.getppid(),
-        "argv": command_line(),
+        "argv": recorded_line(),
         "executable": sys.executable,
         "python": ".".join(map(str, sys.version_info[:3])),
         "host": hostname(),
@@ -80,6 +85,11 @@ def command_line() -> list[str]:
     return list(sys.orig_argv)
 
 
+def recorded_line() -> list[str]:
+    """The command line as a capture may keep it."""
+    return kept(command_line())
+
+
 def hostname() -> str:
     """The machine's name."""
     return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
@@ -93,13 +103,12 @@ def rank() -> int:
 
 def write_json(path: str, value: object) -> None:
     """Puts the file there whole or not at all."""
-    temporary = f"{path}.{os.getpid()}"
+    temporary = f"{path}.{os.getpid()}.{next(_numbers)}"
+    descriptors.put(temporary, json.dumps(value).encode("utf-8", "surrogateescape"))
     try:
-        with open(temporary, "w", encoding="utf-8", errors="surrogateescape") as file:
-            json.dump(value, file)
         os.replace(temporary, path)
     except BaseException:
-        if os.path.exists(temporary):
+        with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import mmap
 import os
 import struct
 import threading
@@ -13,10 +12,20 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any, Final
 
-from peephole.model.journal import FLAG_PROVISIONAL, KIND_FACTS, KIND_FREE, KIND_PROBLEM, KIND_SETTLED, PROCESS_SHIFT
+from peephole.model.journal import (
+    FLAG_PROVISIONAL,
+    KIND_FACTS,
+    KIND_FREE,
+    KIND_PROBLEM,
+    KIND_SETTLED,
+    PROCESS_SHIFT,
+    SHORT,
+)
 from peephole.model.tables import NONE
-from peephole.record import process, segment
+from peephole.record import process
+from peephole.record.marks import Marks
 from peephole.record.rows import json_text, text_bytes, text_of
+from peephole.record.segment import Mapped, Segment
 from peephole.record.writer import Writer
 
 _FREE = struct.Struct("<qq")
@@ -28,7 +37,7 @@ _STICKY = frozenset(("tracks", "contexts"))
 class Slot:
     """What a thread holds of the recorder; gives its writer back when the thread ends."""
 
-    __slots__ = ("generation", "lane", "recorder", "writer")
+    __slots__ = ("generation", "inside", "lane", "recorder", "writer")
 
     def __init__(self, recorder: Recorder, writer: Writer) -> None:
         self.recorder = recorder
@@ -36,9 +45,26 @@ class Slot:
         self.writer = writer
         self.lane: Any = None
         """The thread's lane, see lanes.py. It must not point back, so that the slot goes with its thread."""
+        self.inside: list[Any] = []
+        """Spans that are open in the finalizers that a collection runs, see collection.py."""
 
     def __del__(self) -> None:
         self.recorder._give_back(self)
+
+
+class Home:
+    """The folder of this process in the capture's journal, won against all others."""
+
+    def __init__(self, capture: str) -> None:
+        self.ordinal, self.folder = process.win_folder(capture)
+        self.facts = process.describe(self.ordinal)
+        process.write_json(os.path.join(self.folder, "process.json"), self.facts)
+
+    def remove(self) -> None:
+        """Takes the folder away again: nobody has written into it."""
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(self.folder, "process.json"))
+            os.rmdir(self.folder)
 
 
 class Recorder:
@@ -68,12 +94,14 @@ class Recorder:
         self.default_context: Any = None
         self.default_step: Any = None
         """Where rewrites outside any context or step go, see rewrites.py."""
-        self._lock = threading.RLock()
+        # no lock: a handler or finalizer that waits for one may wait for its own thread
         self._writers: list[Writer] = []
         self._free_writers: list[Writer] = []
-        self._folder: str | None = None
-        self._process: dict[str, Any] = {}
-        self._ordinal = 0
+        self._thread_numbers = itertools.count()
+        self._home: dict[str, Home] = {}
+        self.marks = Marks(self._open_marks)
+        """What is open, for the case that the process is killed."""
+        self._parents_marks: list[Marks] = []
         self._tracks: dict[int, dict[str, Any]] = {}
         self._inherited: dict[int, dict[str, Any]] = {}
         self._track_numbers: dict[tuple[str, str, int], int] = {}
@@ -92,11 +120,8 @@ class Recorder:
         key = (name, kind, parent)
         number = self._track_numbers.get(key)
         if number is None:
-            with self._lock:
-                number = self._track_numbers.get(key)
-                if number is None:
-                    number = self.new_track(name, kind, parent, order, unit)
-                    self._track_numbers[key] = number
+            # of two that come at once the first counts; the other's track stays empty
+            number = self._track_numbers.setdefault(key, self.new_track(name, kind, parent, order, unit))
         return number
 
     def new_track(
@@ -177,7 +202,8 @@ class Recorder:
         if self._inherited:
             self._bring_track(track)
         with contextlib.suppress(struct.error):  # out of range, as the final one will say
-            self.slot().writer.slice_with_args(track, start_ns, dur_ns, name, 0, 0, context, args, FLAG_PROVISIONAL)
+            flags = FLAG_PROVISIONAL  # lost ones are counted when the final ones are
+            self.slot().writer.slice_with_args(track, start_ns, dur_ns, name, 0, 0, context, args, flags, counts=False)
 
     def settle(self) -> None:
         """Says that this thread's provisional slices are replaced by final ones."""
@@ -190,12 +216,13 @@ class Recorder:
             return
         if self._inherited and "track" in columns:
             self._bring_track(columns["track"])
+        keep = table in _STICKY and len(self._unwritten) < 100_000
         try:
-            written = self.slot().writer.row(table, columns)
+            written = self.slot().writer.row(table, columns, counts=not keep)
         except (struct.error, OverflowError):
             self.problem(f"a value of {table} was out of range")
             return
-        if not written and table in _STICKY and len(self._unwritten) < 100_000:
+        if not written and keep:
             self._unwritten.append((table, columns))
 
     def free(self, buffer: int, time_ns: int) -> None:
@@ -226,7 +253,8 @@ class Recorder:
     def global_id(self, number: int) -> int:
         """How rows of another process name a thing of this one; not for the capture's first process."""
         self.open_process()
-        return (self._ordinal << PROCESS_SHIFT) + number
+        ordinal: int = self._home["home"].ordinal
+        return (ordinal << PROCESS_SHIFT) + number
 
     def on_exit(self, callback: Callable[[], object]) -> None:
         """Calls back before the journal closes, at the end of the recording or of the interpreter; last one first."""
@@ -240,23 +268,27 @@ class Recorder:
 
     def begin(self) -> None:
         """Makes the process's folder and this thread's first segment at once instead of with the first event."""
-        self.slot().writer.roll(segment.FIRST_BYTES // 2)
+        self.slot().writer.begin()
 
     def slot(self) -> Slot:
         """The calling thread's slot."""
         try:
             slot: Slot = self.local.slot
         except AttributeError:
-            slot = self.local.slot = Slot(self, self._take_writer())
+            # a handler may have come in between: then its slot counts, and the writer of this one is given back
+            slot = self.local.__dict__.setdefault("slot", Slot(self, self._take_writer()))
         return slot
 
     def flush(self, now: int) -> None:
-        """Writes those of the thread's open spans that began before the last flush, for the case that it is killed."""
+        """Writes what is known about those of the thread's open spans that began before the last flush.
+
+        That they are open is in the marks; their args are not.
+        """
         self.flush_at = now + FLUSH_NS
         lane = self.slot().lane
         for each in () if lane is None else (lane, *lane.family):
             for span in each.stack[1:]:
-                if now - span.start > FLUSH_NS:
+                if span.start and now - span.start > FLUSH_NS:
                     span.tell(now)
 
     def close(self) -> int:
@@ -270,24 +302,32 @@ class Recorder:
                 self.problem(f"{getattr(callback, '__qualname__', 'a callback')} at exit: {error!r}")
         self._write_open_spans()
         own = self.local.slot.writer if hasattr(self.local, "slot") else None
-        with self._lock:
-            for writer in self._writers:
-                writer.end()
-            self.closed = True
-            for writer in self._writers:
-                # a segment that another thread is writing stays as it is: its reader stops where that one stopped
-                if writer is own or writer in self._free_writers:
-                    writer.close()
-            self._finish_process()
-        return sum(writer.dropped for writer in self._writers)
+        if self._unwritten:
+            self.slot().writer.lose(len(self._unwritten))
+        writers = list(self._writers)
+        for writer in writers:
+            writer.end()
+        self.closed = True
+        for writer in writers:
+            # a segment that another thread is writing stays as it is: its reader stops where that one stopped
+            if writer is own or writer in self._free_writers:
+                writer.close()
+        self._finish_process()
+        return sum(writer.dropped for writer in writers)
+
+    def short(self) -> str:
+        """Why events were lost: what was short."""
+        reasons = dict.fromkeys(SHORT[writer.short] for writer in self._writers if writer.dropped)
+        return " and ".join(reasons)
 
     def forked(self) -> None:
         """Begins a journal of its own in a forked child. The parent's segments are mapped here too: hands off."""
         self.generation += 1
-        self._lock = threading.RLock()
         self._writers = []
         self._free_writers = []
-        self._folder = None
+        self._home = {}
+        self._parents_marks.append(self.marks)  # a frame that forked may be about to write one
+        self.marks = Marks(self._open_marks)
         self.local = threading.local()
         self.lanes = weakref.WeakSet()
         self.process_track = NONE
@@ -308,13 +348,13 @@ class Recorder:
 
     def open_process(self) -> str:
         """The process's folder, made when the first record comes: a process that records nothing leaves nothing."""
-        with self._lock:
-            if self._folder is None:
-                self._ordinal, folder = process.win_folder(self.path)
-                self._process = process.describe(self._ordinal)
-                process.write_json(os.path.join(folder, "process.json"), self._process)
-                self._folder = folder
-            return self._folder
+        home = self._home.get("home")
+        if home is None:
+            made = Home(self.path)
+            home = self._home.setdefault("home", made)
+            if home is not made:  # another thread, or a handler, has made one meanwhile
+                made.remove()
+        return home.folder
 
     def _write_open_spans(self) -> None:
         now = perf_counter_ns()
@@ -328,26 +368,32 @@ class Recorder:
                 span.write_open(now)
 
     def _finish_process(self) -> None:
-        if self._folder is None:
-            return
-        self._process |= {"argv": process.command_line(), "ended": perf_counter_ns(), "clean": True}
-        with contextlib.suppress(OSError):  # no room or no folder any more: then it did not end cleanly
-            process.write_json(os.path.join(self._folder, "process.json"), self._process)
+        home = self._home.get("home")
+        if home is not None:
+            home.facts |= {"argv": process.recorded_line(), "ended": perf_counter_ns(), "clean": True}
+            with contextlib.suppress(OSError):  # no room or no folder any more: then it did not end cleanly
+                process.write_json(os.path.join(home.folder, "process.json"), home.facts)
 
-    def _open_segment(self, thread: int, number: int, size: int) -> tuple[mmap.mmap, str]:
+    def _open_segment(self, thread: int, number: int, size: int) -> Segment:
         if self.closed:
             raise OSError("the journal is closed")
-        path = os.path.join(self.open_process(), f"t{thread:04}.{number:06}.seg")
-        return segment.create(path, size, self._ordinal, thread, number), path
+        folder = self.open_process()
+        return Segment(
+            os.path.join(folder, f"t{thread:04}.{number:06}.seg"), size, self._home["home"].ordinal, thread, number
+        )
+
+    def _open_marks(self, number: int, size: int) -> Mapped:
+        if self.closed:
+            raise OSError("the journal is closed")
+        return Mapped(os.path.join(self.open_process(), f"open.{number:04}"), size)
 
     def _take_writer(self) -> Writer:
-        with self._lock:
-            if self._free_writers:
-                return self._free_writers.pop()
-            writer = Writer(len(self._writers), self._open_segment)
-            writer.on_resume = self._write_left_over
-            self._writers.append(writer)
-            return writer
+        with contextlib.suppress(IndexError):
+            return self._free_writers.pop()
+        writer = Writer(next(self._thread_numbers), self._open_segment)
+        writer.on_resume = self._write_left_over
+        self._writers.append(writer)
+        return writer
 
     def _give_back(self, slot: Slot) -> None:
         # a program may start a thread per request: the next one goes on in the same segments

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Final, ParamSpec, Self, TypeVar
 
 from peephole.record import active
+from peephole.record.collection import set_outside
 from peephole.record.nodes import node
 from peephole.record.recorder import Recorder
 from peephole.record.rows import json_text
@@ -80,7 +81,9 @@ def track_rewrites(
             outer = _context.get()
             parent = outer.row["id"] if outer is not None and outer.usable(recorder) else -1
             context = _Context(recorder, own, kind, function_name, parent)
-            token, step_token = _context.set(context), _step.set(None)
+            outer_step = _step.get()
+            set_outside(_context, context)
+            set_outside(_step, None)
             final: str | None = None
             try:
                 result = function(*args, **keywords)
@@ -91,8 +94,8 @@ def track_rewrites(
                         recorder.problem(f"the name of a context could not be made: {type(error).__name__}: {error}")
                 return result
             finally:
-                _step.reset(step_token)
-                _context.reset(token)
+                set_outside(_step, outer_step)
+                set_outside(_context, outer)
                 context.close(final)
 
         return call
@@ -160,7 +163,7 @@ class rewrite_step:
             self._row["after"] = node(self.after)
         recorder.row("steps", **self._row)
         self._outer = outer
-        _step.set(self)
+        set_outside(_step, self)
         return self
 
     def __exit__(
@@ -171,7 +174,7 @@ class rewrite_step:
             return
         self._recorder = None
         if _step.get() is self:
-            _step.set(self._outer)
+            set_outside(_step, self._outer)
         if recorder.generation != self._generation:
             return
         if error is not None and self._error is None:
@@ -310,6 +313,6 @@ def _default_step(recorder: Recorder) -> rewrite_step:
     if step is None or step._generation != recorder.generation:
         outer = _step.get()
         step = recorder.default_step = rewrite_step().__enter__()
-        _step.set(outer)
+        set_outside(_step, outer)
         recorder.on_exit(functools.partial(step.__exit__, None, None, None))
     return step

@@ -13,6 +13,7 @@ lane takes a span only when nothing but its parent is open on top, so slices of 
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import sys
 from collections.abc import Callable
@@ -21,12 +22,13 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-from peephole.model.journal import FLAG_OPEN, KIND_SLICE, SLICE, SLOT
+from peephole.model.journal import FLAG_OPEN, KIND_SLICE, SLICE
 from peephole.model.tables import NONE
-from peephole.record import active
+from peephole.record import active, collection
+from peephole.record.marks import put_mark
 from peephole.record.rows import json_text, text_of
 from peephole.record.span_lanes import Lane, free_lane, main_lane
-from peephole.record.writer import Writer, blank
+from peephole.record.writer import Writer
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,7 +37,7 @@ current: Final[ContextVar[span | None]] = ContextVar("peephole_span", default=No
 
 _get: Final = current.get
 _set: Final = current.set
-_pack: Final = SLICE.pack_into
+_pack: Final = SLICE.pack
 _OWN_NAMES: Final = 1000
 _modules: Final = sys.modules
 _running_loop: Callable[[], object] | None = None
@@ -63,6 +65,8 @@ class span:
         self._told = False
 
     def __enter__(self) -> Self:
+        # a handler, finalizer or tracing function may come in between any two steps, with spans of its own: see each
+        # step's neighbours before you move it
         recorder = active.recorder
         if recorder is None:
             return self
@@ -75,62 +79,95 @@ class span:
             stack = lane.stack
         except AttributeError:
             lane = main_lane(recorder)
-            slot = recorder.local.slot
+            slot = recorder.slot()
             stack = lane.stack
         if self._correlation:
             self._correlation = 0  # the object was used before
+        self.start = 0  # not begun yet: nobody writes it as open
         parent = _get()
-        if stack[-1] is parent and ("asyncio" not in _modules if _running_loop is None else _running_loop() is None):
-            self._depth = 0 if parent is None else parent._depth + 1
+        if (
+            stack[-1] is parent
+            and not collection.thread
+            and ("asyncio" not in _modules if _running_loop is None else _running_loop() is None)
+        ):
+            self._depth = depth = 0 if parent is None else parent._depth + 1
             self._parent = parent
+            self._lane = lane
         else:
-            lane = self._place(lane, parent)
+            lane = self._place(lane, parent, slot)
             stack = lane.stack
-        stack.append(self)
-        self._lane = lane
-        _set(self)
-        self.start = start = perf_counter_ns()
-        if self.name not in slot.writer.texts:
-            self._tell_new(start, slot.writer)
+            depth = self._depth
+            parent = self._parent if depth else None
+        try:
+            # first the lane, so that others go elsewhere, then the time, then others may be inside
+            stack.append(self)
+            if stack[-2] is not parent:
+                lane, depth = self._settle_anew(lane, slot), 0
+            self.start = start = perf_counter_ns()
+            if collection.thread:
+                self._set_inside(slot)
+            else:
+                _set(self)
+            number = slot.writer.texts.get(self.name)
+            if number is None:
+                self._tell_new(start, slot.writer)
+            else:
+                try:
+                    buf, at = lane.marks[depth]
+                except IndexError:
+                    buf, at = lane.mark(depth)
+                put_mark(buf, at, start, number, self._correlation, start)
+        except BaseException:  # of a handler: nobody will end what did not begin
+            self._abandon(lane)
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        end = perf_counter_ns()
         lane = self._lane
         if lane is None:
             return
         if self._again:
-            self._again.pop().__exit__(kind, error, trace)
+            self._exit_again(kind, error, trace)
             return
+        recorder = lane.recorder
+        stack = lane.stack
+        try:
+            slot = recorder.local.slot
+            if slot.lane is lane and stack[-1] is self:
+                top = stack.pop()
+                if top is not self:  # left open by a handler that came in between
+                    stack.append(top)
+                    lane.drop(self)
+            else:
+                lane.drop(self)
+        except AttributeError:
+            slot = recorder.slot()
+            lane.drop(self)
+        end = perf_counter_ns()
         self._lane = None
         self._told = False
-        stack = lane.stack
-        if stack[-1] is self:
-            del stack[-1]
-        elif self in stack:
-            stack.remove(self)  # what it opened goes on: a generator or a task that outlives it
+        if lane.order:
+            lane.release()
         if _get() is self:
-            _set(self._parent)
-        recorder = lane.recorder
+            if not collection.thread or not collection.runs_here():
+                _set(self._parent)  # else the next span finds that this one has ended
+        elif slot.inside:
+            self._leave_inside(slot)
         if recorder.closed or lane.generation != recorder.generation:
             return  # written when the recording stopped, or the parent's to write
         if kind is None and not self._args:
             start = self.start
-            try:
-                writer = recorder.local.slot.writer
-            except AttributeError:
-                writer = recorder.slot().writer
-            text = writer.texts.get(self.name)
-            pos = writer.pos
-            if text is not None and pos < writer.limit:
-                writer.pos = pos + SLOT
-                buf = writer.buf
+            writer = slot.writer
+            number = writer.texts.get(self.name)
+            if number is not None:
                 try:
-                    _pack(buf, pos, start, end - start, text, self._correlation, lane.track, self._depth, 0, KIND_SLICE)
-                except struct.error:
-                    blank(buf, pos)  # nested deeper than a slot can say
+                    writer.place.write(
+                        _pack(start, end - start, number, self._correlation, lane.track, self._depth, 0, KIND_SLICE)
+                    )
+                except (ValueError, struct.error):  # the segment is full, or nested deeper than a slot can say
+                    pass
                 else:
                     if end > recorder.flush_at:
                         recorder.flush(end)
@@ -163,36 +200,67 @@ class span:
         """Opens the span on a lane of its own, whatever is open: for generators, which outlive the calls around."""
         recorder = active.recorder
         if recorder is not None:
+            self.start = 0
             self._task = _task_number()
-            lane = self._lane = self._settle(main_lane(recorder), _get(), aside=True)
-            lane.stack.append(self)
-            self.start = perf_counter_ns()
+            lane = self._settle(main_lane(recorder), _get(), aside=True)
+            try:
+                lane.stack.append(self)
+                self.start = start = perf_counter_ns()
+                number = recorder.slot().writer.intern(self.name or "span")
+                if number > 0:
+                    put_mark(*lane.mark(0), start, number, self._correlation, start)
+            except BaseException:
+                self._abandon(lane)
+                raise
         return recorder is not None
 
     def tell(self, now: int) -> None:
-        """Writes that the span is open, once."""
-        if self._lane is not None and not self._told:
+        """Writes that the span is open, once; without args its mark says so."""
+        if self._lane is not None and not self._told and self._args:
             self._told = True
             self.write_open(now)
 
     def write_open(self, now: int) -> None:
         """Writes the span as far as it got; the row that it ends with counts instead, if there ever is one."""
         lane = self._lane
-        start = getattr(self, "start", now)  # another thread may be about to set it
+        start = self.start or now  # another thread may be about to set it
         if lane is not None:
             args = json_text(self._args) if self._args else None
             writer = lane.recorder.slot().writer
             where = (lane.track, start, max(now - start, 0), self.name or "span", self._depth, self._correlation)
-            if args is None:
-                writer.slice(*where, FLAG_OPEN)
-            else:
-                writer.slice_with_args(*where, NONE, args, FLAG_OPEN)
+            with contextlib.suppress(struct.error):  # nested deeper than a slot can say
+                if args is None:
+                    writer.slice(*where, FLAG_OPEN, counts=False)
+                else:
+                    writer.slice_with_args(*where, NONE, args, FLAG_OPEN, counts=False)
 
-    def _tell_new(self, now: int, writer: Writer) -> None:
-        # what has a name of its own may last long: it is there when the program is killed. A program that gives
+    def _tell_new(self, start: int, writer: Writer) -> None:
+        # what has a name of its own may last long: its args are there when the program is killed. A program that gives
         # every span a name of its own must not write twice as much for it.
-        if len(writer.texts) < _OWN_NAMES:
-            self.tell(now)
+        number = writer.intern(self.name or "span")
+        lane = self._lane
+        if number > 0 and lane is not None:
+            put_mark(*lane.mark(self._depth), start, number, self._correlation, start)
+            if len(writer.texts) < _OWN_NAMES:
+                self.tell(start)
+
+    def _abandon(self, lane: Lane) -> None:
+        lane.drop(self)
+        self._lane = None
+        lane.release()
+        if _get() is self and not collection.thread:
+            _set(self._parent)
+
+    def _set_inside(self, slot: Any) -> None:
+        """What `_set` does, where a collection may run."""
+        if collection.runs_here():
+            slot.inside.append(self)
+        else:
+            _set(self)
+
+    def _leave_inside(self, slot: Any) -> None:
+        with contextlib.suppress(ValueError):
+            slot.inside.remove(self)
 
     def _write(self, lane: Lane, end: int, kind: type[BaseException] | None) -> None:
         args = self._args
@@ -211,18 +279,23 @@ class span:
             self._args = self._given
             del self._given
 
-    def _place(self, main: Lane, parent: span | None) -> Lane:
+    def _place(self, main: Lane, parent: span | None, slot: Any) -> Lane:
         """The lane for a span that may belong to another task or thread than what is open on this thread."""
+        if slot.inside and collection.runs_here():
+            parent = slot.inside[-1]
         while parent is not None and not parent._is_open_in(main):
             parent = parent._parent
+        main.heal()
         self._task = task = _task_number()
         if parent is not None:
             lane = parent._lane
-            assert lane is not None
-            if lane.family is main.family and parent._task == task and lane.stack[-1] is parent:
-                self._parent = parent
-                self._depth = parent._depth + 1
-                return lane
+            if lane is not None:
+                lane.heal()
+                if lane.family is main.family and parent._task == task and lane.stack[-1] is parent:
+                    self._parent = parent
+                    self._depth = parent._depth + 1
+                    self._lane = lane
+                    return lane
         return self._settle(main, parent)
 
     def _is_open_in(self, main: Lane) -> bool:
@@ -230,7 +303,8 @@ class span:
         return lane is not None and lane.recorder is main.recorder and lane.generation == main.generation
 
     def _settle(self, main: Lane, parent: span | None, *, aside: bool = False) -> Lane:
-        lane = free_lane(main, aside=aside)
+        # a parent that is on no stack is about to end, or to begin: its row is not free yet
+        lane = free_lane(main, aside=aside or (parent is not None and parent._lane is main))
         self._parent = parent
         self._depth = 0
         self._lane = lane
@@ -238,13 +312,32 @@ class span:
             lane.recorder.row("flows", **{"from": parent.id, "to": self.id}, kind="async")
         return lane
 
+    def _settle_anew(self, lane: Lane, slot: Any) -> Lane:
+        """Another lane for a span under which, while it was entered, a handler left one open."""
+        while True:
+            lane.drop(self)
+            lane.release()
+            lane = self._settle(slot.lane, self._parent)
+            lane.stack.append(self)
+            if len(lane.stack) == 2:
+                return lane
+
     def _enter_again(self) -> None:
         """One object may be entered while it is open; each entry is a span of its own."""
         inner = span(self.name, **getattr(self, "_given", self._args))
         if self._again is None:
             self._again = []
-        self._again.append(inner)
         inner.__enter__()
+        self._again.append(inner)
+
+    def _exit_again(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            inner = self._again.pop() if self._again else self
+        except IndexError:  # ended by a handler that came in between
+            inner = self
+        inner.__exit__(kind, error, trace)
 
 
 def _task_number() -> int:

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Any, Final, TypeVar, cast
 
 from peephole.record import active
+from peephole.record.collection import set_outside
 from peephole.record.span import current, span
 
 _GENERATOR: Final = 0x20
@@ -121,21 +122,21 @@ class _Aside:
 
     def run(self, step: Callable[[], Any]) -> Any:
         outside = current.get()
-        current.set(self.inside)
+        set_outside(current, self.inside)
         try:
             return step()
         finally:
             self.inside = current.get()
-            current.set(outside)
+            set_outside(current, outside)
 
     async def run_async(self, step: Callable[[], Any]) -> Any:
         outside = current.get()
-        current.set(self.inside)
+        set_outside(current, self.inside)
         try:
             return await step()
         finally:
             self.inside = current.get()
-            current.set(outside)
+            set_outside(current, outside)
 
     def end(self, error: BaseException | None) -> None:
         kind = None if error is None or isinstance(error, GeneratorExit) else type(error)

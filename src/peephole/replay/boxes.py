@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from peephole.model.tables import GRAPH
+
 if TYPE_CHECKING:
     from peephole.replay.nodes import NodeTable
     from peephole.store.capture import Capture
     from peephole.store.tables.frame import Texts
 
-GRAPH: Final = "GRAPH"
-"""The op of a node whose sources are instructions in order."""
 SAME_NAME: Final = 1 << 10
 """Boxes of one name that get a number next to each other."""
 NAMELESS: Final = 1 << 50

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from peephole.model.collector import no_collecting
-from peephole.replay.boxes import GRAPH, ROOT, Box, Boxes, Instructions, Keys, Listed, by_name, merged
+from peephole.model.tables import GRAPH
+from peephole.replay.boxes import ROOT, Box, Boxes, Instructions, Keys, Listed, by_name, merged
 from peephole.replay.edits import Editor, Entry
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISDIR
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
@@ -14,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from peephole.errors import PeepholeError
 from peephole.server.arriving import Arriving
 from peephole.server.replies import Refusal
+from peephole.store.manifest import FILE as MANIFEST
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
@@ -36,6 +38,8 @@ class Shelf:
     """Somebody has asked about it."""
     settled: bool = False
     """It is open and grows no more: neither it nor what was derived from it will change."""
+    opened: str = ""
+    """The stamp of what was opened, while it grows no more."""
     _making: dict[str, threading.Lock] = field(default_factory=dict)
 
     def open(self) -> Capture:
@@ -43,14 +47,25 @@ class Shelf:
         if self.bring is not None:
             self.path = self.bring()
             self.bring = None
+        if self.replaced:
+            self.settled = False  # who reads past the lock keeps what he has: its files are open
+            self.capture = None
+            self.derived.clear()
         if self.capture is None:
             from peephole.store.capture import open_capture  # large: the page itself is there before
 
             self.capture = open_capture(self.path)
         elif self.capture.live and self.capture.refresh():
             self.derived.clear()
-        self.settled = not self.capture.live
+        if not self.capture.live and not self.settled:
+            self.opened = stamp(self.path)
+            self.settled = True
         return self.capture
+
+    @property
+    def replaced(self) -> bool:
+        """Whether something else stands on disk by now than what was opened; what was taken away is not replaced."""
+        return self.settled and stamp(self.path) not in ("", self.opened)
 
     def once(self, capture: Capture, name: str, make: Callable[[Capture], Result]) -> Result:
         """What `make` returns for this capture, made once until it grows; who comes meanwhile waits for it."""
@@ -64,6 +79,16 @@ class Shelf:
         return result
 
 
+def stamp(path: Path) -> str:
+    """What tells a capture on disk from another of its name, for the price of a look; empty when there is none."""
+    try:
+        folder = path.stat()
+        file = (path / MANIFEST).stat() if S_ISDIR(folder.st_mode) else folder
+    except OSError:
+        return ""
+    return f"{folder.st_ino:x}-{file.st_ino:x}-{file.st_mtime_ns:x}"
+
+
 class Library:
     """The captures of one server, by handle."""
 
@@ -71,7 +96,7 @@ class Library:
         self._shelves: dict[str, Shelf] = {}
         for path in paths:
             if isinstance(path, Arriving):
-                self.add(Path(path.name)).bring = path.bring
+                self._shelve(Path(path.name)).bring = path.bring
             else:
                 self.add(Path(path))
 
@@ -80,6 +105,9 @@ class Library:
         for shelf in self._shelves.values():
             if shelf.path == path:
                 return shelf
+        return self._shelve(path)
+
+    def _shelve(self, path: Path) -> Shelf:
         name = re.sub(r"\.peep(\.zip)?$", "", path.name)
         base = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "capture"
         handle, count = base, 2
@@ -132,10 +160,11 @@ async def quick(shelf: Shelf, question: Callable[[Capture], Result], fresh: bool
     """
 
     def work() -> Result:
-        if shelf.settled and shelf.capture is not None:
-            return question(shelf.capture)
+        known = shelf.capture
+        if shelf.settled and known is not None and not shelf.replaced:
+            return question(known)
         with shelf.lock:
-            capture = shelf.open() if fresh or shelf.capture is None else shelf.capture
+            capture = shelf.open() if fresh or shelf.capture is None or shelf.settled else shelf.capture
             return question(capture)
 
     shelf.asked = True

@@ -25,9 +25,13 @@ def _asset(folder: Path, name: str) -> Response:
     """
     file = folder / name
     media = _MEDIA.get(file.suffix)
-    if media is None or file.name != name or not file.is_file():
+    if media is None or file.name != name:
         raise HTTPException(404)
-    return Response(file.read_bytes(), media_type=media, headers={"Cache-Control": _FOR_EVER})
+    try:
+        data = file.read_bytes()
+    except (OSError, ValueError):  # no such file, or a name that no file can have
+        raise HTTPException(404) from None
+    return Response(data, media_type=media, headers={"Cache-Control": _FOR_EVER})
 
 
 def page_routes(static: Path = STATIC) -> list[Route]:

@@ -20,7 +20,9 @@ MODULES = (
     "routes_search",
     "routes_hardware",
     "routes_top",
+    "routes_calls",
     "routes_memory",
+    "routes_sql",
 )
 """Modules with ROUTES (a list of Route below /api/v1), those that the first look at a page needs before the others."""
 

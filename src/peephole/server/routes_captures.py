@@ -12,7 +12,7 @@ from peephole import __version__
 from peephole.frameworks import PACKAGES
 from peephole.model.tables import FORMAT_VERSION
 from peephole.query.capture.info import holds, kind_counts, row_counts
-from peephole.server.library import Library, Shelf, ask
+from peephole.server.library import Library, Shelf, ask, stamp
 from peephole.server.replies import reply
 from peephole.store.capture import Capture
 
@@ -26,7 +26,7 @@ def shelf_of(request: Request) -> Shelf:
 async def list_captures(request: Request) -> Response:
     """Names and handles, nothing is opened for it; and the packages below which a path says enough."""
     library: Library = request.app.state.library
-    rows = [{"id": shelf.handle, "name": shelf.path.name} for shelf in library.shelves()]
+    rows = [{"id": shelf.handle, "name": shelf.path.name, "stamp": stamp(shelf.path)} for shelf in library.shelves()]
     return reply({"version": __version__, "format": FORMAT_VERSION, "packages": PACKAGES, "captures": rows})
 
 

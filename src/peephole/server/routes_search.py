@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -10,17 +12,27 @@ from peephole.server.library import ask_once
 from peephole.server.replies import query_number, reply
 from peephole.server.routes_captures import shelf_of
 
+if TYPE_CHECKING:
+    from peephole.query.capture.search import Hit
+
 LONGEST = 200
 """Characters of a query that are looked at."""
+_KEYS = ("kind", "text", "note", "context", "step", "match", "node", "count", "runs")
 
 
 async def search(request: Request) -> Response:
-    """What matches every word of `q`, best first."""
+    """What the query `q` holds for, best first."""
     from peephole.query.capture.search import build_index
 
     index = await ask_once(shelf_of(request), "search", build_index)
     text = request.query_params.get("q", "")[:LONGEST]
-    return reply(index.search(text, min(query_number(request, "limit", 40, 1), 500)))
+    found = index.search(text, min(query_number(request, "limit", 40, 1), 500))
+    hits, near = ([_wire(hit) for hit in hits] for hits in (found.hits, found.near))
+    return reply({"query": found.query, "total": found.total, "hits": hits, "near": near, "searched": found.searched})
+
+
+def _wire(hit: Hit) -> dict[str, Any]:
+    return {**{key: getattr(hit, key) for key in _KEYS}, "total": hit.total_ns}
 
 
 ROUTES = [Route("/captures/{capture}/search", search)]

@@ -18,6 +18,7 @@ from peephole.query.timeline.correlations import Arrow, Links, SliceAt
 from peephole.query.timeline.idle import idle
 from peephole.query.timeline.slice_names import slice_names
 from peephole.query.timeline.slice_search import FoundSlices, find_slices
+from peephole.query.timeline.track_groups import HOST
 from peephole.query.timeline.windows import lane_windows, series_pixels, timeline_counts
 from peephole.server.arrays import RawReply, raw_reply
 from peephole.server.library import Shelf, quick
@@ -37,7 +38,7 @@ def get_ready(shelf: Shelf, capture: Capture) -> None:
     """Makes what the timeline asks for first, while the browser still loads the page."""
     if not capture.live and holds(capture, "slices"):
         span_of(shelf, capture)
-        _tracks(shelf, capture)
+        tracks_of(shelf, capture)
         colours_of(shelf, capture)
 
 
@@ -56,13 +57,14 @@ def colours_of(shelf: Shelf, capture: Capture) -> NDArray[np.uint8]:
     return shelf.once(capture, "timeline colours", query.name_colours)
 
 
-def _tracks(shelf: Shelf, capture: Capture) -> list[query.TimelineTrack]:
+def tracks_of(shelf: Shelf, capture: Capture) -> list[query.TimelineTrack]:
+    """The rows of the timeline."""
     return shelf.once(capture, "timeline tracks", query.timeline_tracks)
 
 
 def _titles(shelf: Shelf, capture: Capture) -> dict[int, str]:
     """Each track by its number, as the page names it."""
-    return shelf.once(capture, "timeline titles", lambda _: {row.id: row.title for row in _tracks(shelf, capture)})
+    return shelf.once(capture, "timeline titles", lambda _: {row.id: row.title for row in tracks_of(shelf, capture)})
 
 
 def _generation(shelf: Shelf, capture: Capture) -> int:
@@ -89,7 +91,7 @@ async def whole(request: Request) -> Response:
 
     def answer(capture: Capture) -> dict[str, Any]:
         t0, t1 = span_of(shelf, capture)
-        rows = _tracks(shelf, capture)
+        rows = tracks_of(shelf, capture)
         names = ("id", "name", "kind", "group", "depths", "slices", "parent", "under", "unit", "where")
         marks = shelf.once(capture, "timeline markers", query.markers)
         counts = timeline_counts(capture)
@@ -117,7 +119,7 @@ def _shown(rows: list[query.TimelineTrack]) -> list[query.TimelineTrack]:
     """All tracks, or of very many those that say most: everything but threads, then the fullest threads."""
     if len(rows) <= TRACKS:
         return rows
-    order = sorted(range(len(rows)), key=lambda at: (rows[at].group == query.HOST, -rows[at].slices))
+    order = sorted(range(len(rows)), key=lambda at: (rows[at].group == HOST, -rows[at].slices))
     return [rows[at] for at in sorted(order[:TRACKS])]
 
 
@@ -207,7 +209,7 @@ async def overview(request: Request) -> Response:
 
     def answer(capture: Capture) -> Response:
         t0, t1 = span_of(shelf, capture)
-        tracks = _tracks(shelf, capture)
+        tracks = tracks_of(shelf, capture)
         found = shelf.once(capture, f"timeline overview {pixels}", lambda c: query.overview(c, t0, t1, pixels, tracks))
         return raw_reply({"pixels": pixels, "generation": _generation(shelf, capture)}, [found.devices, found.host])
 
@@ -295,7 +297,7 @@ async def range_figures(request: Request) -> Response:
     def answer(capture: Capture) -> dict[str, Any]:
         span = span_of(shelf, capture)
         t0, t1 = interval_of(request, span)
-        rows = _tracks(shelf, capture)
+        rows = tracks_of(shelf, capture)
         if (t0, t1) == span:  # the figures that are shown first, and again whenever a range is cleared
             make = lambda c: query.range_figures(c, t0, t1, rows=rows)  # noqa: E731
             found = shelf.once(capture, "timeline figures", make)

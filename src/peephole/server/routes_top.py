@@ -60,6 +60,8 @@ async def table(request: Request) -> Response:
             "number": [row.number for row in rows],
             "colour": [int(colours[row.number]) if row.number >= 0 else 12 for row in rows],
             "sum": [row.total for row in rows],
+            "self": [row.self for row in rows],
+            "mean": [row.mean for row in rows],
             "runs": [row.count for row in rows],
             "shortest": [row.shortest for row in rows],
             "longest": [row.longest for row in rows],

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 import socket
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
@@ -39,6 +40,9 @@ CONTENT_POLICY = "; ".join(
         "trusted-types default",
     )
 )
+
+_HOST = re.compile(r"(?:\[([0-9a-f:.%]{2,60})\]|([^\[\]:@/?#\s]{1,255}))(?::[0-9]{1,5})?")
+"""A name or an address in brackets, and nothing but a port behind it."""
 
 HEADERS: dict[str, str] = {
     "Content-Security-Policy": CONTENT_POLICY,
@@ -144,11 +148,9 @@ class Guard:
 
 
 def _hostname(host: str) -> str:
-    """The name part of a Host header, lower case, without port and brackets."""
-    host = host.strip().lower()
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].rstrip(".")
+    """The name part of a Host header, lower case, without port and brackets; empty for what is no name and port."""
+    found = _HOST.fullmatch(host.strip().lower())
+    return "" if found is None else found[1] or found[2].rstrip(".")
 
 
 def _is_address(name: str) -> bool:

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,17 +20,19 @@ from peephole.store.index.row_groups import RowGroups, Sums
 from peephole.store.index.series import Series, held
 from peephole.store.index.series_file import Key, StoredSeries
 from peephole.store.index.windows import Buckets, lane_window, stored_level
-from peephole.store.journal.live import LiveJournal
-from peephole.store.journal.seal import is_live, is_sealed
+from peephole.store.journal.state import is_live, is_sealed
 from peephole.store.manifest import Manifest, read_manifest
 from peephole.store.opening import check_folder, sealed_folder
-from peephole.store.pack import unpack
-from peephole.store.sealing.build import Progress
+from peephole.store.tables.arrow import as_array
 from peephole.store.tables.columns import to_frame
 from peephole.store.tables.files import open_table, table_path
 from peephole.store.tables.frame import Frame, Texts
-from peephole.store.tables.lanes import Ints, Lanes, runs
+from peephole.store.tables.lanes import Ints, Lanes, lanes_of
 from peephole.store.tables.schema import arrow_column, arrow_schema
+
+if TYPE_CHECKING:
+    from peephole.store.journal.live import LiveJournal
+    from peephole.store.sealing.build import Progress
 
 _FURTHEST: Final = 1 << 62
 
@@ -44,6 +46,8 @@ def open_capture(path: str | os.PathLike[str], progress: Progress | None = None)
     if not folder.exists():
         raise CaptureError(f"There is no capture at {folder}.")
     if folder.is_file():
+        from peephole.store.pack import unpack
+
         unpacked = unpack(folder)
         return Capture(folder, unpacked, read_manifest(unpacked))
     if not folder.is_dir():
@@ -54,6 +58,8 @@ def open_capture(path: str | os.PathLike[str], progress: Progress | None = None)
         if is_sealed(tables):
             return Capture(folder, tables, read_manifest(tables))
         # else a process has joined meanwhile, and nobody may take its journal from it
+    from peephole.store.journal.live import LiveJournal  # all of sealing: not for a capture that is sealed
+
     journal = LiveJournal(folder)
     journal.advance()
     tables, manifest = journal.snapshot()
@@ -169,13 +175,20 @@ class Capture:
     def lanes(self) -> Lanes:
         """The lanes of the timeline, sorted by track and depth."""
         if self._lanes is None:
-            seg = self._indexed().segments
-            bounds = runs(seg["track"], seg["depth"])
-            first, last = bounds[:-1], bounds[1:] - 1
-            count = np.add.reduceat(seg["count"], first) if len(first) else np.zeros(0, np.int64)
-            track, depth, row = (seg[name][first] for name in ("track", "depth", "first"))
-            self._lanes = Lanes(track, depth, row, count, seg["start"][first], seg["end"][last])
+            self._lanes = lanes_of(self._indexed().segments)
         return self._lanes
+
+    def lanes_in(self, t0: int, t1: int) -> Lanes:
+        """The lanes that may have slices in [t0, t1], each with the rows that have to be looked at for it."""
+        seg = self._indexed().segments
+        near = (seg["start"] <= t1) & (seg["end"] >= t0)
+        return lanes_of({name: column[near] for name, column in seg.items()})
+
+    def slice_rows(
+        self, first: int, past: int, context: bool = False
+    ) -> tuple[Ints, Ints, NDArray[np.int32], Ints | None]:
+        """Start, duration, name's number (-1 for none) and, when asked for, context of the slices of these rows."""
+        return self._slices().rows(first, past, context)
 
     def span(self) -> tuple[int, int]:
         """First begin and last end of all slices, ns; (0, 0) when there are none."""
@@ -214,6 +227,14 @@ class Capture:
     def sums(self, lanes: Sequence[tuple[int, int]], kinds: Sequence[int], t0: int, t1: int) -> Sums:
         """What slices take of [t0, t1): by lane (track, depth), and by name for each kind of lane (0, 1, …)."""
         return self._slices().sums(lanes, kinds, *_clamped(t0, max(t1, t0 + 1)))
+
+    def args_numbers(self, rows: Ints, keys: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+        """The numbers that slices of these rows, ascending, have in their args under these keys, NaN for none."""
+        from peephole.store.tables.args_numbers import numbers_in
+
+        first = int(rows[0])
+        args = self._arrow("slices", ["args"], first, int(rows[-1]) + 1).column("args")
+        return numbers_in(args.take(as_array(rows - first)), keys)
 
     def counter(self, track: int) -> Series | StoredSeries:
         """The values of a counter over time."""
@@ -308,7 +329,8 @@ class Capture:
     def _indexed(self) -> Index:
         with self._lock:
             if self._index is None:
-                self._index = open_index(self._folder, self.count("slices"))
+                groups = np.diff(self._bounds("slices")).tolist() if self.count("slices") else []
+                self._index = open_index(self._folder, groups)
             return self._index
 
 

@@ -13,6 +13,8 @@ from peephole.errors import CaptureError
 from peephole.model.tables import FORMAT_VERSION
 
 FILE: Final = "manifest.json"
+_DEEPEST: Final = 50
+"""Objects inside objects."""
 LIMIT: Final = 64 << 20
 """Bytes of a manifest that we are willing to read."""
 
@@ -43,6 +45,7 @@ class Manifest:
     def describe(self, facts: Mapping[str, Any]) -> None:
         """Adds facts: objects are merged, lists of processes extended, unknown names go to `extra`."""
         for name, value in facts.items():
+            value = _bounded(value)
             if name not in _FIELDS or not _fits(value, getattr(self, name)):
                 self.extra[name] = value
             elif isinstance(value, Mapping):
@@ -65,14 +68,27 @@ class Manifest:
         target = folder / FILE
         temporary = folder / f".{FILE}.{os.getpid()}"
         text = json.dumps(asdict(self), indent=1, default=str)
-        with temporary.open("w", encoding="utf-8", errors="backslashreplace") as file:
+        with open(temporary, "w", encoding="utf-8", errors="backslashreplace", opener=_private) as file:
             file.write(text + "\n")
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
 
 
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 _FIELDS: Final = frozenset(f.name for f in fields(Manifest))
+
+
+def _bounded(value: Any, depth: int = _DEEPEST) -> Any:
+    """The value without what is nested so deeply that writing it would fail."""
+    if isinstance(value, Mapping):
+        return {name: _bounded(part, depth - 1) for name, part in value.items()} if depth else {}
+    if isinstance(value, list | tuple):
+        return [_bounded(part, depth - 1) for part in value] if depth else []
+    return value
 
 
 def _fits(value: Any, current: Any) -> bool:
@@ -102,11 +118,21 @@ def parse_manifest(text: bytes | str, where: Path) -> Manifest:
         )
     manifest = Manifest(extra={})
     manifest.describe(facts)
-    manifest.problems = [p for p in manifest.problems if isinstance(p, dict) and isinstance(p.get("reason"), str)]
+    manifest.problems = [
+        _problem(p) for p in manifest.problems if isinstance(p, dict) and isinstance(p.get("reason"), str)
+    ]
     manifest.processes = [p for p in manifest.processes if isinstance(p, dict)]
     manifest.argv = [str(word) for word in manifest.argv]
-    manifest.tables = {str(k): v for k, v in manifest.tables.items() if isinstance(v, int) and v >= 0}
+    manifest.frameworks = {name: version for name, version in manifest.frameworks.items() if isinstance(version, str)}
+    manifest.tables = {name: rows for name, rows in manifest.tables.items() if type(rows) is int and rows >= 0}
     return manifest
+
+
+def _problem(facts: dict[str, Any]) -> dict[str, Any]:
+    """A problem as everybody reads it: the count is a number, the example a text."""
+    count, example = facts.get("count"), facts.get("example", "")
+    known = {**facts, "count": count if type(count) is int and 0 <= count < 1 << 63 else 1}
+    return known if isinstance(example, str) else {**known, "example": ""}
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from peephole.errors import CaptureError, PeepholeError
-from peephole.store.journal.seal import build_tables, clean_up, first_manifest, has_journal, is_sealed, seal
+from peephole.model.unfinished import WorkFolder
+from peephole.store.journal.state import clean_up, first_manifest, has_journal, is_sealed
 from peephole.store.manifest import FILE, read_manifest
-from peephole.store.sealing.build import Progress
+
+if TYPE_CHECKING:
+    from peephole.store.sealing.build import Progress
 
 
 def cache_folder() -> Path:
@@ -42,6 +45,8 @@ def sealed_folder(folder: Path, progress: Progress | None = None) -> Path:
             clean_up(folder)
         return folder
     if os.access(folder, os.W_OK | os.X_OK):
+        from peephole.store.journal.seal import seal  # not for a capture that is sealed already
+
         try:
             return seal(folder, progress)
         except PeepholeError as error:
@@ -60,22 +65,20 @@ def _sealed_elsewhere(folder: Path, progress: Progress | None) -> Path:
     target = cache_folder() / "sealed" / f"{state.hexdigest()[:32]}.peep"
     if (target / FILE).exists():
         return target
-    work = target.with_name(f".{target.name}.{os.getpid()}")
+    from peephole.store.journal.seal import build_tables
+
     try:
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir(parents=True)
-        manifest = first_manifest(folder)
-        build_tables(folder, work, manifest, progress)
-        manifest.state = "sealed"
-        manifest.write(work)
-        with contextlib.suppress(OSError):  # another one was quicker: its copy is as good
-            work.rename(target)
+        with WorkFolder(target, shared=True) as work:
+            manifest = first_manifest(folder)
+            build_tables(folder, work.path, manifest, progress)
+            manifest.state = "sealed"
+            manifest.write(work.path)
+            with contextlib.suppress(OSError):  # another one was quicker: its copy is as good
+                work.path.rename(target)
     except OSError as error:
         raise PeepholeError(
             f"{folder} is not sealed and neither it nor {target.parent} can be written: {error.strerror or error}."
         ) from None
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     return target
 
 

@@ -5,21 +5,23 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
-import tempfile
 import zipfile
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from peephole.errors import CaptureError, PeepholeError
 from peephole.model.tables import TABLES
+from peephole.model.unfinished import WorkFolder, whole_file
 from peephole.store.index.capture_index import FILES
-from peephole.store.manifest import FILE, LIMIT, parse_manifest
+from peephole.store.manifest import FILE, LIMIT, parse_manifest, read_manifest
 from peephole.store.opening import cache_folder, check_folder, sealed_folder
-from peephole.store.tables.files import INDEX
+from peephole.store.tables.files import INDEX, open_table
 
 _MEMBERS: Final = frozenset((FILE, *(f"{name}.parquet" for name in TABLES), *(f"{INDEX}/{name}" for name in FILES)))
 """The only names that are taken out of a packed capture."""
+_FOLDED: Final = 20
+_SMALL: Final = 16 << 20
+"""Bytes that a small file may unfold to, and how many times its size a large one may."""
 LARGEST: Final = 256 << 30
 """Bytes of a packed capture's contents that we are willing to unpack."""
 
@@ -32,19 +34,13 @@ def pack(capture: str | os.PathLike[str], out: str | os.PathLike[str] | None = N
     check_folder(folder)
     tables = sealed_folder(folder)
     target = Path(out) if out is not None else folder.with_name(folder.name.removesuffix(".peep") + ".peep.zip")
-    temporary = None
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        fd, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        with os.fdopen(fd, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with whole_file(target, 0o644) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name in sorted(_MEMBERS, key=lambda n: (n != FILE, n)):
                 if (tables / name).exists():
                     archive.write(tables / name, name)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
     except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
         raise PeepholeError(f"{target} cannot be written: {error.strerror or error}.") from None
     return target
 
@@ -63,8 +59,10 @@ def unpack(path: Path) -> Path:
         raise CaptureError(f"{path} is no packed capture: it is no zip file, or a damaged one.") from None
     except OSError as error:
         raise PeepholeError(f"{path} cannot be unpacked: {error.strerror or error}.") from None
-    except PeepholeError:
-        raise
+    except PeepholeError as error:
+        if str(path) in str(error):
+            raise
+        raise CaptureError(f"{path} is damaged: {error}.") from None
     except Exception as error:  # each way to compress has errors of its own
         raise CaptureError(f"{path} is damaged and cannot be unpacked ({error}).") from None
 
@@ -76,20 +74,33 @@ def _unpack(path: Path, archive: zipfile.ZipFile, target: Path) -> Path:
     total = sum(info.file_size for info in members.values())
     if total > LARGEST or members[FILE].file_size > LIMIT:
         raise CaptureError(f"{path} is too large to unpack: {total} bytes.")
+    size = path.stat().st_size
+    if total > _FOLDED * size + _SMALL:
+        # a capture's tables are compressed already and packed as they are: what grows like that is no capture
+        raise CaptureError(f"{path} is not unpacked: its {size:,} bytes claim to hold {total:,}, as no capture does.")
     parse_manifest(archive.read(FILE), path / FILE)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        (work / INDEX).mkdir()
+    with WorkFolder(target, shared=True) as work:
+        (work.path / INDEX).mkdir()
         for name, info in sorted(members.items()):
-            # what a member claims to hold is not what it may unfold to
-            with archive.open(info) as source, (work / name).open("wb") as out:
-                left = info.file_size
-                while left > 0 and (some := source.read(min(left, 1 << 20))):
-                    out.write(some)
-                    left -= len(some)
+            with archive.open(info) as source, (work.path / name).open("wb") as out:
+                _copy(source, out, info.file_size)
+        # nothing that cannot be opened stays in the cache
+        version = read_manifest(work.path).format
+        for name in TABLES:
+            if f"{name}.parquet" in members:
+                open_table(work.path, name, version).close()
         with contextlib.suppress(OSError):  # another one was quicker: its copy is as good
-            work.rename(target)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+            work.path.rename(target)
     return target
+
+
+def _copy(source: IO[bytes], out: IO[bytes], size: int) -> None:
+    """Copies a member; CaptureError when it unfolds to another number of bytes than it claims."""
+    left = size
+    while some := source.read(1 << 20):
+        left -= len(some)
+        if left < 0:
+            break
+        out.write(some)
+    if left:
+        raise CaptureError(f"it has a part that does not hold the {size} bytes that it claims")

@@ -1,7 +1,8 @@
-"""SQL over the tables of a capture, with DuckDB: reads only, and reaches neither files nor network."""
+"""SQL over the tables of a capture, with DuckDB: reads only, reaches neither files nor network, within limits."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,6 +10,7 @@ from typing import Any, Final
 from peephole.errors import PeepholeError
 from peephole.model.tables import TABLES, Column
 from peephole.store.capture import Capture
+from peephole.store.sql_limits import NOT_GONE, Gone, Limits, Watch, bytes_text
 from peephole.store.tables.schema import NUMPY, arrow_schema, default_of
 
 _LOCKS: Final = (
@@ -20,6 +22,10 @@ _LOCKS: Final = (
     "SET lock_configuration = true",
 )
 _PART: Final = 4096
+_EXPLAIN: Final = re.compile(
+    r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*EXPLAIN\b(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*(?:ANALYZE\b|\([^()]*\))?",
+    re.IGNORECASE | re.DOTALL,
+)
 _SQL_TYPES: Final = {
     "bool": "BOOLEAN",
     "i16": "SMALLINT",
@@ -42,12 +48,19 @@ class Answer:
     rows: Iterator[tuple[Any, ...]]
 
 
-def run_sql(capture: Capture, sql: str) -> Answer:
-    """The answer to one SELECT over the capture's tables; PeepholeError in DuckDB's words when it is wrong."""
+def run_sql(capture: Capture, sql: str, limits: Limits | None = None, gone: Gone = NOT_GONE) -> Answer:
+    """The answer to one SELECT over the capture's tables; PeepholeError in DuckDB's words when it is wrong.
+
+    Whoever asks without limits gets the default ones. `gone` says that nobody waits for the answer any more.
+    """
     import duckdb
 
+    limits = limits or Limits()
     connection = duckdb.connect(":memory:")
+    watch = Watch(connection, limits, gone)
     try:
+        if limits.memory:
+            connection.execute(f"SET memory_limit = '{limits.memory} bytes'")
         for name in TABLES:
             _register(connection, capture, name)
         for lock in _LOCKS:
@@ -58,25 +71,49 @@ def run_sql(capture: Capture, sql: str) -> Answer:
         kind = statements[0].type
         if kind not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
             raise PeepholeError(f"Only SELECT is possible, and this is {kind.name}: a capture is never changed.")
-        cursor = connection.execute(statements[0])
+        if kind == duckdb.StatementType.EXPLAIN:
+            _check_explained(connection, sql)
+        statement = statements[0]
+        cursor = watch.run(lambda: connection.execute(statement))
         description = cursor.description or []
     except duckdb.Error as error:
-        raise PeepholeError(f"The SQL cannot be run: {_one_line(error)}") from None
+        raise _refusal(error, limits) from None
     names = tuple(column[0] for column in description)
-    return Answer(names, tuple(str(column[1]) for column in description), _rows(cursor))
+    return Answer(names, tuple(str(column[1]) for column in description), _rows(cursor, watch, limits))
 
 
-def _rows(cursor: Any) -> Iterator[tuple[Any, ...]]:
+def _rows(cursor: Any, watch: Watch, limits: Limits) -> Iterator[tuple[Any, ...]]:
     import duckdb
 
     while True:
         try:
-            part = cursor.fetchmany(_PART)
+            part = watch.run(lambda: cursor.fetchmany(_PART))
         except duckdb.Error as error:
-            raise PeepholeError(f"The SQL cannot be run: {_one_line(error)}") from None
+            raise _refusal(error, limits) from None
         if not part:
             return
         yield from part
+
+
+def _check_explained(connection: Any, sql: str) -> None:
+    """PeepholeError when something else than a SELECT is explained: EXPLAIN ANALYZE runs what it explains."""
+    import duckdb
+
+    found = _EXPLAIN.match(sql)
+    inner = connection.extract_statements(sql[found.end() :]) if found else []
+    if [statement.type for statement in inner] != [duckdb.StatementType.SELECT]:
+        raise PeepholeError("Only SELECT can be explained: a capture is never changed.")
+
+
+def _refusal(error: Exception, limits: Limits) -> PeepholeError:
+    import duckdb
+
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return PeepholeError(
+            f"The SQL needs more memory than the {bytes_text(limits.memory)} that it may have; ask for less at a time, "
+            "or give it more with --limit-memory."
+        )
+    return PeepholeError(f"The SQL cannot be run: {_one_line(error)}")
 
 
 def _register(connection: Any, capture: Capture, name: str) -> None:

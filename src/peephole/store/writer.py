@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any, Self
 
 from peephole.errors import CaptureError, PeepholeError
 from peephole.model.sink import ColumnValues
+from peephole.model.unfinished import Busy, WorkFolder
 from peephole.store.manifest import FILE, Manifest
 from peephole.store.sealing.build import Builder
 
@@ -20,23 +19,27 @@ from peephole.store.sealing.build import Builder
 class CaptureWriter:
     """Takes rows of any table in any order and leaves a sealed capture at `path` when it is closed without error.
 
-    An earlier capture there gives way.
+    An earlier capture there gives way, unless it is not to be replaced. PeepholeError when another process is writing
+    one of that name.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], replace: bool = True) -> None:
+        self._replace = replace
         self.path = Path(path)
         self.manifest = Manifest(name=self.path.name.removesuffix(".peep"))
         self.manifest.created = datetime.now(UTC).isoformat(timespec="seconds")
         if self.path.exists() and not (self.path / FILE).is_file() and not _is_empty(self.path):
             raise CaptureError(f"{self.path} is there already and is no capture: choose another name.")
-        self._folder = self._temporary()
+        self._work = self._begun()
+        self._folder = self._work.path
         self._builder = Builder(self._folder, self.manifest)
         self._closed = False
 
-    def _temporary(self) -> Path:
+    def _begun(self) -> WorkFolder:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            return Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", dir=self.path.parent))
+            return WorkFolder(self.path)
+        except Busy as error:
+            raise PeepholeError(f"{error}; wait for it, or choose another name.") from None
         except OSError as error:
             raise PeepholeError(f"{self.path} cannot be written: {error.strerror or error}.") from None
 
@@ -72,7 +75,7 @@ class CaptureWriter:
         """Leaves nothing behind."""
         self._closed = True
         self._builder.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._work.close()
 
     def close(self) -> None:
         """Sorts, writes and moves the capture to its place."""
@@ -84,14 +87,16 @@ class CaptureWriter:
             self._builder.close()
             self.manifest.state = "sealed"
             self.manifest.write(self._folder)
-            self._folder.chmod(0o755)
+            self._folder.chmod(0o700)
+            if self.path.exists() and not self._replace:
+                raise PeepholeError(f"{self.path} has come meanwhile: choose another name.")
             if self.path.exists():
-                old = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", dir=self.path.parent))
-                self.path.rename(old / "old")
-                self._folder.rename(self.path)
-                shutil.rmtree(old, ignore_errors=True)
+                with WorkFolder(self.path, shared=True) as old:
+                    self.path.rename(old.path / "old")
+                    self._folder.rename(self.path)
             else:
                 self._folder.rename(self.path)
+            self._work.close()
         except OSError as error:
             self.abort()
             raise PeepholeError(f"{self.path} cannot be written: {error.strerror or error}.") from None

@@ -86,6 +86,15 @@ KNOWN = {
         3,
         [(0, 1, "several devices"), (1, 2, "several devices")],
     ),
+    "3 buffers and a variable": (
+        "from tinygrad import Tensor, Variable\n"
+        "a, b, c = (Tensor.empty(8, 16).realize() for _ in range(3))\n"
+        "n = Variable('n', 1, 8).bind(3)\n"
+        "v = a[:n] + b[:n] + c[:n] * n\n"
+        "Tensor.realize((v + 1).contiguous(), v.sum(1))",
+        3,
+        [(0, 1, "readers index differently"), (0, 2, "readers index differently")],
+    ),
     "assign": (
         EMPTY + "w = a.realize()\nold = w + 1\nw.assign(b)\nTensor.realize(old, w, w.sum(1))",
         3,
@@ -136,6 +145,7 @@ def test_why_a_value_was_kept(known: Callable[[str], tuple[Capture, Schedule]]) 
         ("a shared value of 4 inputs", "it reads 4 buffers"),
         ("a reduction used twice", "it reduces a buffer"),
         ("copy", "it must be stored"),
+        ("3 buffers and a variable", "it reads 3 buffers and 1 variable, and more than 3"),
     ):
         capture, made = known(name)
         boundary = fusion.why_kernels(capture, made.context, 0, made.context, 1).boundaries[0]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from peephole.compilers import compiler_named
 from peephole.compilers.labels import CONSTANT, INDEXING, SINK, Family, NodeText, labels_of
+from peephole.query.rewrites.recorded_node import recorded_node
 
 TINYGRAD = compiler_named("tinygrad")
 
@@ -88,3 +91,11 @@ def test_equal_nodes_share_their_look() -> None:
     texts = [text("ADD"), text("ADD"), text("MUL")]
     found = labels_of(TINYGRAD, texts, [[], [], [0, 1]], 2)
     assert found.look == [0, 0, 1] and len(found.looks) == 2
+
+
+def test_the_type_of_a_node_by_itself_is_as_in_its_box(add: Any) -> None:
+    ids = add.capture.read("nodes", ["id"])["id"].tolist()
+    nodes = [node for id in ids if (node := recorded_node(add.capture, id)) is not None]
+    assert {node.dtype for node in nodes} >= {"dtypes.float", "dtypes.void"}
+    assert {node.type for node in nodes} >= {"float", "void"}
+    assert not [node.type for node in nodes if "dtypes" in node.type]

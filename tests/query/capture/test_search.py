@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.timeline_capture import MS, STEPS, write_timeline
+
 from peephole.query.capture.search import build_index
 from peephole.store.capture import Capture, open_capture
 from peephole.store.writer import CaptureWriter
@@ -25,3 +27,41 @@ def test_matches_without_their_nodes_are_searched_all_the_same(tmp_path: Path) -
     index = build_index(write(tmp_path / "x.peep", {"id": [0, 1, 2], "context": [3, 3, 8]}))
     assert next((hit.kind, hit.text, hit.count) for hit in index.search("gemm").hits) == ("kernel", "gemm", 2)
     assert [hit.text for hit in index.search("rules.py").hits] == ["lib/rules.py:0", "lib/rules.py:1", "lib/rules.py:2"]
+
+
+def test_slices_and_kernels_have_runs_and_times(tmp_path: Path) -> None:
+    index = build_index(open_capture(write_timeline(tmp_path / "steps.peep")))
+    (best, *_) = index.search("E_16384_4").hits
+    assert (best.kind, best.text, best.runs, best.total_ns) == ("slice", "E_16384_4", 480, 480 * 12_000)
+    (step, *_) = index.search('"train step"').hits
+    assert (step.runs, step.total_ns) == (STEPS, STEPS * 19 * MS)
+
+
+def test_a_track_narrows_what_ran_and_for_how_long(tmp_path: Path) -> None:
+    index = build_index(open_capture(write_timeline(tmp_path / "steps.peep")))
+    (one,) = index.search("E_16384 track:/^CPU:1$/").hits
+    assert (one.runs, one.total_ns) == (240, 240 * 12_000)
+    assert [hit.text for hit in index.search("track:/^CPU:1/ kind:slice").hits] == ["E_16384_4", "copy"]
+    assert index.search("E_16384 track:TINY").hits == []
+    assert {hit.text for hit in index.search("track:TINY").hits} >= {"simplify ranges", "linearize/render"}
+    assert index.search("-E_16384 track:/^CPU:1$/").total == index.search("track:/^CPU:1$/").total - 1
+
+
+def test_kinds_rules_and_ops_are_facts_of_their_own(tmp_path: Path) -> None:
+    capture = write(tmp_path / "x.peep", {"id": [0, 1, 2], "context": [3, 3, 8]})
+    index = build_index(capture)
+    assert {hit.kind for hit in index.search("kind:rule").hits} == {"rule"}
+    assert {hit.text for hit in index.search("rule:rules.py:1").hits} == {"lib/rules.py:1"}
+    assert {hit.kind for hit in index.search("kind:kernel").hits} == {"kernel"}
+    assert index.search("op:rules").hits == []
+    assert index.search("gemm").hits[0].text == "gemm"
+
+
+def test_the_exact_name_comes_first_whatever_took_longer(tmp_path: Path) -> None:
+    with CaptureWriter(tmp_path / "n.peep") as writer:
+        writer.append("tracks", {"id": [0], "name": ["CPU"], "kind": ["device"]})
+        names = ["r_4_2_8", "r_4", "a r_4", "r_4_2"]
+        starts = {"track": [0] * 4, "start": [0, 10_000, 20_000, 30_000], "dur": [9000, 1, 8000, 9900]}
+        writer.append("slices", {**starts, "name": names})
+    hits = build_index(open_capture(tmp_path / "n.peep")).search("r_4").hits
+    assert [hit.text for hit in hits] == ["r_4", "r_4_2", "r_4_2_8", "a r_4"]

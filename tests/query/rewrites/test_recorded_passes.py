@@ -16,7 +16,7 @@ from tests.conftest import Cli
 from peephole.errors import PeepholeError
 from peephole.query.capture.contexts import contexts, steps
 from peephole.query.capture.search import build_index
-from peephole.query.rewrites.decisions import context_decisions, decided, decision_counts
+from peephole.query.rewrites.decisions import decided, decisions
 from peephole.query.rewrites.passes import changed_in
 from peephole.query.rewrites.step_graphs import graph_at, matches
 from peephole.server.app import create_app
@@ -70,9 +70,8 @@ def test_what_each_pass_changed(capture: Capture) -> None:
 
 def test_decisions_and_their_last_word(capture: Capture) -> None:
     fusion = ids(capture)["fusion"]
-    (context,) = contexts(capture)
-    found = context_decisions(capture, context.id)
-    assert decision_counts(capture) == {fusion: 3}
+    found = decisions(capture, fusion)
+    assert not any(decisions(capture, step) for step in ids(capture).values() if step != fusion)
     assert [(one.kind, one.a_name, one.b_name, one.reason) for one in found] == [
         ("refused", "mm_nt", "bias", "producer is not loop-fusible"),
         ("refused", "bias", "gelu", "fusion is not profitable"),
@@ -89,8 +88,17 @@ def test_decisions_and_their_last_word(capture: Capture) -> None:
     assert decided(capture, "mm_nt", "unheard of") is None, "then it is a question about kernels"
 
 
+def test_a_partition_says_which_graphs_came_and_went(capture: Capture, path: Path, peephole: Cli) -> None:
+    lines = graph_at(capture, ids(capture)["partition"], 1).diff
+    assert [text for sign, text in lines if sign == "-"] == ["graph main"]
+    assert {text for sign, text in lines if sign == "+"} >= {"graph forward", "graph backward"}
+    assert not [text for _, text in lines if "GRAPH" in text]
+    printed = peephole("show", path, "-i", "0/0", "partition", "--match", "1").stdout
+    assert "- graph main\n" in printed and "GRAPH" not in printed
+
+
 def test_the_terminal_prints_it(path: Path, peephole: Cli) -> None:
-    assert peephole("show", path).stdout == "No events, but 1 context: `-s TINY` lists them, `-i NAME` shows one.\n"
+    assert peephole("show", path).stdout == "No events, but 1 context: `-s COMPILER` lists them, `-i NAME` shows one.\n"
     assert "0 ns" not in peephole("rules", path).stdout, "their times were not recorded"
     listed = peephole("show", path, "-i", "0/0").stdout
     assert "partition - 1 → 2" in listed and "schedule - order only" in listed and "fusion - 10 changed" in listed
@@ -160,7 +168,7 @@ def test_what_was_recorded_is_there_after_a_kill(tmp_path: Path) -> None:
     capture = open_capture(path)
     (context,) = contexts(capture)
     by_name = {step.name: step for step in steps(capture, context.id)}
-    assert len(context_decisions(capture, context.id)) == 3
+    assert len(decisions(capture, by_name["fusion"].id)) == 3
     assert graph_at(capture, by_name["fusion"].id, 2).kind == "rest"
     killed = by_name["never ends"]
     assert (killed.after, killed.matches) == (-1, 1)

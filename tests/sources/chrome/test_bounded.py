@@ -21,6 +21,7 @@ IMPORT = """
 import sys
 from pathlib import Path
 from peephole.model.sink import Strings
+from peephole.sources.chrome.batch import EventBatch
 from peephole.sources.chrome.flows import Flows
 from peephole.store.sealing import spool
 from peephole.store.writer import CaptureWriter
@@ -33,8 +34,9 @@ few, many, each, held = 1 << 21, 3 << 21, 1 << 17, []
 spool.SliceSpool.__init__.__defaults__ = (0, False)
 with CaptureWriter(Path(sys.argv[1])) as writer:
     flows = Flows(writer.scratch)
-    flows.event((1,), "f", 50, "s", 0, True)
-    flows.event((1,), "f", 950, "f", 1, True)
+    one = np.zeros(2, np.int32)
+    batch = EventBatch(np.frombuffer(b"sf", np.uint8), np.array([50, 950]), *[one] * 8, one > 0, [])
+    flows.events(0, batch, np.arange(2), np.array([0, 1], np.int32))
     row = np.arange(each)
     for first in range(0, many, each):
         begin, dur, track = (first + row) * 100, np.where(row % 2, 50, 120), (row % 2).astype(np.int32)
@@ -43,7 +45,7 @@ with CaptureWriter(Path(sys.argv[1])) as writer:
                                  "correlation": first + row + 1, "args": ["{}"] * each})
         if first >= few - each:
             held.append(anonymous())
-    flows.finish(writer)
+    flows.finish(writer, str)
     flows.close()
     held.append(anonymous())
     print((min(held[-8:]) - min(held[:8])) / (many - few))
@@ -89,7 +91,9 @@ def test_events_bind_alike_however_slices_are_cut(chunk: int) -> None:
     with tempfile.TemporaryFile() as file:
         file.write(slices.tobytes())
         file.flush()
-        found = bind(file, events, chunk)
+        time, track = (np.array([event[i] for event in events]) for i in (0, 2))
+        around = np.array([phase != "f" or inner for _, phase, _, inner in events])
+        found = bind(file, time, track, around, chunk).tolist()
     assert found == [_direct(slices, time, track, phase != "f" or inner) for time, phase, track, inner in events]
     assert 0 < sum(number > 0 for number in found) < len(found)
 

@@ -17,7 +17,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tests.sources.tinygrad.runs import environment
+from tests.sources.tinygrad.runs import environment, under_peephole
 
 from peephole.store.capture import Capture, open_capture
 
@@ -216,3 +216,26 @@ def test_a_device_that_never_says_its_offset(tmp_path: Path) -> None:
         assert kernels(capture) == estimated(ran)
         assert problems(capture) == {"kernels of AMD on an estimated clock": 3}
         capture.close()
+
+
+def test_a_name_of_the_programs_own_is_on_the_hosts_clock(tmp_path: Path) -> None:
+    """At once, so that it is there after SIGKILL too, and nobody is warned of an estimate."""
+    program = """
+import time
+from tinygrad import Tensor
+from tinygrad.helpers import cpu_profile
+with cpu_profile("batch", "LOADER:1 N1"):
+    with cpu_profile("decode", "LOADER"): (Tensor([1.0]) + 1).realize()
+"""
+    capture = under_peephole(tmp_path / "live", program, "PYTHON")
+    assert capture.manifest.problems == []
+    slices, tracks = capture.read("slices"), capture.read("tracks")
+    lanes = {int(tracks["id"][i]): tracks.texts("name")[i] for i in range(len(tracks))}
+    when = {
+        lanes[int(slices["track"][i])]: (int(slices["start"][i]), int(slices["start"][i] + slices["dur"][i]))
+        for i in range(len(slices))
+        if slices.texts("name")[i] in ("batch", "decode")
+    }
+    (begin, end), (inner, ended) = when["LOADER:1 N1"], when["LOADER"]
+    host = [i for i in range(len(slices)) if lanes[int(slices["track"][i])] == "TINY"]
+    assert begin <= inner <= min(int(slices["start"][i]) for i in host) and ended <= end

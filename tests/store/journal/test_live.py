@@ -17,7 +17,7 @@ import pytest
 from peephole.errors import PeepholeError
 from peephole.store import capture as capture_module
 from peephole.store.capture import open_capture
-from peephole.store.journal.seal import is_live
+from peephole.store.journal.state import is_live
 
 PROGRAM = """
 import sys

@@ -48,20 +48,29 @@ def check(path: Path, count: int) -> None:
     capture.close()
 
 
+def sealing(path: Path) -> subprocess.Popen[bytes]:
+    """A process that has begun to seal."""
+    process = subprocess.Popen([sys.executable, "-c", SEAL, str(path)])
+    deadline = time.monotonic() + 30
+    while not (path / ".lock").exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    return process
+
+
 def test_killed_at_any_moment(tmp_path: Path) -> None:
     count = 150_000
     source = journal(tmp_path / "source.peep", count)
-    rng = np.random.default_rng(1)
+    whole = Path(shutil.copytree(source, tmp_path / "whole.peep"))
+    process = sealing(whole)
+    begun = time.monotonic()
+    assert process.wait() == 0
+    taken = time.monotonic() - begun  # of this machine, as busy as it is
     states = set()
-    for attempt in range(8):
+    for attempt, moment in enumerate([0.0, *np.random.default_rng(1).uniform(0, taken, 7).tolist()]):
         path = tmp_path / f"{attempt}.peep"
         shutil.copytree(source, path)
-        process = subprocess.Popen([sys.executable, "-c", SEAL, str(path)])
-        # from the moment the first file appears, at random
-        deadline = time.monotonic() + 30
-        while not (path / ".lock").exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.002)
-        time.sleep(float(rng.uniform(0, 0.4)))
+        process = sealing(path)
+        time.sleep(moment)
         process.send_signal(signal.SIGKILL)
         process.wait()
         states.add(read_manifest(path).state)

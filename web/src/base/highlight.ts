@@ -6,7 +6,7 @@ export interface Token {
   style: "" | "k" | "f" | "c" | "s" | "no" | "ty";
 }
 
-export type Language = "c" | "python" | "asm" | "ops" | "text";
+export type Language = "c" | "python" | "asm" | "ops" | "sql" | "text";
 
 const C_KEYWORDS = new Set(
   (
@@ -28,6 +28,15 @@ const PY_KEYWORDS = new Set(
   ).split(" "),
 );
 
+const SQL_KEYWORDS = new Set(
+  (
+    "all and any as asc between by case cast cross desc describe distinct else end except exists explain analyze false filter " +
+    "first from full group having ilike in inner intersect interval is join last lateral left like limit natural not null " +
+    "nulls offset on or order outer over partition pivot qualify range recursive right row rows sample select semi show " +
+    "similar summarize table tables then true union unnest unpivot using values when where window with within"
+  ).split(" "),
+);
+
 const C_TOKEN =
   /(?<c>\/\/.*|\/\*.*?(?:\*\/|$))|(?<s>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?<n>\b(?:0x[0-9a-fA-F]+|\d+\.?\d*(?:[eE][+-]?\d+)?)[fFuUlLhH]*\b|\.\d+f?)|(?<w>[A-Za-z_]\w*)/g;
 const PY_TOKEN =
@@ -35,6 +44,8 @@ const PY_TOKEN =
 const ASM_TOKEN =
   /(?<c>\/\/.*|;.*|#.*)|(?<s>"(?:[^"\\]|\\.)*")|(?<l>^\s*[\w.$@]+:)|(?<n>(?<![\w.])[$#]?-?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)?)\b)|(?<r>%\w+|\b(?:[vsx]\d+|v\[\d+:\d+\]|s\[\d+:\d+\]|[er]?[abcd]x|[er]?[sd]i|[er]?[sb]p|[xyz]mm\d+|r\d+[dwb]?|vcc|exec|scc|null)\b)|(?<w>[A-Za-z_.][\w.]*)/g;
 
+const SQL_TOKEN =
+  /(?<c>--.*|\/\*.*?(?:\*\/|$))|(?<s>'(?:[^']|'')*'?|"(?:[^"]|"")*"?)|(?<n>\b\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?\b)|(?<w>[A-Za-z_]\w*)/g;
 const OPS_TOKEN =
   /(?<c>^\s*↑?\d+(?= )|(?<=^\s*)↑\d+)|(?<s>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?<t>dtypes\.\w+(?:\.\w+)*|\b(?:void|bool|char|uchar|short|ushort|int|uint|long|ulong|half|bfloat16|float|double|weakint|weakfloat|fp8e4m3|fp8e5m2)\d*\b)|(?<n>(?<![\w.])-?(?:0x[0-9a-fA-F]+|\d+\.?\d*(?:[eE][+-]?\d+)?)\b)|(?<w>[A-Za-z_][\w.]*)/g;
 
@@ -53,7 +64,7 @@ export function languageOf(language: string, kind: string): Language {
 export function tokens(line: string, language: Language): Token[] {
   if (language === "text" || line.length > 4000) return [{ text: line, style: "" }];
   const result: Token[] = [];
-  const pattern = { c: C_TOKEN, python: PY_TOKEN, asm: ASM_TOKEN, ops: OPS_TOKEN }[language];
+  const pattern = { c: C_TOKEN, python: PY_TOKEN, asm: ASM_TOKEN, ops: OPS_TOKEN, sql: SQL_TOKEN }[language];
   let at = 0;
   let first = true;
   for (const found of line.matchAll(pattern)) {
@@ -82,6 +93,7 @@ function styleOf(found: RegExpMatchArray, line: string, language: Language, firs
   if (language === "ops")
     return /^[A-Z][A-Z0-9_]*$/.test(word) && first ? "k" : /^[A-Z]\w*\.[A-Z]/.test(word) ? "f" : "";
   const called = line[(found.index ?? 0) + word.length] === "(";
+  if (language === "sql") return SQL_KEYWORDS.has(word.toLowerCase()) ? "k" : called ? "f" : "";
   if (language === "python") return PY_KEYWORDS.has(word) ? "k" : called ? "f" : "";
   if (C_KEYWORDS.has(word)) return "k";
   if (C_TYPES.has(word) || /^(?:float|half|int|uint|char|uchar|short|long|double|bool|vec|bfloat)\d+$/.test(word))

@@ -1,4 +1,5 @@
 /** Talks to the server: JSON in, typed objects out, one sentence when something fails. */
+import { connection } from "./connection.ts";
 
 /** A request that failed; `message` is a sentence for the user. */
 export class ServerError extends Error {
@@ -11,7 +12,12 @@ export class ServerError extends Error {
   }
 }
 
-const SILENT = "The server does not answer. Start it again with `peephole serve`, then try again.";
+const SILENT = "The server does not answer. Start it again with `peephole serve`: the page goes on by itself.";
+
+/** Whether an error is the server's silence, which ends by itself, and not an answer. */
+export function isSilence(error: unknown): boolean {
+  return error instanceof ServerError && error.status === 0;
+}
 
 /** What an error says. */
 export function sentenceOf(error: unknown): string {
@@ -64,8 +70,10 @@ async function ask(path: string, signal?: AbortSignal): Promise<Response> {
     response = await (asked ? (signal ? abortable(asked, signal) : asked) : fetch(url, signal ? { signal } : {}));
   } catch (error) {
     if (isAbort(error)) throw error;
+    connection.heard(false);
     throw new ServerError(SILENT, 0, `${url}: ${String(error)}`);
   }
+  connection.heard(true);
   if (response.ok) return response;
   let sentence = `The server answered ${response.status}.`;
   try {

@@ -2,7 +2,7 @@
  * A graph as text: indented, each node printed once, later uses as a reference to its number. Where instructions have
  * names, each graph with its instructions in their order, as in the terminal.
  */
-import type { GraphWire } from "../wire/graph.ts";
+import { LISTS, type GraphWire } from "../wire/graph.ts";
 
 export interface ListingLine {
   /** Position of the node in the graph's columns. */
@@ -58,7 +58,8 @@ export function listing(graph: GraphWire): ListingLine[] {
 export function removedLines(graph: GraphWire): string[] {
   const names = new Map(graph.identity.map((identity, at) => [identity, nameOf(graph, at)]));
   for (const gone of graph.removed) names.set(gone.identity, gone.name || `[${gone.id}]`);
-  return graph.removed.map(({ name, op, src, arg, dtype, shape }) => {
+  return graph.removed.map(({ name, op, src, arg, dtype, shape, fold }) => {
+    if ((fold & LISTS) !== 0) return line(["graph", name]);
     const read = src.map((identity) => names.get(identity)).filter((text) => text !== undefined);
     return line([name ? `${name} = ${op}(${read.join(", ")})` : op, arg, dtype, shape]);
   });
@@ -67,13 +68,13 @@ export function removedLines(graph: GraphWire): string[] {
 /** The graphs that it consists of, then the bodies of calls. */
 function instructions(graph: GraphWire): ListingLine[] {
   const { srcStart, src } = graph;
-  const code = graph.ops.indexOf("GRAPH");
+  const lists = (at: number): boolean => (graph.fold[at]! & LISTS) !== 0;
   const sources = (at: number): number[] => src.slice(srcStart[at], srcStart[at + 1]);
-  const all = [...graph.id.keys()].filter((at) => code >= 0 && graph.op[at] === code);
+  const all = [...graph.id.keys()].filter(lists);
   const tops = graph.graphs ?? [];
   const bodies = all.filter((at) => !tops.includes(at) && at !== graph.root);
   const inside = new Set(all.flatMap(sources));
-  const loose = [...graph.id.keys()].filter((at) => graph.op[at] !== code && !inside.has(at));
+  const loose = [...graph.id.keys()].filter((at) => !lists(at) && !inside.has(at));
   const one = (node: number, depth: number): ListingLine => {
     const read = sources(node).map((at) => nameOf(graph, at));
     const named = `${nameOf(graph, node)} = ${graph.ops[graph.op[node]!] ?? "?"}(${read.join(", ")})`;

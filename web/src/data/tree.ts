@@ -1,6 +1,7 @@
 /** Contexts with their steps as the rows of a tree: which are open, which pass the filter. */
 import { plain } from "../base/ansi.ts";
 import type { ContextsWire, StepsWire } from "../wire/capture.ts";
+import { fits, parseQuery, touches, type Query } from "./grammar.ts";
 import { serials } from "./serials.ts";
 
 export interface TreeRow {
@@ -45,8 +46,8 @@ export class ContextTree {
       else this.spans.set(steps.context[at]!, [at, at + 1]);
     }
     this.serials = serials(contexts.name);
-    this.contextNames = contexts.name.map((name) => plain(name).toLowerCase());
-    this.stepNames = steps.names.map((name) => name.toLowerCase());
+    this.contextNames = contexts.name.map((name) => plain(name));
+    this.stepNames = steps.names;
   }
 
   /** Positions of a context's steps. */
@@ -74,10 +75,8 @@ export class ContextTree {
 
   /** The rows to show, in order. With a filter, what matches is shown with its ancestors, open. */
   rows(filter: TreeFilter): TreeRow[] {
-    const words = filter.text
-      .toLowerCase()
-      .split(/\s+/)
-      .filter((word) => word !== "");
+    const query = parseQuery(filter.text);
+    const filtered = query.terms.length > 0 || query.wrong !== "";
     const rows: TreeRow[] = [];
     const { contexts } = this;
     for (let c = 0; c < contexts.id.length; c++) {
@@ -85,9 +84,8 @@ export class ContextTree {
       const id = contexts.id[c]!;
       const [first, past] = this.span(id);
       if (filter.matchesOnly && contexts.matches[c] === 0 && !this.anyWorked(first, past)) continue;
-      const named = words.every((word) => this.contextNames[c]!.includes(word));
-      if (words.length > 0 && !named) {
-        const inside = this.filtered(c, first, past, words, filter.matchesOnly);
+      if (filtered && !fits(query, this.contextNames[c]!, { kind: contexts.kind[c]! })) {
+        const inside = this.filtered(c, first, past, query, filter.matchesOnly);
         if (inside.length === 0) continue;
         rows.push({ kind: "context", at: c, level: 0, open: true });
         for (const at of inside) rows.push({ kind: "step", at, level: 1 + this.steps.depth[at]!, open: null });
@@ -120,19 +118,14 @@ export class ContextTree {
     }
   }
 
-  private filtered(context: number, first: number, past: number, words: string[], matchesOnly: boolean): number[] {
+  private filtered(context: number, first: number, past: number, query: Query, matchesOnly: boolean): number[] {
     const { name } = this.steps;
     const outer = this.contextNames[context]!;
     const found: number[] = [];
     for (let at = first; at < past; at++) {
       if (matchesOnly && !this.worked(at)) continue;
       const text = this.stepNames[name[at]!]!;
-      if (
-        words.every((word) => text.includes(word) || outer.includes(word)) &&
-        words.some((word) => text.includes(word))
-      ) {
-        found.push(at);
-      }
+      if (touches(query, text) && fits(query, `${text}\n${outer}`, { kind: "step" })) found.push(at);
     }
     return found;
   }

@@ -215,9 +215,24 @@ export function firstMarker(times: readonly number[], time: number): number {
   return low;
 }
 
+/** From a million on a figure has four digits and a prefix, as bytes have: 1.919 M, 24.02 Gflops. */
+const STEPS: readonly (readonly [number, string])[] = [
+  [1e15, "P"],
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+];
+const FOUR_DIGITS = { minimumSignificantDigits: 4, maximumSignificantDigits: 4 };
+const TWO_PLACES = { maximumFractionDigits: 2 };
+
 /** A counter's value. */
 export function figure(value: number, unit: string): string {
   if (unit === "bytes") return bytes(value);
-  const text = Math.abs(value) >= 1e6 ? value.toPrecision(4) : Number(value.toFixed(2)).toLocaleString("en-US");
-  return unit === "" ? text : `${text} ${unit}`;
+  const size = Math.abs(value);
+  const [step, sign] = STEPS.find(([least]) => size >= least) ?? [1, ""];
+  const text =
+    size >= 1e18 || (size > 0 && size < 0.005)
+      ? value.toPrecision(3)
+      : (value / step).toLocaleString("en-US", size >= 1e6 ? FOUR_DIGITS : TWO_PLACES);
+  return [text, `${sign}${unit}`].filter((part) => part !== "").join(" ");
 }

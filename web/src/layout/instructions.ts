@@ -1,8 +1,7 @@
 /** Graphs of named instructions in the form that graphs are drawn in. */
-import type { GraphWire, LooksWire, RemovedNode } from "../wire/graph.ts";
+import { LISTS, type GraphWire, type LooksWire, type RemovedNode } from "../wire/graph.ts";
 import { SINK } from "./fold.ts";
 
-const GRAPH = "GRAPH";
 /** Characters of a name or an argument in a box. */
 const LONGEST = 34;
 
@@ -12,15 +11,14 @@ export function isNamed(graph: GraphWire): boolean {
 }
 
 /**
- * The graph as it is drawn: boxes have the names of their instructions. A GRAPH reads what it lists and nobody else
+ * The graph as it is drawn: boxes have the names of their instructions. A list of them reads what it lists and nobody else
  * reads; the one around all of it is hidden as a sink is. Bodies of calls are left out unless they are asked for.
  * `scope` takes the place of the step: graphs of one scope keep each other's places.
  */
 export function drawable(graph: GraphWire, bodies: boolean, scope: number): GraphWire {
   const { srcStart, src, op, ops } = graph;
   const count = graph.id.length;
-  const code = ops.indexOf(GRAPH);
-  const isGraph = (v: number): boolean => code >= 0 && op[v] === code;
+  const isGraph = (v: number): boolean => (graph.fold[v]! & LISTS) !== 0;
   const tops = new Set(graph.graphs ?? []);
   const keep = new Uint8Array(count).fill(1);
   if (!bodies) {
@@ -57,7 +55,7 @@ export function drawable(graph: GraphWire, bodies: boolean, scope: number): Grap
   const looks = new Looks(graph.looks);
   const hidden = (v: number): boolean => v === graph.root && (tops.size !== 1 || tops.has(v)) && isGraph(v);
   const nameOf = (v: number): string => graph.names?.[graph.name?.[v] ?? -1] ?? "";
-  const opOf = (v: number): string => ops[op[v]!] ?? "";
+  const opOf = (v: number): string => (isGraph(v) ? "graph" : (ops[op[v]!] ?? ""));
   const inside = (v: number): number => {
     const own = graph.inside[v]!;
     return own < 0 ? -1 : insides.code(argument(nameOf(v), opOf(v), graph.insides[own]!));
@@ -86,7 +84,7 @@ export function drawable(graph: GraphWire, bodies: boolean, scope: number): Grap
     added: moved(graph.added),
     changed: moved(graph.changed),
     removed: graph.removed
-      .filter((node) => node.op !== GRAPH && (bodies || (node.body ?? -1) < 0))
+      .filter((node) => (node.fold & LISTS) === 0 && (bodies || (node.body ?? -1) < 0))
       .map((node) => ghost(node, looks)),
     looks: looks.wire,
   };
@@ -99,7 +97,6 @@ function ghost(node: RemovedNode, looks: Looks): RemovedNode {
 /** What stands behind the name of an instruction: its op, where the name does not say that, and its argument. */
 function argument(name: string, op: string, arg: string): string {
   if (name === "") return arg;
-  if (op === GRAPH) return "graph";
   const said = name === op || (name.startsWith(op) && /^[._\d]/.test(name.slice(op.length)));
   return [said ? "" : op, arg].filter((part) => part !== "").join(" ");
 }
@@ -137,7 +134,7 @@ class Looks {
       wire.bodies.push(wire.bodies[look]!);
       wire.space.push(wire.space[look]!);
       // the tooltip says the op even where the name does
-      wire.wholeArg.push(op === GRAPH ? "graph" : `${op} ${wire.wholeArg[look] ?? wire.arg[look]!}`.trimEnd());
+      wire.wholeArg.push(`${op} ${wire.wholeArg[look] ?? wire.arg[look]!}`.trimEnd());
       wire.wholeType.push(wire.wholeType[look]!);
       this.made.set(key, found);
     }

@@ -42,15 +42,31 @@ export function lookLabel({ looks }: GraphWire, look: number): Label {
   return { name: looks.name[look]!, arg: looks.arg[look]!, type: looks.type[look]! };
 }
 
-/** Everything there is to say about a node, line by line, for the tooltip and for copying. */
-export function fullLabel({ looks }: GraphWire, look: number, { op, tag }: Pick<NodeText, "op" | "tag">): string {
+/** The memory that node v is about: as the graph around it tells, else its own fields; empty for none. */
+export function spaceOf(graph: GraphWire, v: number): string {
+  if (graph.space === undefined) return graph.looks.space[graph.look[v]!]!;
+  return graph.spaces![graph.space[v]!] ?? "";
+}
+
+/** What the graph around node v says about it, line by line. */
+function around(graph: GraphWire, v: number): string[] {
+  const index = graph.indexes?.[graph.index![v]!];
+  const open = graph.opens?.[graph.open![v]!];
+  return [index ?? "", open === undefined ? "" : `open ranges ${open}`];
+}
+
+/** Everything there is to say about a node, line by line, for the tooltip and for copying; v is -1 for one that is gone. */
+export function fullLabel(graph: GraphWire, look: number, { op, tag }: Pick<NodeText, "op" | "tag">, v = -1): string {
+  const { looks } = graph;
   const lines = [
     op,
     looks.wholeArg[look] ?? looks.arg[look]!,
     looks.wholeType[look] ?? looks.type[look]!,
     tag === "" ? "" : `tag ${tag}`,
+    ...(v < 0 ? [] : around(graph, v)),
   ];
-  if (looks.space[look] !== "") lines.push(`address space ${looks.space[look]}`);
+  const space = v < 0 ? looks.space[look]! : spaceOf(graph, v);
+  if (space !== "") lines.push(`address space ${space}`);
   return lines.filter((line) => line !== "").join("\n");
 }
 

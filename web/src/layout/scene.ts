@@ -3,7 +3,7 @@ import { adjacency } from "./adjacency.ts";
 import type { Drawing } from "./drawing.ts";
 import { CONSTANT, fold, hiddenWords, INDEXING, SHOWN, SINK, type Folded } from "./fold.ts";
 import type { Folding } from "./folding.ts";
-import { labelOf, lookLabel, textOf, type Label } from "./labels.ts";
+import { labelOf, lookLabel, spaceOf, textOf, type Label } from "./labels.ts";
 
 /** The colour, of the twelve in tokens.css, of what stands for several nodes; a node's comes with its graph. */
 const OTHER = 12;
@@ -198,7 +198,7 @@ class Builder {
       label: labelOf(graph, v, !folding.switches.constants && !folding.opened.has(identity)),
       family: graph.looks.family[graph.look[v]!]!,
       tag: textOf(graph, v).tag,
-      space: graph.looks.space[graph.look[v]!]!,
+      space: spaceOf(graph, v),
       members: 1,
       block: -1,
     });

@@ -10,6 +10,8 @@ export interface Problem {
 export interface CaptureRow {
   id: string;
   name: string;
+  /** What is on disk under that name: another when the capture was replaced. */
+  stamp: string;
 }
 
 export interface CaptureInfo {
@@ -184,7 +186,8 @@ export interface HistoryWire {
 export interface NodeWire {
   id: number;
   known: boolean;
-  dtype?: string | null;
+  /** Its element type, as it is shown. */
+  type?: string;
   /** "softmax@prog.py:4", null when unknown. */
   metadata?: string | null;
 }

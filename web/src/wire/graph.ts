@@ -1,3 +1,6 @@
+/** A bit of `GraphWire.fold`: its sources are the instructions of a graph, in order. */
+export const LISTS = 8;
+
 /** The graph after a match as the server sends it: one array a column, texts as codes into a list (-1: none). */
 export interface GraphWire {
   step: number;
@@ -30,15 +33,23 @@ export interface GraphWire {
   /** The argument with the values of its constant sources in it: code into `insides`, -1 where the look's own is right. */
   inside: number[];
   insides: string[];
-  /** What may be folded away: the bits CONSTANT, INDEXING and SINK of layout/fold.ts. */
+  /** What may be folded away: the bits CONSTANT, INDEXING and SINK of layout/fold.ts; and LISTS. */
   fold: number[];
+  /** What the graph around a node says about it, as codes: the memory that it is about (GLOBAL, LOCAL, REG, ALU), the
+   *  ranges that are open at it (`0,1`), and what it is indexed with (`[r1*8+r0]`). */
+  space?: number[];
+  spaces?: string[];
+  open?: number[];
+  opens?: string[];
+  index?: number[];
+  indexes?: string[];
   error: string | null;
   /** Names of instructions, where they have some; else empty. */
   name?: number[];
   names?: string[];
   /** What this entry is: a rule, or what a pass changed without one. */
   kind?: EntryKind;
-  /** Positions of the GRAPH nodes that the graph consists of: several where a pass partitioned it. */
+  /** Positions of the lists of instructions that the graph consists of: several where a pass partitioned it. */
   graphs?: number[];
 }
 

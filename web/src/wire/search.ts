@@ -9,6 +9,9 @@ export interface Hit {
   match: number;
   node: number;
   count: number;
+  /** Slices of it on the timeline (of a kernel: on devices), and what they took together. */
+  runs: number;
+  total: number;
 }
 
 export interface SearchWire {

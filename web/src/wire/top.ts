@@ -6,6 +6,7 @@ export interface TopWire {
   groups: string[];
   /** How many names there are: more than rows when there are very many. */
   names: number;
+  /** ns in which anything ran on the tracks: what shares are of. */
   total: number;
   count: number;
   exact: boolean;
@@ -15,6 +16,9 @@ export interface TopWire {
   number: number[];
   colour: number[];
   sum: number[];
+  /** ns in which nothing that it called ran; equal to `sum` where nothing nests. */
+  self: number[];
+  mean: number[];
   runs: number[];
   shortest: number[];
   longest: number[];

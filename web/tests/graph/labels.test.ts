@@ -32,6 +32,17 @@ describe("labels", () => {
     expect([...drawn.to].filter((_, e) => drawn.from[e] === box("CONST"))).toEqual([box("MUL")]);
   });
 
+  test("what the graph around a node says stands in its full label and its box", () => {
+    const graph = product();
+    const around = graph.id.map((_, v) => (v === graph.root ? 0 : -1));
+    Object.assign(graph, { space: around, spaces: ["REG"], open: around, opens: ["0,1"] });
+    Object.assign(graph, { index: around, indexes: ["[r1*8+r0]"] });
+    expect(fullLabel(graph, graph.look[graph.root]!, textOf(graph, graph.root), graph.root)).toBe(
+      "MUL\nfloat (4)\ntag 'mergeable'\n[r1*8+r0]\nopen ranges 0,1\naddress space REG",
+    );
+    expect(scene(graph, folding()).spaces).toEqual(["", "REG"]);
+  });
+
   test("the full label has everything; a look says what is a call and what colour it has", () => {
     const graph = product();
     graph.looks.space[graph.look[graph.root]!] = "LOCAL";

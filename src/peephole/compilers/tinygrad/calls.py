@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from peephole.compilers.tinygrad import passes
 from peephole.compilers.tinygrad.ops import CALLS
+from peephole.compilers.tinygrad.variables import Sources, bound_kernels
 from peephole.compilers.traces import trace_of
 from peephole.errors import PeepholeError
 from peephole.model.tables import NONE
@@ -39,8 +40,10 @@ class _Compiled:
     """Every compilation of a capture by what went into it, in one pool, so that equal graphs are one node."""
 
     def __init__(self, trace: RewriteTrace, asking: int) -> None:
+        self._trace = trace
         self._pool = Pool(trace.table_of(asking))
-        self._kernels: dict[tuple[int, ...], int] = {}
+        self._bound: dict[int, dict[Sources, Sources]] = {}
+        self._kernels: dict[Sources, int] = {}
         """By the sources of the AST: name and options are no part of what a kernel is."""
         self._programs: dict[int, int] = {}
         """By the body of the finished program."""
@@ -71,8 +74,15 @@ class _Compiled:
             self._graphs.get(here, NONE),
             self._programs.get(sources[0], NONE) if self._pool.op(body) == "PROGRAM" and sources else NONE,
             self._kernels.get(sources, NONE) if sources else NONE,
+            self._kernels.get(self._bound_in(own).get(sources, ()), NONE),
         )
         return next((context for context in wanted if context not in (NONE, own)), NONE)
+
+    def _bound_in(self, context: int) -> dict[Sources, Sources]:
+        """What the kernels of a schedule are compiled as, where that has other variables."""
+        if context not in self._bound:
+            self._bound[context] = bound_kernels(self._trace, self._pool, context)
+        return self._bound[context]
 
     def _translate(self, pool: Pool, node: int) -> int:
         """That node in the pool of this table."""

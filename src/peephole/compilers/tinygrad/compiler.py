@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from peephole.compilers.labels import Look, NodeText
+from peephole.compilers.labels import Facts, Look, NodeText
 from peephole.compilers.protocol import AST, KERNELS, Compiler
-from peephole.compilers.tinygrad import labels, passes
+from peephole.compilers.tinygrad import expressions, labels, passes
 
 if TYPE_CHECKING:
     from peephole.compilers.answers import LineOrigins, Origin, Schedule, Why
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
 NAME = "tinygrad"
+_CALLED: Final = re.compile(r"(?:\w+ for |codegen@)(.+)")
 
 
 class Tinygrad(Compiler):
     """What is known about tinygrad's UOps."""
+
+    track = "TINY"
 
     def rules(self, frameworks: Mapping[str, str]) -> Rules:
         """Those of the release that was recorded."""
@@ -39,9 +43,30 @@ class Tinygrad(Compiler):
         """See `labels`."""
         return labels.argument(text, constants)
 
+    def facts(self, texts: Sequence[NodeText], src: Sequence[Sequence[int]]) -> Facts:
+        """See `expressions`."""
+        return expressions.facts(texts, src)
+
+    def python_text(
+        self, texts: Sequence[NodeText], tags: Sequence[str | None], src: Sequence[Sequence[int]], root: int
+    ) -> str:
+        """See `notation`."""
+        from peephole.compilers.tinygrad.notation import python_text
+
+        return python_text(texts, tags, src, root)
+
     def type_name(self, dtype: str) -> str:
         """`float` for `dtypes.float`."""
         return labels.type_name(dtype)
+
+    def context_name(self, name: str) -> str:
+        """`E_3` for `do_to_program for E_3`, as its slice is named, and for `codegen@E_3`, as VIZ labels a call."""
+        found = _CALLED.fullmatch(name)
+        return found[1] if found else name
+
+    def artifact_kind(self, step: str) -> str:
+        """VIZ lists a kernel's code among its steps."""
+        return {"View UOp List": "oplist", "View Source": "source", "View Disassembly": "assembly"}.get(step, "")
 
     def role(self, step: str) -> str:
         """The steps that tinygrad adds for a viewer's sake."""

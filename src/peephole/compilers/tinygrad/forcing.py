@@ -8,15 +8,20 @@ the graphs on both sides of them. The rules are those of tinygrad 0.14.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from peephole.compilers.tinygrad import passes
 from peephole.compilers.tinygrad.lineage import Lineage, Stage
 from peephole.compilers.tinygrad.ops import MOVEMENT, base
+from peephole.compilers.tinygrad.stored import Source, Stored
 
 _SLOT = re.compile(r"slot=(-?\d+)")
 ALLREDUCE = "the parts of all devices are put together out of whole buffers"
+ASSIGNED = "the program stores it into a buffer that it has already"
+CONTIGUOUS = "contiguous() was asked for"
+COPIED = "a copy to another device is a job of its own"
 DEEP = 7
 """Levels of a replacement that are searched for what its rule put in."""
 
@@ -45,15 +50,17 @@ class Staged:
 
 
 class Forcing:
-    """The reasons of one schedule; everything is indexed once."""
+    """The reasons of one schedule; everything is indexed once. `ends` is what its kernels were split off from."""
 
-    def __init__(self, lineage: Lineage) -> None:
+    def __init__(self, lineage: Lineage, ends: Mapping[int, int]) -> None:
         self._lineage = lineage
         self._pool = lineage.pool
+        self._ends = ends
+        self._written = Stored(lineage)
 
-    def of(self, buffer: int) -> Force:
-        """Why this BUFFER or PARAM exists between kernels."""
-        return self._param(buffer) if self._pool.op(buffer) == "PARAM" else self._buffer(buffer)
+    def of(self, buffer: int, kernel: int) -> Force:
+        """Why what this kernel computes stands in that BUFFER or PARAM between kernels."""
+        return self._param(buffer, kernel) if self._pool.op(buffer) == "PARAM" else self._buffer(buffer)
 
     def _buffer(self, buffer: int) -> Force:
         lineage = self._lineage
@@ -61,7 +68,7 @@ class Forcing:
         if copies is not None and buffer in copies.first_match:
             match = copies.first_match[buffer]
             node = copies.before[match - 1]
-            return self._force("device copy", "a copy to another device is a job of its own", node, copies, match)
+            return self._force("device copy", COPIED, node, copies, match)
         earliest = lineage.stage(passes.EARLIEST)
         if earliest is not None and buffer in earliest.first_match:
             match = earliest.first_match[buffer]
@@ -92,8 +99,7 @@ class Forcing:
             reason, text, stage, match = self._inserted[node]
             return self._force(reason, text, node, stage, match, kept)
         if pool.op(node) == "CONTIGUOUS":
-            text = "the program asked for it with contiguous()"
-            return self._force("explicit contiguous", text, node, apply, origin.match, kept)
+            return self._force("explicit contiguous", CONTIGUOUS, node, apply, origin.match, kept)
         readers = {pool.op(reader) for reader in self._readers.get(node, ())}
         if readers & {"MSELECT", "MSTACK"}:
             reason, text = "several devices", "each device needs its own part as a buffer"
@@ -110,29 +116,45 @@ class Forcing:
             reason, text = "value expanded", "it would be computed again for every copy that it is expanded to"
         return self._force(reason, text, node, apply, origin.match, kept)
 
-    def _param(self, param: int) -> Force:
-        """A buffer of the program: realized, assigned to, or made by contiguous()."""
-        pool, lineage = self._pool, self._lineage
-        replace, transform = lineage.stage(passes.REPLACE), lineage.stage(passes.TRANSFORM)
-        buffer = self._buffer_of(param, replace)
-        if buffer is None or transform is None:
+    def _param(self, param: int, kernel: int) -> Force:
+        """A buffer of the program: copied to, assigned to, realized, or made by contiguous()."""
+        pool, end = self._pool, self._ends.get(kernel)
+        if end is None:
+            return self._custom(param)
+        source = self._written.source(end)
+        if self._written.copies(end):
+            return self._copied(end, source)
+        if source is None:
             return Force("realized output", "it is a buffer of the program", param, None, 0)
-        made: dict[int, int] = {}
-        for number, (before, after) in enumerate(zip(transform.before, transform.after, strict=True), 1):
-            if pool.op(after) == "CONTIGUOUS" and pool.op(before) != "CONTIGUOUS":
-                made[after] = number
-            if pool.op(before) == "CONTIGUOUS" and self._stored(after) == buffer:
-                if before in made:
-                    node = transform.before[made[before] - 1]
-                    text = "the program realizes this tensor"
-                    return self._force("realized output", text, node, transform, made[before])
-                text = "the program asked for it with contiguous()"
-                return self._force("explicit contiguous", text, before, transform, number)
-        root = lineage.root(passes.TENSORS)
-        for node in pool.walk(root) if root is not None else ():
-            if pool.op(node) == "STORE" and base(pool, pool.src[node][0]) == buffer:
-                tensors = (node, *pool.src[node][1:2])
-                return Force("assign", "the program assigns to this tensor", node, None, 0, None, tensors)
+        stage = self._written.stage(source)
+        if stage is None:
+            return Force("assign", ASSIGNED, source.store, None, 0, None, (source.store,))
+        before = stage.before[source.match - 1]
+        tagged = next((n for n, after in enumerate(stage.after, 1) if after == before), 0)
+        if tagged and pool.op(stage.before[tagged - 1]) not in ("CONTIGUOUS", "AFTER"):
+            text = "the program realizes this tensor"
+            return self._force("realized output", text, stage.before[tagged - 1], stage, tagged)
+        return self._force("explicit contiguous", CONTIGUOUS, before, stage, source.match)
+
+    def _copied(self, end: int, source: Source | None) -> Force:
+        """What a copy writes: the COPY in the program's graph, and the match that made a job of it."""
+        stage, match = self._written.copy_match(end)
+        node = None if stage is None else stage.before[match - 1]
+        if node is not None and self._pool.op(node) == "STORE":
+            node = self._pool.src[node][1]
+        force = self._force("device copy", COPIED, node, stage, match)
+        if source is None:
+            return force
+        asked = self._pool.src[source.store][1]
+        while self._pool.op(asked) in ("CAST", "CONTIGUOUS", *MOVEMENT):
+            asked = self._pool.src[asked][0]
+        return replace(force, tensors=tuple(self._tensors(asked) if source.match else (asked,)) or force.tensors)
+
+    def _custom(self, param: int) -> Force:
+        """A kernel that the program wrote itself was split off from nothing."""
+        pool = self._pool
+        buffer, root = self._buffer_of(param, self._lineage.stage(passes.REPLACE)), self._lineage.root(passes.TENSORS)
+        for node in pool.walk(root) if root is not None and buffer is not None else ():
             calls = [s for s in pool.src[node][1:] if pool.op(s) == "CALL"] if pool.op(node) == "AFTER" else []
             if calls and base(pool, node) == buffer:
                 text = "what a custom kernel writes is a whole buffer"
@@ -147,8 +169,9 @@ class Forcing:
 
     def _tensors(self, node: int) -> list[int]:
         lineage = self._lineage
-        ways = ((*passes.CALLIFY_PASSES, passes.MULTI, passes.EARLIEST, passes.COPY), (passes.NUMBER,),
-                (passes.NUMBER, passes.TRANSFORM))  # fmt: skip
+        early = (*passes.CALLIFY_PASSES, passes.MULTI, passes.EARLIEST)
+        whole = early if self._pool.op(node) == "COPY" else (*early, passes.COPY)
+        ways = (whole, (passes.NUMBER,), (passes.NUMBER, passes.TRANSFORM))
         found = next((nodes for way in ways if (nodes := lineage.origins_of(way).get(node))), None)
         if found is not None:
             same = [origin for origin in found if self._pool.op(origin) == self._pool.op(node)]
@@ -195,7 +218,10 @@ class Forcing:
                     made = made if one is None else one.value.get(made, made)
                     while pool.op(made) in MOVEMENT:
                         made = pool.src[made][0]
-                found.setdefault(made, Staged(pool.src[stage][0], number, stage))
+                value = pool.src[stage][0]
+                # one that only moves what another holds was taken out: the buffer is the other's, which is a source
+                if made not in found or value < found[made].value:
+                    found[made] = Staged(value, number, stage)
         return found
 
     @cached_property
@@ -257,7 +283,7 @@ class Forcing:
             if stage is None:
                 continue
             for number, (before, after) in enumerate(zip(stage.before, stage.after, strict=True), 1):
-                why = whys.get(pool.op(before))
+                why = whys.get("COPY" if name == passes.COPY else pool.op(before))
                 known = set(pool.src[before])
                 for node in self._below(after, "CONTIGUOUS") if why else ():
                     if node not in known and why:
@@ -315,11 +341,20 @@ class Forcing:
                 done.update(fresh)
                 stack.extend(fresh)
         if len(read) > 3:
-            return f"it reads {len(read)} buffers, and more than 3 are not read again"
+            return f"it reads {self._counted(read)}, and more than 3 are not read again"
         for node in pool.walk(pool.add("?", "", tuple(reduces))) if reduces else ():
             if pool.op(node) in ("PARAM", "STAGE", "AFTER"):
                 return "it reduces a buffer, which is not done again"
         return None
+
+    def _counted(self, read: Iterable[int]) -> str:
+        """`3 buffers and 1 variable`: tinygrad counts a variable like a buffer."""
+        nodes = list(read)
+        variables = sum("AddrSpace.ALU" in (self._pool.texts(node)[2] or "") for node in nodes)
+        buffers = len(nodes) - variables
+        parts = [f"{count} {word}{'s' * (count != 1)}" for count, word in ((buffers, "buffer"), (variables, "variable"))
+                 if count]  # fmt: skip
+        return " and ".join(parts)
 
     def _buffer_of(self, param: int, replace: Stage | None) -> int | None:
         pool = self._pool
@@ -330,10 +365,3 @@ class Forcing:
                 if slot and other and other[1] == slot[1]:
                     return base(pool, before)
         return None
-
-    def _stored(self, node: int) -> int | None:
-        """The buffer that a replacement of CONTIGUOUS stores to."""
-        pool = self._pool
-        while pool.op(node) in MOVEMENT:
-            node = pool.src[node][0]
-        return base(pool, node) if pool.op(node) == "AFTER" else None

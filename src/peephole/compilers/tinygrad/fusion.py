@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from peephole.compilers.answers import Boundary, Edge, Evidence, Forced, Schedule, Why
 from peephole.compilers.tinygrad.forcing import Force, Forcing
+from peephole.compilers.tinygrad.ops import MOVEMENT
 from peephole.compilers.tinygrad.schedule import WAR, Split, split
 from peephole.compilers.tinygrad.shapes import Shapes
 from peephole.compilers.traces import trace_of
@@ -17,6 +18,9 @@ from peephole.replay.trace import RewriteTrace
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
+
+_GIVEN: Final = {"CONTIGUOUS": 0, "COPY": 0, "STORE": 1}
+"""Which source of a node that tinygrad keeps no line for is what it is given."""
 
 
 def why_kernels(capture: Capture, schedule_a: int, a: int, schedule_b: int, b: int) -> Why:
@@ -70,10 +74,11 @@ def _apart(capture: Capture, trace: RewriteTrace, schedule_a: int, a: int, sched
 def _boundary(trace: RewriteTrace, found: Split, edge: Edge) -> Boundary:
     kept = trace.derived.setdefault("forcing", {})
     if found.schedule.context not in kept:
-        kept[found.schedule.context] = Forcing(found.lineage)
+        kept[found.schedule.context] = Forcing(found.lineage, found.ends)
     forcing: Forcing = kept[found.schedule.context]
     buffer = found.schedule.buffers[edge.buffer]
-    force = forcing.of(found.states[edge.buffer])
+    # who overwrites is the cause of an order that only keeps a reader safe
+    force = forcing.of(found.states[edge.buffer], edge.second if edge.kind == WAR else edge.first)
     reason, text = force.reason, force.text
     if edge.kind == WAR:
         reason, text = "write after read", f"it overwrites what the other still reads ({force.reason})"
@@ -89,16 +94,26 @@ def _forced(trace: RewriteTrace, found: Split, force: Force) -> Forced | None:
     pool = found.lineage.pool
     op, dtype, _, _ = pool.texts(force.node)
     shape = Shapes(pool).of((force.node,))[0]
-    tensors = list(dict.fromkeys(_tensor(trace, pool, node) for node in force.tensors))
+    texts = dict.fromkeys(_tensor(trace, pool, node) for node in force.tensors)
+    tensors = [text for text in texts if text not in MOVEMENT]
     return Forced(pool.ids[force.node], op, dtype.removeprefix("dtypes."), shape, tensors)
 
 
 def _tensor(trace: RewriteTrace, pool: Pool, node: int) -> str:
-    """The operation of a node; of a contiguous() or a copy, which tinygrad keeps no line for, of what it is given."""
+    """The operation of a node; of a store, a contiguous() or a copy without a line, of what it is given."""
     below = node
-    while pool.op(below) in ("CONTIGUOUS", "COPY") and not _metadata(trace, pool.ids[below]) and pool.src[below]:
-        below = pool.src[below][0]
-    return _metadata(trace, pool.ids[below]) or pool.op(node)
+    while (
+        pool.op(below) in _GIVEN
+        and not _metadata(trace, pool.ids[below])
+        and len(pool.src[below]) > _GIVEN[pool.op(below)]
+    ):
+        below = pool.src[below][_GIVEN[pool.op(below)]]
+    text = _metadata(trace, pool.ids[below])
+    if text and pool.op(node) == "STORE" and pool.op(below) in MOVEMENT:
+        # a value that is only spread out is made by nothing that the program has a name for
+        _, at, line = text.partition("@")
+        return f"store{at}{line}"
+    return text or pool.op(node)
 
 
 def _metadata(trace: RewriteTrace, node: int) -> str | None:

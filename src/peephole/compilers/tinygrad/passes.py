@@ -24,6 +24,8 @@ STORES: Final = "stage to store"
 SPLIT: Final = "split kernels"
 INDEXING: Final = "remove indexing from call args"
 KERNELS: Final = "View Kernel Graph"
+BIND: Final = "resolve scalar params"
+"""Over each kernel of a call, and each of its arguments: `p3`, as a schedule calls a variable, becomes `start_pos`."""
 CALLIFY_PASSES: Final = (NUMBER, TRANSFORM, FINALIZE, REPLACE)
 SCHEDULE_PASSES: Final = (MULTI, EARLIEST, COPY, APPLY, DEVICE, SYMBOLIC, LIMIT, STORES)
 AST: Final = "View Base AST"

@@ -35,6 +35,7 @@ class TinygradRules(Rules):
     error_node = ("REWRITE_ERROR", "void")
 
     def __init__(self, release: str) -> None:
+        release = release.rpartition("like ")[2]  # of a checkout it is said whose ways it has
         self.derives = bool(release) and not release.startswith(_KEPT_DTYPES)
 
     def same_args(self, args: Sequence[str | None]) -> dict[int, int]:

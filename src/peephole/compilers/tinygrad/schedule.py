@@ -14,6 +14,7 @@ from peephole.compilers.tinygrad.labels import look
 from peephole.compilers.tinygrad.lineage import Lineage
 from peephole.compilers.tinygrad.ops import base
 from peephole.compilers.tinygrad.shapes import elements
+from peephole.compilers.tinygrad.variables import bound_kernels
 from peephole.compilers.traces import trace_of
 from peephole.errors import PeepholeError
 from peephole.model.plain_names import plain
@@ -82,8 +83,10 @@ def _split(trace: RewriteTrace, context: int, names: dict[int, str]) -> Split:
             f"{names[context]} holds no kernel graph: it was recorded without tinygrad's views, so only the order of "
             "its kernels is known."
         )
-    callify = _callify(trace, made_in)
-    lineage = Lineage(trace, made_in, callify)
+    # a cached schedule has the passes of another, but the program's graph and lines are its own
+    callify = _callify(trace, context)
+    lineage = Lineage(trace, made_in, _callify(trace, made_in) if callify is None else callify)
+    lineage.root(passes.TENSORS)  # first, so that equal nodes keep the numbers of this program's graph
     root = lineage.root(passes.KERNELS)
     assert root is not None
     reader = _Reader(lineage, root)
@@ -102,7 +105,7 @@ def _split(trace: RewriteTrace, context: int, names: dict[int, str]) -> Split:
             found[place[first], place[second], slot_of[state], kind] = None
     edges = [Edge(*key) for key in sorted(found)]
     ends = _ends(lineage, place)
-    contexts = _codegen(trace, lineage)
+    contexts = _codegen(trace, lineage, context)
     kernels = [
         _kernel(lineage, i, call, contexts, [slot_of[state] for state in own], states, ends.get(i))
         for i, (call, own) in enumerate(zip(calls, arguments, strict=True))
@@ -302,8 +305,8 @@ def _device(arg: str | None) -> str:
     return found[1] if found else ""
 
 
-def _codegen(trace: RewriteTrace, lineage: Lineage) -> dict[tuple[int, ...], tuple[int, str]]:
-    """Compiled kernels by the sources of their AST, whose name and options are not part of what it is."""
+def _codegen(trace: RewriteTrace, lineage: Lineage, schedule: int) -> dict[tuple[int, ...], tuple[int, str]]:
+    """Compiled kernels by the sources of their AST in a schedule; name and options are not part of what it is."""
     pool = lineage.pool
     names = trace.context_names
     rows: list[tuple[int, int]] = []
@@ -314,7 +317,10 @@ def _codegen(trace: RewriteTrace, lineage: Lineage) -> dict[tuple[int, ...], tup
     found: dict[tuple[int, ...], tuple[int, str]] = {}
     for context, root in rows:
         found.setdefault(pool.src[pool.of_row(root)], (context, names.get(context, "")))
-    return found
+    compiled = {
+        numbered: found[named] for numbered, named in bound_kernels(trace, pool, schedule).items() if named in found
+    }
+    return found | compiled
 
 
 def _made_in(trace: RewriteTrace, context: int, names: dict[int, str]) -> int | None:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from peephole.compilers import compiler_of, compilers_in
 from peephole.model.natural import whole_number
 from peephole.model.plain_names import plain
-from peephole.query.capture.contexts import Context, Step, contexts, steps
+from peephole.query.capture.contexts import Context, Step, artifacts, contexts, steps
 from peephole.query.capture.names import missing
 
 if TYPE_CHECKING:
@@ -18,9 +19,13 @@ T = TypeVar("T")
 
 
 def find_contexts(capture: Capture, name: str) -> list[Context]:
-    """The contexts of that name, or the one that `name#2` or a number means."""
+    """The contexts of that name, or the one that `name#2` or a number means; a compiler's own words before it are no
+    matter."""
     everything = contexts(capture)
     found = _named(everything, plain(name), lambda context: context.name)
+    if not found and everything:
+        inner = next((own for c in compilers_in(capture) if (own := c.context_name(plain(name))) != plain(name)), "")
+        found = _named(everything, inner, lambda context: context.name) if inner else []
     number = whole_number(name)
     return found or [context for context in everything if context.id == number]
 
@@ -42,6 +47,15 @@ def find_steps(capture: Capture, context: Context, name: str) -> list[Step]:
     if not found:
         raise missing(name, (step.name for step in everything), f"step of {context.name}")
     return found
+
+
+def find_artifacts(capture: Capture, context: Context, name: str) -> str:
+    """The kind of a context's artifacts that a name means: the kind itself, or what the compiler's own viewer calls it.
+    Empty when it means none."""
+    known = {artifact.kind for artifact in artifacts(capture, context.id)}
+    known |= {"assembly"} if "binary" in known else set()
+    kind = compiler_of(capture, context.id).artifact_kind(plain(name)) or plain(name)
+    return kind if kind in known - {"binary"} else ""
 
 
 def _named(items: Sequence[T], name: str, name_of: Callable[[T], str]) -> list[T]:

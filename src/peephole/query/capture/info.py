@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from peephole.model.tables import NONE, TABLES
+from peephole.query.capture.disk import bytes_on_disk
 from peephole.store.capture import Capture
 
 
@@ -120,16 +120,3 @@ def span(capture: Capture, *, contexts: bool = True) -> tuple[int, int] | None:
             begins.append(int(frame["start"][known].min()))
             ends.append(int((frame["start"] + frame["dur"].clip(0))[known].max()))
     return (min(begins), max(ends)) if begins else None
-
-
-def bytes_on_disk(path: Path) -> dict[str, int]:
-    """The size of a capture and of each of its tables, in bytes."""
-    if path.is_dir():
-        files = {file.relative_to(path).as_posix(): file.stat().st_size for file in path.rglob("*") if file.is_file()}
-        total = sum(files.values())
-    else:
-        with zipfile.ZipFile(path) as archive:
-            files = {entry.filename.split("/")[-1]: entry.compress_size for entry in archive.infolist()}
-        total = path.stat().st_size
-    sizes = {name: files[f"{name}.parquet"] for name in TABLES if f"{name}.parquet" in files}
-    return {"total": total, **sizes}

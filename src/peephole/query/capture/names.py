@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from typing import Final
 
 from peephole.errors import PeepholeError
 from peephole.model.plain_names import plain
+from peephole.model.tables import NONE
 from peephole.store.capture import Capture
 
+_PARTS: Final = re.compile(r"[\s@/·]+")
+_NEAR: Final = 3
+"""Names that are offered in the place of one that is not there."""
+_SURE: Final = 0.75
+_ALIKE: Final = 0.08
+"""How much less like it another name may be to be offered too."""
+_DEVICE_KINDS: Final = frozenset(("host", "device", "copy", "batch", "disk", "memory"))
 ALL = "ALL"
 """The source that stands for every track."""
 
@@ -46,23 +56,31 @@ def tracks(capture: Capture) -> list[Track]:
 
 
 def _in_order(found: Sequence[Track]) -> list[Track]:
-    children: dict[int, list[Track]] = {}
+    children: dict[int | None, list[Track]] = {}
     ids = {track.id for track in found}
     for track in found:
-        # a parent that is not there, or the track itself, makes no tree
-        parent = track.parent if track.parent in ids and track.parent != track.id else -1
-        children.setdefault(parent, []).append(track)
+        # a parent that is not there, or the track itself, makes no tree; -1 is none, also when a track is called so
+        is_there = track.parent in ids and track.parent not in (track.id, NONE)
+        children.setdefault(track.parent if is_there else None, []).append(track)
     for siblings in children.values():
-        siblings.sort(key=lambda track: (track.order, track.id))
+        siblings.sort(key=lambda track: (track.order, lane_key(track.kind, track.name), track.id))
     ordered: list[Track] = []
-    stack = children.get(-1, [])[::-1]
+    stack = children.get(None, [])[::-1]
     while stack:
         track = stack.pop()
         ordered.append(track)
-        stack.extend(children.get(track.id, [])[::-1])
+        stack.extend(children.pop(track.id, [])[::-1])  # once, also where two tracks have one number
     # tracks that are each other's parents are reachable from no root; they are shown all the same
     seen = {track.id for track in ordered}
     return ordered + [track for track in found if track.id not in seen]
+
+
+def lane_key(kind: str, name: str) -> tuple[str, str]:
+    """What devices of one place are sorted by: `GPU:1`, then its queues by name. Other lanes stand as they came."""
+    if kind not in _DEVICE_KINDS:
+        return "", ""
+    device, *rest = plain(name).split(" ")[0].split(":")
+    return f"{device}:{rest[0]}" if rest and rest[0].isdigit() else device, plain(name)
 
 
 def told_apart(known: Sequence[Track]) -> dict[int, str]:
@@ -108,14 +126,30 @@ def find_tracks(known: Iterable[Track], name: str) -> list[Track]:
 
 
 def missing(name: str, known: Iterable[str], what: str, where: str = "in this capture") -> PeepholeError:
-    """The error for a name that is not there, with the nearest one that is."""
+    """The error for a name that is not there, with the nearest ones that are."""
     names = [plain(other) for other in known]
-    folded = {other.lower(): other for other in reversed(names)}
-    near = [folded[other] for other in difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)]
-    near = near or [other for other in names if name.lower() in other.lower()]
+    near = _nearest(name, names)
     listed = "`peephole show --ls` lists them." if what in ("source", "track") else _others(len(names))
-    hint = f"did you mean {near[0]!r}?" if near else listed if names else "there are none."
+    *first, last = (repr(other) for other in near or ("",))
+    meant = f"{', '.join(first)} or {last}" if first else last
+    hint = f"did you mean {meant}?" if near else listed if names else "there are none."
     return PeepholeError(f"There is no {what} {name!r} {where}; {hint}")
+
+
+def _nearest(name: str, names: Sequence[str]) -> list[str]:
+    """The nearest names, best first. What stands before the last word of either is of less account: people write
+    `codegen@E_3` and `do_to_program for E_3` for `E_3`."""
+    folded = {other.lower(): other for other in reversed(names)}
+    asked = name.lower()
+    near = difflib.get_close_matches(asked, folded, n=_NEAR, cutoff=0.5)
+    words = _PARTS.split(asked)
+    if len(words) > 1 and (not near or difflib.SequenceMatcher(None, asked, near[0]).ratio() < _SURE):
+        ends = {_PARTS.split(other)[-1]: other for other in reversed(folded)}
+        near = [ends[end] for end in difflib.get_close_matches(words[-1], ends, n=_NEAR, cutoff=0.5)] or near
+    if near:
+        best = difflib.SequenceMatcher(None, asked, near[0]).ratio()
+        near = [one for one in near if difflib.SequenceMatcher(None, asked, one).ratio() > best - _ALIKE]
+    return [folded[one] for one in near] or [other for other in names if asked in other.lower()][:1]
 
 
 def _others(count: int) -> str:

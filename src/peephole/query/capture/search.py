@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from peephole.frameworks import PACKAGES
 from peephole.model.plain_names import plain
+from peephole.query.capture.grammar import FIELDS, Mask, Query, parse
 from peephole.query.rewrites.named_nodes import first_seen
+from peephole.query.timeline.slice_times import SliceTimes
 from peephole.replay.work import work_of_contexts
 from peephole.store.capture import Capture
 
 KINDS: Final = ("kernel", "context", "step", "rule", "node", "op", "slice")
 """Kinds in the order in which equally good hits are listed."""
-
-SLICES: Final = 2_000_000
-"""With more slices than this their names are not indexed: reading them would take longer than a user waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +33,12 @@ class Hit:
     match: int = -1
     node: int = -1
     count: int = 0
+    """Matches of a kernel, context, step or rule, nodes of an op or name, slices of a name."""
+    runs: int = 0
+    """Slices of that name on the timeline, or of that kernel on devices, and what they took together."""
+    total_ns: int = 0
+    op: str = ""
+    """Of an instruction with a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,35 +55,72 @@ class Found:
 class SearchIndex:
     """All names of a capture. A search looks at each: tens of thousands take a few milliseconds."""
 
-    def __init__(self, hits: list[Hit], searched: dict[str, int]) -> None:
+    def __init__(self, hits: list[Hit], searched: dict[str, int], times: SliceTimes | None = None) -> None:
         self.searched = searched
         self._hits = hits
-        self._folded = [f"{hit.text}\n{hit.note}".lower() for hit in hits]
+        self._texts = [f"{hit.text}\n{hit.note}" for hit in hits]
         self._names = [hit.text.lower() for hit in hits]
+        self._times = times
 
-    def search(self, query: str, limit: int = 40) -> Found:
-        """Hits in which every word occurs, those first whose name begins with the query."""
-        words = query.lower().split()
-        if not words:
-            return Found(query, 0, [], [], self.searched)
-        whole = " ".join(words)
+    def search(self, text: str, limit: int = 40) -> Found:
+        """Hits that the query holds for, those first whose name is it, then those that begin with it.
+
+        PeepholeError when it has a pattern that is none.
+        """
+        query = parse(text)
+        if not query.terms:
+            return Found(text, 0, [], [], self.searched)
+        mask = self._mask(query)
+        on_tracks = self._on_tracks(query, mask)
+        whole = query.words
         ranked = []
-        for at, folded in enumerate(self._folded):
-            if all(word in folded for word in words):
-                ranked.append((self._rank(at, whole, words), -self._hits[at].count, at))
-        ranked.sort()
-        best = [self._hits[at] for _, _, at in ranked[:limit]]
-        return Found(query, len(ranked), best, [] if best else self._near(whole), self.searched)
+        for at in np.flatnonzero(mask).tolist():
+            hit = on_tracks.get(at, self._hits[at])
+            ranked.append((self._rank(at, whole), -hit.total_ns, -hit.count, at, hit))
+        ranked.sort(key=lambda one: one[:4])
+        best = [hit for *_, hit in ranked[:limit]]
+        return Found(text, len(ranked), best, [] if best else self._near(whole or text.lower()), self.searched)
 
-    def _rank(self, at: int, whole: str, words: list[str]) -> tuple[int, int, int]:
+    def _mask(self, query: Query) -> Mask:
+        """What the query holds for, tracks apart: a rule, an op and a name of an instruction are what they are."""
+        hits = self._hits
+        facts = {
+            "kind": [f"{hit.kind} {hit.note}" if hit.kind == "context" else hit.kind for hit in hits],
+            "rule": [hit.text if hit.kind == "rule" else "" for hit in hits],
+            "op": [hit.text if hit.kind == "op" else hit.op for hit in hits],
+        }
+        apart = Query(tuple(term for term in query.terms if term.field != "track"))
+        mask = apart.mask(self._texts, facts)
+        for field in set(FIELDS) & {term.field for term in apart.terms if not term.excluded} - {"kind"}:
+            mask &= np.array([text != "" for text in facts[field]])
+        return mask
+
+    def _on_tracks(self, query: Query, mask: Mask) -> dict[int, Hit]:
+        """Slices and kernels that ran on wanted tracks, with what they did there; the mask loses the others."""
+        terms = query.of("track")
+        if not terms:
+            return {}
+        counts = self._times.on_tracks(Query(terms)) if self._times is not None else {}
+        found = {}
+        for at in np.flatnonzero(mask).tolist():
+            hit = self._hits[at]
+            runs, total = counts.get(hit.text, (0, 0)) if hit.kind in ("slice", "kernel") else (0, 0)
+            mask[at] = runs > 0
+            count = runs if hit.kind == "slice" else hit.count
+            found[at] = replace(hit, count=count, runs=runs, total_ns=total)
+        return found
+
+    def _rank(self, at: int, whole: str) -> tuple[int, int, int]:
         name = self._names[at]
-        if name == whole:
+        if not whole:
+            fit = 3
+        elif name == whole:
             fit = 0
         elif name.startswith(whole):
             fit = 1
         elif re.search(rf"(?<![a-z0-9]){re.escape(whole)}", name):
             fit = 2
-        elif all(word in name for word in words):
+        elif all(word in name for word in whole.split()):
             fit = 3
         else:
             fit = 4  # only the note has it
@@ -96,22 +138,28 @@ def build_index(capture: Capture) -> SearchIndex:
     """The index of a capture."""
     contexts = capture.read("contexts", ["id", "name"])
     names = {id_: plain(name) for id_, name in zip(contexts["id"].tolist(), contexts.texts("name"), strict=True)}
-    hits = _contexts(capture, names) + _steps(capture, names)
+    times = SliceTimes(capture)
+    hits = _contexts(capture, names, times) + _steps(capture, names)
     if capture.count("matches"):
         hits += _rules(capture, names) + _ops(capture)
     hits += _named(capture, names)
-    hits += _slices(capture, set(names.values()))
+    hits += _slices(times, set(names.values()))
     tables = ("contexts", "steps", "matches", "nodes", "slices")
-    return SearchIndex(hits, {name: capture.count(name) for name in tables if capture.count(name)})
+    searched = {name: capture.count(name) for name in tables if capture.count(name)}
+    return SearchIndex(hits, searched, times)
 
 
-def _contexts(capture: Capture, names: dict[int, str]) -> list[Hit]:
+def _contexts(capture: Capture, names: dict[int, str], times: SliceTimes) -> list[Hit]:
     frame = capture.read("contexts", ["id", "kind"])
     work = work_of_contexts(capture.read("steps", ["context", "matches"]))
-    return [
-        Hit("kernel" if kind == "kernel" else "context", names[id_], kind or "", id_, count=work.get(id_, (0, 0))[1])
-        for id_, kind in zip(frame["id"].tolist(), frame.texts("kind"), strict=True)
-    ]
+    ran = times.by_context()
+    hits = []
+    for id_, kind in zip(frame["id"].tolist(), frame.texts("kind"), strict=True):
+        runs, total = ran.get(id_, (0, 0)) if kind == "kernel" else (0, 0)
+        named = "kernel" if kind == "kernel" else "context"
+        count = work.get(id_, (0, 0))[1]
+        hits.append(Hit(named, names[id_], kind or "", id_, count=count, runs=runs, total_ns=total))
+    return hits
 
 
 def _steps(capture: Capture, names: dict[int, str]) -> list[Hit]:
@@ -179,21 +227,18 @@ def _named(capture: Capture, names: dict[int, str]) -> list[Hit]:
     hits = []
     for node in first_seen(capture):
         note = f"{node.op}, {names.get(node.context, '')}"
-        hits.append(Hit("node", node.name, note, node.context, node.step, node.match, node.id, node.count))
+        ids = (node.context, node.step, node.match, node.id)
+        hits.append(Hit("node", node.name, note, *ids, count=node.count, op=node.op))
     return hits
 
 
-def _slices(capture: Capture, known: set[str]) -> list[Hit]:
+def _slices(times: SliceTimes, known: set[str]) -> list[Hit]:
     """Names on the timeline that no context has."""
-    if not 0 < capture.count("slices") <= SLICES:
-        return []
-    names = capture.read("slices", ["name"]).texts("name")
-    hits = []
-    for code, count in zip(*np.unique(names.codes, return_counts=True), strict=True):
-        text = plain(names.values[int(code)]) if code >= 0 else ""
-        if text and text not in known:
-            hits.append(Hit("slice", text, "timeline", count=int(count)))
-    return hits
+    return [
+        Hit("slice", text, "timeline", count=count, runs=count, total_ns=total)
+        for text, (count, total) in times.by_name().items()
+        if text and text not in known
+    ]
 
 
 def _context_of(capture: Capture) -> dict[int, int]:

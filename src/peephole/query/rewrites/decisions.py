@@ -67,20 +67,6 @@ def decisions(capture: Capture, step: int) -> list[Decision]:
     return _decisions(capture, trace, [step])
 
 
-def context_decisions(capture: Capture, context: int) -> list[Decision]:
-    """What all steps of a context decided, in order."""
-    trace = trace_of(capture)
-    return _decisions(capture, trace, [trace.number("id", row) for row in trace.context_rows(context)])
-
-
-def decision_counts(capture: Capture) -> dict[int, int]:
-    """How many decisions each step made that made any."""
-    if not capture.count("decisions"):
-        return {}
-    steps, counts = np.unique(capture.read("decisions", ["step"])["step"], return_counts=True)
-    return dict(zip(steps.tolist(), counts.tolist(), strict=True))
-
-
 def decided(capture: Capture, first: str, second: str, context: str | None = None) -> Verdict | None:
     """What was decided about two nodes that go by these names; None when the capture has no decision on either.
 

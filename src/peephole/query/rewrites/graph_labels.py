@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from peephole.compilers import compiler_of, compilers_in
-from peephole.compilers.labels import Labels, NodeText, labels_of, look_of
+from peephole.compilers.labels import Facts, Labels, NodeText, labels_of, look_of
 from peephole.compilers.traces import trace_of
 
 if TYPE_CHECKING:
     from peephole.compilers.protocol import Compiler
-    from peephole.query.rewrites.step_graphs import GraphAt
+    from peephole.query.rewrites.step_graphs import GraphAt, NodeColumns
     from peephole.store.capture import Capture
 
 
@@ -39,6 +39,27 @@ def graph_labels(capture: Capture, graph: GraphAt) -> GraphLabels:
     first = len(labels.looks)
     labels.looks.extend(look_of(compiler, text) for text in gone)
     return GraphLabels(labels, list(range(first, first + len(gone))), places, src)
+
+
+def graph_facts(capture: Capture, step: int, nodes: NodeColumns) -> Facts | None:
+    """What a graph says about its nodes beyond their own fields: open ranges, index expressions, memory. Only for a
+    whole graph: what is around a node is in it."""
+    places = {id_: place for place, id_ in enumerate(nodes.id)}
+    if not all(id_ in places for sources in nodes.src for id_ in sources):
+        return None
+    rows = zip(nodes.op, nodes.dtype, nodes.arg, nodes.shape, strict=True)
+    texts = [NodeText(op, dtype, arg or "", shape or "") for op, dtype, arg, shape in rows]
+    return compiler_of_step(capture, step).facts(texts, [[places[id_] for id_ in sources] for sources in nodes.src])
+
+
+def graph_text(capture: Capture, graph: GraphAt) -> str:
+    """The graph in its compiler's own notation; empty when it has none."""
+    nodes = graph.nodes
+    places = {id_: place for place, id_ in enumerate(nodes.id)}
+    rows = zip(nodes.op, nodes.dtype, nodes.arg, nodes.shape, strict=True)
+    texts = [NodeText(op, dtype, arg or "", shape or "") for op, dtype, arg, shape in rows]
+    src = [[places[id_] for id_ in sources] for sources in nodes.src]
+    return compiler_of_step(capture, graph.step).python_text(texts, nodes.tag, src, places[graph.root])
 
 
 def type_names(capture: Capture, step: int, dtypes: list[str]) -> list[str]:

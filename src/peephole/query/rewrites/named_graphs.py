@@ -179,15 +179,16 @@ def _tops(graph: NamedGraph) -> list[int]:
 
 
 def _diff(named: NamedStep, match: int) -> list[DiffLine]:
-    """The instructions that differ as lines: `name = op(sources) arg dtype shape`."""
+    """The instructions that differ as lines: `name = op(sources) arg dtype shape`; of a graph that came or went
+    `graph name`."""
     found, delta = named.difference(match), named.entries[match - 1].delta
     lines: list[DiffLine] = []
     for key in [*found.removed, *found.altered, *found.added]:
         old, new = delta[key]
-        if old is not None:
-            lines.append(("-", _line(named, old, key in found.metadata)))
-        if new is not None:
-            lines.append(("+", _line(named, new, key in found.metadata)))
+        for sign, box in (("-", old), ("+", new)):
+            # what holds the parts of a graph together has no name, and nobody wrote it
+            if box is not None and (named.nodes.name(box.row) or not named.nodes.is_graph(box.row)):
+                lines.append((sign, _line(named, box, key in found.metadata)))
     if named.entries[match - 1].kind == "order":
         lines = [(" ", text) for text in _moves(named, match)]
     if len(lines) > MOST_LINES:
@@ -234,4 +235,5 @@ def _line(named: NamedStep, box: Box, with_metadata: bool) -> str:
         facts.append(nodes.metadata(box.row) or "no metadata")
     rest = " ".join(" ".join(text.split()) for text in facts if text)
     name = nodes.name(box.row)
-    return f"{name + ' = ' if name else ''}{op}({names}) {rest}".rstrip()
+    what = f"graph {name}" if nodes.is_graph(box.row) else f"{name + ' = ' if name else ''}{op}({names})"
+    return f"{what} {rest}".rstrip()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from peephole.query.rewrites.graph_labels import recorded_type_name
+
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
@@ -26,6 +28,8 @@ class RecordedNode:
     """The tensor operation that it came from."""
     name: str | None
     """What it is called from graph to graph, where instructions have names."""
+    type: str
+    """Its element type as a user reads it."""
 
 
 def recorded_node(capture: Capture, id: int) -> RecordedNode | None:
@@ -38,4 +42,4 @@ def recorded_node(capture: Capture, id: int) -> RecordedNode | None:
         return None
     frame = capture.read("nodes", rows=slice(row, row + 1))
     texts = {name: frame.texts(name)[0] for name in ("op", "dtype", "arg", "tag", "shape", "metadata", "name")}
-    return RecordedNode(id, frame.lists("src")[0], **texts)
+    return RecordedNode(id, frame.lists("src")[0], **texts, type=recorded_type_name(capture, texts["dtype"] or ""))

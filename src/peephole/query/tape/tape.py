@@ -15,6 +15,7 @@ import numpy as np
 from peephole.errors import PeepholeError
 from peephole.model.natural import natural
 from peephole.model.tables import NONE
+from peephole.query.tape.facts import TapeFacts, tape_facts
 from peephole.query.tape.operations import family
 from peephole.query.tape.rows import Details, EventRows, Flags, Ints, event_rows, loads, places
 from peephole.store.capture import Capture
@@ -152,15 +153,13 @@ def tape(capture: Capture, session: int | None = None) -> Tape:
             f"{capture.name} holds no tape: there is neither a dispatcher nor a worker in it. Give a GT tape, or a "
             "Dask program recorded with `peephole run`."
         )
-    facts: dict[str, Any] = capture.manifest.extra.get("tape") or {}
-    told = facts.get("sessions") or [{}]
+    facts = tape_facts(capture)
+    told = facts.offsets or ()
     rows = event_rows(capture, _plain(tracks, facts))
     counts = [int(np.isin(rows.track, tracks_of).sum()) for _, tracks_of in groups]
-    begin = 0 if "sessions" in facts else _begin(capture, rows)
-    sessions = tuple(
-        Session(name, int((told[i] if i < len(told) else {}).get("offset", begin)), counts[i])
-        for i, (name, _) in enumerate(groups)
-    )
+    begin = 0 if facts.offsets is not None else _begin(capture, rows)
+    offsets = [begin if offset is None else offset for offset in told] + [begin] * len(groups)
+    sessions = tuple(Session(name, offsets[i], counts[i]) for i, (name, _) in enumerate(groups))
     if session == LAST:
         session = len(groups)
     if session is not None and not 1 <= session <= len(groups):
@@ -171,13 +170,11 @@ def tape(capture: Capture, session: int | None = None) -> Tape:
     return _build(capture, facts, sessions, chosen, lanes, rows, others)
 
 
-def _plain(tracks: Any, facts: dict[str, Any]) -> dict[int, str]:
+def _plain(tracks: Any, facts: TapeFacts) -> dict[int, str]:
     """Which event a slice without facts is, by its track, when the recording says so."""
-    told = facts.get("plain")
-    if not isinstance(told, dict):
-        return {}
+    told = facts.plain or {}
     kinds = zip(tracks["id"].tolist(), tracks.texts("kind"), strict=True)
-    return {track: str(told[kind]) for track, kind in kinds if kind in told}
+    return {track: told[kind] for track, kind in kinds if kind in told}
 
 
 def _begin(capture: Capture, rows: EventRows) -> int:
@@ -224,14 +221,11 @@ def _lanes(tracks: Any, chosen: Sequence[int]) -> tuple[Lane, ...]:
 
 
 def _build(
-    capture: Capture, facts: dict[str, Any], sessions: tuple[Session, ...], chosen: int, lanes: tuple[Lane, ...],
+    capture: Capture, facts: TapeFacts, sessions: tuple[Session, ...], chosen: int, lanes: tuple[Lane, ...],
     rows: EventRows, others: frozenset[int],
 ) -> Tape:  # fmt: skip
     offset = sessions[chosen].offset
-    lane_of = np.full(int(rows.all_track.max(initial=-1)) + 2, -1, np.int64)
-    for i, lane in enumerate(lanes):
-        lane_of[[track for track in lane.tracks if track < len(lane_of)]] = i
-    keep = np.flatnonzero(lane_of[rows.track] >= 0)
+    keep = np.flatnonzero(_lane_numbers(lanes, rows.track) >= 0)
     seq = rows.numbers[keep, 0]
     if (seq < 0).any():
         # a recorded cluster has clocks instead of numbers: the order of time gives them
@@ -244,21 +238,21 @@ def _build(
     carrier = np.where((of >= 0) & (op[np.maximum(of, 0)] == op), command[np.maximum(of, 0)], command)
     ops, commands = rows.names["op"], rows.names["command"]
     family_code, families = _families(op, ops, carrier, commands)
-    arrows = _arrows(capture, rows, keep, lane_of, offset)
+    arrows = _arrows(capture, rows, keep, lanes, offset)
     dispatcher = next((i for i, lane in enumerate(lanes) if lane.kind == "dispatcher"), -1)
-    if facts.get("engine") == "dask" and dispatcher >= 0:
+    if facts.engine == "dask" and dispatcher >= 0:
         ends = rows.start[keep] + rows.dur[keep] - offset
         event, report = rows.event[keep], rows.numbers[keep, 4]
-        there = lane_of[rows.track[keep]]
+        there = _lane_numbers(lanes, rows.track[keep])
         arrows = _with_answers(arrows, event, rows.names["event"], there, ends, report, dispatcher)
     return Tape(
         name=capture.name.removesuffix(".peep"),
-        engine=str(facts.get("engine") or capture.manifest.source or "tape"),
-        resolution=int(facts.get("resolution") or 1),
+        engine=facts.engine or capture.manifest.source or "tape",
+        resolution=facts.resolution,
         session=sessions[chosen],
         sessions=sessions,
         lanes=lanes,
-        lane=lane_of[rows.track[keep]],
+        lane=_lane_numbers(lanes, rows.track[keep]),
         time=rows.start[keep] - offset,
         dur=rows.dur[keep],
         seq=seq,
@@ -280,9 +274,17 @@ def _build(
         arrows=arrows,
         signals=signals(capture, lanes, offset, others),
         problems=tuple(
-            (str(p.get("reason")), int(p.get("count", 0)), str(p.get("example", ""))) for p in capture.manifest.problems
+            (str(p["reason"]), int(p["count"]), str(p.get("example", ""))) for p in capture.manifest.problems
         ),
     )
+
+
+def _lane_numbers(lanes: tuple[Lane, ...], tracks: Ints) -> Ints:
+    """The lane of each track, -1 for none."""
+    pairs = sorted({track: number for number, lane in enumerate(lanes) for track in lane.tracks}.items())
+    known, lane = np.array(pairs or [(-1, -1)], np.int64).T
+    at = np.minimum(np.searchsorted(known, tracks), len(known) - 1)
+    return np.where(known[at] == tracks, lane[at], -1)
 
 
 def _coded(texts: list[str]) -> tuple[Ints, tuple[str, ...]]:
@@ -298,13 +300,13 @@ def _families(op: Ints, ops: tuple[str, ...], command: Ints, commands: tuple[str
     return (code[inverse] if len(code) else np.zeros(0, np.int64)), values
 
 
-def _arrows(capture: Capture, rows: EventRows, keep_events: Ints, lane_of: Ints, offset: int) -> Arrows:
+def _arrows(capture: Capture, rows: EventRows, keep_events: Ints, lanes: tuple[Lane, ...], offset: int) -> Arrows:
     flows = capture.read("flows", ["from", "to", "bytes"])
     if not len(flows) or not len(rows.all_track):
         none = np.zeros(0, np.int64)
         return Arrows(none, none, none, none, none, none)
     source, target = places(rows.all_correlation, flows["from"]), places(rows.all_correlation, flows["to"])
-    lane = lane_of[rows.all_track]
+    lane = _lane_numbers(lanes, rows.all_track)
     start = rows.all_start - offset
     keep = np.flatnonzero((source >= 0) & (target >= 0) & (lane[source] >= 0) & (lane[target] >= 0))
     keep = keep[np.argsort(start[source[keep]], kind="stable")]

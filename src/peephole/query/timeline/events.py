@@ -74,7 +74,7 @@ def markers(
             strict=True,
         )
         for time, track, name, kind, args in columns:
-            inside = interval is None or interval[0] <= time < interval[1]
+            inside = interval is None or interval[0] <= time <= interval[1]
             if inside and (tracks is None or track == NONE or track in tracks):
                 yield Event(time, NONE, track, 0, name or "", args=args, kind=kind or "marker")
 
@@ -85,7 +85,7 @@ def slices(
     interval: tuple[int, int] | None = None,
     overlapping: bool = False,
 ) -> Iterator[Event]:
-    """The slices by start; of an interval those that start in it, or all that overlap it.
+    """The slices by start; of an interval those that start in it, both ends included, or all that overlap it.
 
     A lane is sorted in the file, so the lanes are merged: everything up to the earliest end of what has been read of
     any lane can be given out.
@@ -149,7 +149,7 @@ def _ranges(
     lanes = capture.lanes()
     chosen = np.ones(len(lanes), np.bool_) if tracks is None else np.isin(lanes.track, list(tracks))
     if interval is not None:
-        chosen &= (lanes.start < interval[1]) & (lanes.end >= interval[0])
+        chosen &= (lanes.start <= interval[1]) & (lanes.end >= interval[0])
     begin = end = 0
     for first, count in zip(lanes.first[chosen].tolist(), lanes.count[chosen].tolist(), strict=True):
         if first == end and first + count - begin <= PART:
@@ -173,7 +173,7 @@ def _in_order(parts: list[_Rows], interval: tuple[int, int] | None, overlapping:
         order = order[part_in(columns["start"][order], columns["dur"][order], interval)[0]]
     elif interval is not None:
         start = columns["start"][order]
-        order = order[np.searchsorted(start, interval[0], "left") : np.searchsorted(start, interval[1], "left")]
+        order = order[np.searchsorted(start, interval[0], "left") : np.searchsorted(start, interval[1], "right")]
     names, args = _texts(parts, "name"), _texts(parts, "args")
     for some in range(0, len(order), _BATCH):
         rows = order[some : some + _BATCH]

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Final, Generic, TypeVar
+from collections.abc import Collection
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from peephole.model.json_text import json_object
-from peephole.query.capture.names import tracks as all_tracks
+from peephole.query.calls.tree import track_titles
 from peephole.query.timeline.interval import part_in
 from peephole.store.capture import Capture
 
 KEYS: Final = ("flops", "bytes_per_s", "lds_bytes_per_s")
 """Facts in a slice's args that are rates."""
 MOST: Final = 2_000_000
-"""Slices up to which their args are looked at: each is a text of its own."""
+"""Slices up to which their args are looked at."""
 
 Rates = dict[tuple[str, str], dict[str, float]]
 """By track and name."""
-Key = TypeVar("Key")
+Floats = NDArray[np.float64]
+_PART: Final = 1 << 16
 
 
 def rates(
@@ -32,10 +33,7 @@ def rates(
 
     Of an interval a slice has its part of both. Empty for a capture that is too large.
     """
-    work: _Work[tuple[str, str]] = _Work()
-    for track, name, found, ns in _rated(capture, names, tracks, interval):
-        work.add((track, name), found, ns)
-    return work.rates()
+    return _work(capture, names, tracks, interval, by_track=True)
 
 
 def rates_by_name(
@@ -45,60 +43,62 @@ def rates_by_name(
     interval: tuple[int, int] | None = None,
 ) -> dict[str, dict[str, float]]:
     """The same over all of these tracks."""
-    work: _Work[str] = _Work()
-    for _, name, found, ns in _rated(capture, names, tracks, interval):
-        work.add(name, found, ns)
-    return work.rates()
+    found = _work(capture, names, tracks, interval, by_track=False)
+    return {name: own for (_, name), own in found.items()}
 
 
-class _Work(Generic[Key]):
-    """Work and time by key and by what is counted: a rate that a slice does not tell does not slow the others down."""
-
-    def __init__(self) -> None:
-        self._sums: dict[Key, dict[str, tuple[float, int]]] = {}
-
-    def add(self, key: Key, found: dict[str, float], ns: int) -> None:
-        own = self._sums.setdefault(key, {})
-        for name, rate in found.items():
-            work, time = own.get(name, (0.0, 0))
-            own[name] = (work + rate * ns, time + ns)
-
-    def rates(self) -> dict[Key, dict[str, float]]:
-        known = {
-            key: {name: work / time for name, (work, time) in own.items() if time} for key, own in self._sums.items()
-        }
-        return {key: own for key, own in known.items() if own}
-
-
-def _rated(
-    capture: Capture, names: Collection[str], tracks: Collection[int] | None, interval: tuple[int, int] | None
-) -> Iterator[tuple[str, str, dict[str, float], int]]:
-    """The slices that tell rates: the track's name, their own, the rates, and their ns in the interval."""
-    if not names or capture.count("slices") > MOST:
-        return
-    known = [track for track in all_tracks(capture) if tracks is None or track.id in tracks]
-    titles = {track.id: track.name for track in known}
-    copying = [track.id for track in known if track.kind == "copy"]
-    for frame in capture.scan("slices", ["track", "start", "dur", "name", "context", "args"]):
-        texts, args, dur = frame.texts("name"), frame.texts("args"), frame["dur"]
-        # the last one is that of a slice without a name
-        wanted = np.array([*(text in names for text in texts.values), "" in names])
-        keep = (frame["context"] >= 0) | np.isin(frame["track"], copying)
-        keep &= wanted[texts.codes] & (args.codes >= 0)
-        if tracks is not None:
-            keep &= np.isin(frame["track"], list(titles))
-        if interval is not None:
-            inside, dur = part_in(frame["start"], dur, interval)
-            keep &= inside
-        for row in np.flatnonzero(keep).tolist():
-            found = _rates_in(args[row] or "")
-            if found:
-                yield titles.get(int(frame["track"][row]), ""), texts[row] or "", found, int(dur[row])
-
-
-def _rates_in(text: str) -> dict[str, float]:
-    facts = json_object(text) or {}
-    try:
-        return {key: float(facts[key]) for key in KEYS if type(facts.get(key)) in (int, float)}
-    except OverflowError:
+def _work(
+    capture: Capture,
+    names: Collection[str],
+    tracks: Collection[int] | None,
+    interval: tuple[int, int] | None,
+    by_track: bool,
+) -> Rates:
+    """Work divided by time; a rate that a slice does not tell does not slow the others down."""
+    linked = capture.count("contexts") > 0
+    copying = _copying(capture)
+    if not names or capture.count("slices") > MOST or not (linked or len(copying)):
         return {}
+    ids, titles, title_of = track_titles(capture)
+    texts = [*capture.names(), ""]
+    wanted = np.array([text in names for text in texts])
+    lanes = capture.lanes()
+    sums: dict[str, tuple[Floats, Floats]] = {}
+    size = len(texts) * (len(titles) if by_track else 1)
+    for row in range(0, capture.count("slices"), _PART):
+        past = min(row + _PART, capture.count("slices"))
+        start, dur, name, context = capture.slice_rows(row, past, linked)
+        track = lanes.track[np.searchsorted(lanes.first, np.arange(row, past), "right") - 1]
+        keep = wanted[name] & (np.isin(track, copying) | (context >= 0 if context is not None else False))
+        if tracks is not None:
+            keep &= np.isin(track, np.fromiter(tracks, np.int64))
+        if interval is not None:
+            inside, dur = part_in(start, dur, interval)
+            keep &= inside
+        if not keep.any():
+            continue
+        at = np.flatnonzero(keep)
+        key = np.where(name[at] < 0, len(texts) - 1, name[at]).astype(np.int64)
+        key += title_of[np.searchsorted(ids, track[at])].astype(np.int64) * len(texts) if by_track else 0
+        time = dur[at].astype(np.float64)
+        for fact, rate in capture.args_numbers(row + at, KEYS).items():
+            told = ~np.isnan(rate)
+            if told.any():
+                work, ns = sums.setdefault(fact, (np.zeros(size), np.zeros(size)))
+                np.add.at(work, key[told], rate[told] * time[told])
+                np.add.at(ns, key[told], time[told])
+    found: Rates = {}
+    for fact, (work, ns) in sums.items():
+        for at_key in np.flatnonzero(ns).tolist():
+            title, number = divmod(at_key, len(texts))
+            own = found.setdefault((titles[title] if by_track else "", texts[number]), {})
+            own[fact] = float(work[at_key] / ns[at_key])
+    return found
+
+
+def _copying(capture: Capture) -> NDArray[np.int64]:
+    """The tracks that copies are on."""
+    frame = capture.read("tracks", ["id", "kind"])
+    kinds = frame.texts("kind")
+    ids: NDArray[np.int64] = frame["id"][kinds.codes == kinds.code("copy")].astype(np.int64)
+    return ids

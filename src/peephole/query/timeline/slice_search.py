@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.model.plain_names import plain
+from peephole.query.capture.grammar import Query, parse
 from peephole.store.capture import Capture
 
 Ints = NDArray[np.int64]
+_FACTS: Final = {"track": "name", "kind": "kind"}
 _NEAR: Final = 20_000
 """Names up to which close ones are looked for: each is compared by itself."""
 
@@ -41,28 +43,44 @@ class FoundSlices:
         return int(np.searchsorted(self.start, time, "left"))
 
 
-def matching_names(capture: Capture, query: str) -> Ints:
-    """Numbers of the names in which every word of the query occurs, whatever its case."""
-    words = query.lower().split()
-    found = [i for i, name in enumerate(capture.names()) if words and all(w in plain(name).lower() for w in words)]
-    return np.array(found, np.int64)
+def _matching_names(capture: Capture, query: Query) -> Ints:
+    """Numbers of the names that the query, tracks and their kinds apart, holds for."""
+    if not query.terms:
+        return np.zeros(0, np.int64)
+    apart = Query(tuple(term for term in query.terms if term.field not in ("track", "kind")))
+    return np.flatnonzero(apart.mask([plain(name) for name in capture.names()], {})).astype(np.int64)
+
+
+def _wanted_tracks(capture: Capture, query: Query) -> NDArray[np.int64] | None:
+    """The tracks that the query names, by their name or kind; None when it names none."""
+    terms = query.of("track") + query.of("kind")
+    if not terms:
+        return None
+    frame = capture.read("tracks", ["id", "name", "kind"])
+    facts = {field: [plain(text or "") for text in frame.texts(column)] for field, column in _FACTS.items()}
+    wanted: NDArray[np.int64] = frame["id"][Query(terms).mask(facts["track"], facts)]
+    return wanted
 
 
 def find_slices(capture: Capture, query: str) -> FoundSlices:
-    """The slices whose name has every word of the query."""
+    """The slices that a query holds for (`query/capture/grammar.py`); PeepholeError when it has no right pattern."""
     nothing = np.zeros(0, np.int64)
-    names = matching_names(capture, query)
+    parsed = parse(query)
+    names = _matching_names(capture, parsed)
+    tracks = _wanted_tracks(capture, parsed)
     if not len(names):
         known = [plain(name) for name in capture.names()[:_NEAR]]
         near = tuple(difflib.get_close_matches(query, known, 3, 0.5)) if query.strip() else ()
         return FoundSlices(query, names, nothing, nothing, near)
     wanted = {capture.names()[i] for i in names.tolist()}
     starts, rows, first = [nothing], [nothing], 0
-    for frame in capture.scan("slices", ["start", "name"]):
+    columns = ["start", "name"] if tracks is None else ["start", "name", "track"]
+    for frame in capture.scan("slices", columns):
         texts = frame.texts("name")
         # the last place is for slices without a name, whose code is -1
         is_hit = np.array([*(value in wanted for value in texts.values), False])
-        own = np.flatnonzero(is_hit[texts.codes])
+        hit = is_hit[texts.codes]
+        own = np.flatnonzero(hit if tracks is None else hit & np.isin(frame["track"], tracks))
         starts.append(frame["start"][own])
         rows.append(own + first)
         first += len(frame)

@@ -7,9 +7,11 @@ from typing import Final
 
 import numpy as np
 
+from peephole.compilers import assumed_name, compiler_named
+from peephole.compilers.protocol import Compiler
 from peephole.model.plain_names import numbered, plain
 from peephole.query.capture.contexts import Context, contexts
-from peephole.query.capture.names import Track
+from peephole.query.capture.names import Track, tracks
 from peephole.query.timeline.top import TopRow, top
 from peephole.replay.work import work_of_contexts
 from peephole.store.capture import Capture
@@ -37,6 +39,15 @@ class Runs:
     rows: tuple[TopRow, ...]
     contexts: tuple[Compiled, ...]
     """What they were compiled in."""
+
+
+def compiler_source(capture: Capture) -> str | None:
+    """What contexts are listed under when no track shows the compiler's work; None when one does, or there are none."""
+    if not capture.count("contexts") or any(track.kind == COMPILER and track.slices for track in tracks(capture)):
+        return None
+    named = set(capture.read("contexts", ["compiler"]).texts("compiler"))
+    found = {compiler_named(name or assumed_name(capture)).track for name in named}
+    return found.pop() if len(found) == 1 else Compiler.track
 
 
 def compiled(capture: Capture) -> list[Compiled]:

@@ -46,7 +46,7 @@ def slice_times(
         for frame in capture.scan("slices", columns, slice(row, past)):
             texts = frame.texts("name")
             # the last place is for slices without a name, whose code is -1
-            number = np.array([*(numbers[text] for text in texts.values), len(names)], np.int64)
+            number = np.array([*(numbers.get(text, len(names)) for text in texts.values), len(names)], np.int64)
             name, dur = number[texts.codes], frame["dur"]
             context = frame["context"] if linked else np.full(len(frame), -1, np.int64)
             low, count = _lanes_of(lanes, row, row + len(frame))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from peephole.query.capture.names import tracks as all_tracks
-from peephole.query.timeline.time_sums import Ints, TimeSums, slice_times
+from peephole.query.calls.tree import Ints, by_function, call_tree
+from peephole.query.timeline.track_groups import HOST, group_of
 from peephole.store.capture import Capture
 
 
@@ -18,20 +18,21 @@ class TopRow:
 
     track: str
     name: str
+    group: str
+    """What these tracks are: one of `track_groups`."""
     total: int
-    """ns"""
+    """ns in which it ran; what lies within a slice of its own name is not counted twice."""
+    self: int
+    """ns in which it ran and nothing that it called"""
     count: int
     shortest: int
     longest: int
     share: float
-    """Of the time of all rows, 0 … 1."""
+    """Of the time in which anything ran on the track, 0 … 1."""
+    mean: float
+    """ns"""
     context: int
     """Compilation that produced it, -1 for none."""
-
-    @property
-    def mean(self) -> float:
-        """ns"""
-        return self.total / self.count
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,10 @@ class Top:
 
     rows: tuple[TopRow, ...]
     total: int
+    """ns in which anything ran, added up over the tracks"""
     count: int
     other_total: int
+    other_self: int
     other_count: int
     other_names: int
 
@@ -52,43 +55,54 @@ def top(
     tracks: Collection[int] | None = None,
     interval: tuple[int, int] | None = None,
 ) -> Top:
-    """The names with the most time. Of an interval, slices that overlap it count with the part that lies in it."""
-    texts = [*capture.names(), ""]
-    nameless = len(texts) - 1
-    # a slice without a name is shown like one whose name is empty
-    blank = texts.index("")
-    ids, titles, title_of = _titles(capture)
-    sums = TimeSums()
-    for part in slice_times(capture, tracks, interval):
-        name = np.where(part.name == nameless, blank, part.name)
-        sums.add(title_of[np.searchsorted(ids, part.track)] * len(texts) + name, part.dur, part.context)
-    found = sums.result()
-    order = np.argsort(-found.total, kind="stable")
-    shown, rest = (order, order[:0]) if limit is None else (order[:limit], order[limit:])
-    whole = int(found.total.sum())
+    """The names with the most time. Of an interval, slices that overlap it count with the part that lies in it.
+
+    With a limit each group of tracks has its part of it: neither hides the kernels of devices behind the host's code,
+    which is nested, nor the other way round.
+    """
+    tree = call_tree(capture, tracks, interval)
+    found = by_function(tree)
+    order = np.argsort(-found.sums.total, kind="stable")
+    groups = _groups(capture, tree.titles)
+    shown = order if limit is None else order[_fair([groups[at] for at in found.title[order].tolist()], limit)]
+    sums, busy = found.sums, tree.sums.total
     rows = []
     for at in shown.tolist():
-        title, name_number = divmod(int(found.key[at]), len(texts))
-        total = int(found.total[at])
+        title, total, count = int(found.title[at]), int(sums.total[at]), int(sums.count[at])
+        whole = int(busy[title])
         rows.append(
             TopRow(
-                titles[title], texts[name_number], total, int(found.count[at]), int(found.shortest[at]),
-                int(found.longest[at]), total / whole if whole else 0.0, int(found.context[at]),
+                tree.titles[title], tree.functions[int(found.function[at])][0], groups[title], total,
+                int(sums.self[at]), count, int(sums.shortest[at]), int(sums.longest[at]),
+                total / whole if whole else 0.0, int(found.length[at]) / count, int(sums.context[at]),
             )
         )  # fmt: skip
-    others = (int(found.total[rest].sum()), int(found.count[rest].sum()), len(rest))
-    return Top(tuple(rows), whole, int(found.count.sum()), *others)
+    others = np.ones(len(found), np.bool_)
+    others[shown] = False
+    left = (*(int(column[others].sum()) for column in (sums.total, sums.self, sums.count)), int(others.sum()))
+    return Top(tuple(rows), int(busy[: len(tree.titles)].sum()), int(sums.count.sum()), *left)
 
 
-def _titles(capture: Capture) -> tuple[Ints, list[str], Ints]:
-    """The tracks' ids, ascending; their names; and for each id the place of its name.
+def _groups(capture: Capture, titles: tuple[str, ...]) -> list[str]:
+    frame = capture.read("tracks", ["name", "kind"])
+    name, kind = frame.texts("name"), frame.texts("kind")
+    kinds = {
+        name.values[a]: kind.values[b]
+        for a, b in zip(name.codes.tolist()[::-1], kind.codes.tolist()[::-1], strict=True)
+        if a >= 0 and b >= 0
+    }
+    group = {kind: group_of(kind) for kind in kind.values}
+    return [group.get(kinds.get(title, ""), HOST) for title in titles]
 
-    Tracks of one name are one row: the same thread of eight processes.
-    """
-    names: dict[str, int] = {}
-    known = {track.id: names.setdefault(track.name, len(names)) for track in all_tracks(capture)}
-    for id in sorted(set(capture.lanes().track.tolist())):  # not np.unique: that loads numpy.ma
-        if id not in known:
-            known[id] = names.setdefault(f"track {id}", len(names))
-    ids = sorted(known)
-    return np.array(ids, np.int64), list(names), np.array([known[id] for id in ids], np.int64)
+
+def _fair(groups: list[str], limit: int) -> Ints:
+    """The places of the first rows of each group, as many of each as there is room for."""
+    places: dict[str, list[int]] = {}
+    for place, group in enumerate(groups):
+        places.setdefault(group, []).append(place)
+    room, kept = limit, []
+    for number, own in enumerate(sorted(places.values(), key=len)):
+        take = min(len(own), -(-room // (len(places) - number)))
+        kept += own[:take]
+        room -= take
+    return np.array(sorted(kept), np.int64)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from peephole.query.calls.tree import by_function, call_tree
 from peephole.query.timeline.interval import part_in
-from peephole.query.timeline.time_sums import Ints, TimeSums, slice_times
-from peephole.query.timeline.tracks import DEVICES, HOST, MESSAGES, TimelineTrack, timeline_tracks
+from peephole.query.timeline.time_sums import Ints, slice_times
+from peephole.query.timeline.track_groups import DEVICES, HOST, MESSAGES
+from peephole.query.timeline.tracks import TimelineTrack, timeline_tracks
 from peephole.store.capture import Capture
 
 BINS: Final = 16
@@ -31,19 +33,19 @@ class NameRow:
     number: int
     """In `Capture.names()`."""
     total: int
+    """ns in which it ran; what lies within a slice of its own name is not counted twice."""
+    self: int
+    """ns in which it ran and nothing that it called"""
     count: int
     shortest: int
     longest: int
+    mean: float
+    """ns"""
     median: float
     p95: float
     context: int
     histogram: tuple[int, ...]
     """BINS counts from the shortest to the longest."""
-
-    @property
-    def mean(self) -> float:
-        """ns"""
-        return self.total / self.count
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class TopTable:
 
     rows: tuple[NameRow, ...]
     total: int
+    """ns in which anything ran on the tracks, added up: what shares are of"""
     count: int
     tracks: tuple[TimelineTrack, ...]
     """Tracks that the group has."""
@@ -79,49 +82,53 @@ def top_table(
     """The names of a group. Of an interval, slices that overlap it count with the part of them that lies in it."""
     every = group_tracks(capture, group)
     chosen = [row for row in every if tracks is None or row.id in tracks]
-    names = capture.names()
-    size = len(names) + 1
+    names = [*capture.names(), ""]
+    size = len(names)
+    # a slice without a name is shown like one whose name is empty
+    blank = names.index("")
     exact = sum(row.slices for row in chosen) <= EXACT
-    kept: list[tuple[Ints, Ints]] = []
-    sums = TimeSums()
     wanted = [row.id for row in chosen]
-    for part in slice_times(capture, wanted, interval):
-        sums.add(part.name, part.dur, part.context)
-        if exact:
-            kept.append((part.name, part.dur))
-    found = sums.result()
+    tree = call_tree(capture, wanted, interval, together=group)
+    found = by_function(tree)
+    sums = found.sums
+
+    def slices() -> Iterator[tuple[Ints, Ints]]:
+        for part in slice_times(capture, wanted, interval):
+            yield (part.name if blank == size - 1 else np.where(part.name == size - 1, blank, part.name)), part.dur
+
+    kept = list(slices()) if exact else []
     shortest, longest = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    shortest[found.key], longest[found.key] = found.shortest, found.longest
+    shortest[found.function], longest[found.function] = sums.shortest, sums.longest
     bins = np.zeros((size, BINS), np.int64)
     parts = 1 if exact else max(BINS, min(_FINE, _CELLS // size))
     fine = np.zeros((size, parts), np.int64)
     length = np.maximum(longest - shortest, 1)
-    again = kept if exact else ((part.name, part.dur) for part in slice_times(capture, wanted, interval))
-    for name, dur in again:
+    for name, dur in kept if exact else slices():
         where = (dur - shortest[name]) / length[name]
         np.add.at(bins, (name, np.minimum((where * BINS).astype(np.int64), BINS - 1)), 1)
         if not exact:
             np.add.at(fine, (name, np.minimum((where * parts).astype(np.int64), parts - 1)), 1)
     median, p95 = _exact(kept, size) if exact else _rough(fine, shortest, length)
     rows = []
-    for at in np.argsort(-found.total, kind="stable").tolist():
-        number = int(found.key[at])
-        named = number < len(names)
+    for at in np.argsort(-sums.total, kind="stable").tolist():
+        number = int(found.function[at])
         rows.append(
             NameRow(
-                names[number] if named else "",
-                number if named else -1,
-                int(found.total[at]),
-                int(found.count[at]),
-                int(found.shortest[at]),
-                int(found.longest[at]),
+                names[number],
+                number if number < size - 1 else -1,
+                int(sums.total[at]),
+                int(sums.self[at]),
+                int(sums.count[at]),
+                int(sums.shortest[at]),
+                int(sums.longest[at]),
+                int(found.length[at]) / int(sums.count[at]),
                 float(median[number]),
                 float(p95[number]),
-                int(found.context[at]),
+                int(sums.context[at]),
                 tuple(bins[number].tolist()),
             )
         )
-    return TopTable(tuple(rows), int(found.total.sum()), int(found.count.sum()), tuple(every), exact)
+    return TopTable(tuple(rows), int(tree.sums.total[0]), int(sums.count.sum()), tuple(every), exact)
 
 
 def _exact(kept: list[tuple[Ints, Ints]], size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -16,15 +16,10 @@ from peephole.query.capture.info import span
 from peephole.query.capture.names import Track, titled, told_apart, tracks
 from peephole.query.memory.buffers import devices
 from peephole.query.timeline.interval import part_in
+from peephole.query.timeline.track_groups import COUNTERS, DEVICES, HOST, MEMORY, MESSAGES, group_of
 from peephole.store.capture import Capture
 from peephole.store.index.windows import Buckets
 
-HOST, DEVICES, MESSAGES, COUNTERS, MEMORY = "Host", "Devices", "Messages", "Counters", "Memory"
-_GROUP_OF: Final = {
-    "device": DEVICES, "copy": DEVICES, "batch": DEVICES, "disk": DEVICES,
-    "client": MESSAGES, "dispatcher": MESSAGES, "worker": MESSAGES,
-    "counter": COUNTERS, "memory": MEMORY,
-}  # fmt: skip
 _ORDER: Final = (HOST, MESSAGES, DEVICES, COUNTERS, MEMORY)
 _HOST_ORDER: Final = {"gc": 0, "user": 1, "tiny": 2}
 COLOURS: Final = 11
@@ -76,7 +71,7 @@ def timeline_tracks(capture: Capture) -> list[TimelineTrack]:
             track.id,
             plain(track.name),
             track.kind,
-            _GROUP_OF.get(track.kind, HOST),
+            group_of(track.kind),
             tuple(depths.get(track.id, ())),
             track.slices,
             track.parent,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections import defaultdict
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from peephole.errors import PeepholeError
+from peephole.model.unfinished import whole_file
 from peephole.render.tape.fonts import fonts_for
 from peephole.render.tape.layout import PX
 from peephole.render.tape.picture import Picture
@@ -69,19 +69,16 @@ def draw(picture: Picture, path: Path, dpi: float = 150.0) -> Drawn:
 
 
 def _save(figure: Any, path: Path, dpi: float) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     kind = path.suffix.lower()[1:]
     facts = {"Date": None} if kind == "svg" else {"CreationDate": None} if kind == "pdf" else {}
     try:
         import matplotlib
 
-        with matplotlib.rc_context({"svg.hashsalt": "peephole", "svg.fonttype": "none", "pdf.fonttype": 42}):
-            figure.savefig(temporary, format=kind, dpi=dpi, metadata=facts)
-        temporary.replace(path)
+        settings = {"svg.hashsalt": "peephole", "svg.fonttype": "none", "pdf.fonttype": 42}
+        with matplotlib.rc_context(settings), whole_file(path) as file:
+            figure.savefig(file, format=kind, dpi=dpi, metadata=facts)
     except OSError as error:
         raise PeepholeError(f"Cannot write {path}: {error.strerror or error}.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 class _Drawing:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from peephole.errors import CaptureError
 from peephole.model.sink import Sink
 from peephole.sources.base import Progress
-from peephole.sources.gunzip import GZIP_MAGIC, Gunzip
+from peephole.sources.gunzip import GZIP_MAGIC, Gunzip, ReadAhead
 
 if TYPE_CHECKING:  # numpy: not for a command that only asks what a file is
     from peephole.sources.chrome.mapper import Mapper
@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # numpy: not for a command that only asks what a file is
 _EVENTS: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
 _PHASE: Final = re.compile(rb'"ph"\s*:\s*"[A-Za-z(),=]"')
 _PREFACE: Final = 16 << 20
+_PIECE: Final = 8 << 20
+"""Bytes that are unpacked ahead."""
 _WIDE: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """How a file of two bytes a letter begins, which a redirection on Windows makes."""
 _LAST_BASE: Final = 1 << 61
@@ -127,8 +129,11 @@ def _open(path: Path) -> Iterator[tuple[ByteReader, BinaryIO]]:
             file.seek(0)
             wide = (Gunzip(file) if zipped else file).read(2) in _WIDE
             file.seek(0)
-            stream: Any = Gunzip(file) if zipped else file
-            yield codecs.EncodedFile(stream, "utf-8", "utf-16", "replace") if wide else stream, file
+            with contextlib.ExitStack() as open_until:
+                stream: Any = (
+                    open_until.enter_context(contextlib.closing(ReadAhead(Gunzip(file), _PIECE))) if zipped else file
+                )
+                yield codecs.EncodedFile(stream, "utf-8", "utf-16", "replace") if wide else stream, file
     except OSError as error:
         raise CaptureError(f"Cannot read {path}: {error.strerror or error}.") from error
 

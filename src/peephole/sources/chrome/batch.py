@@ -3,12 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from peephole.model.sink import Utf8
+
 NO_TIME = np.iinfo(np.int64).min
 """A time that is absent, not a number, or outside what 64 bits of nanoseconds hold."""
+MAX_EVENT = 256 << 20
+"""Bytes of an event from which on it is damage, and ends the reading."""
+
+
+class Args(Protocol):
+    """The JSON texts of events' args, by row; None where there are none."""
+
+    def __getitem__(self, row: int, /) -> str | None: ...
+
+    def texts(self, rows: NDArray[np.int64]) -> list[str | None]:
+        """Those of many events."""
+
+
+class ListedArgs(list[str | None]):
+    """Args that are texts already."""
+
+    def texts(self, rows: NDArray[np.int64]) -> list[str | None]:
+        """Those of many events."""
+        return [self[row] for row in rows.tolist()]
+
+
+@dataclass(slots=True)
+class CounterValues:
+    """Numbers of counter events in the order of the file."""
+
+    row: NDArray[np.int64]
+    key: NDArray[np.int32]
+    """Number of the series' name among `names`."""
+    value: NDArray[np.float64]
+    names: list[str]
 
 
 class Interner:
@@ -47,8 +80,13 @@ class EventBatch:
     """First byte of `s`: g, p or t for an instant event; 0 when absent."""
     encloses: NDArray[np.bool_]
     """`bp` is "e": a flow's end binds to the slice around it."""
-    args: list[str | None]
-    """The JSON text of `args`."""
+    args: Args
+    packed: Utf8 | None = None
+    """Args, begun with the category, of the complete events that have a time: where they are there already."""
+    moments: Utf8 | None = None
+    """The same of the instant events."""
+    counters: CounterValues | None = None
+    """What counter events say, where all of them say it plainly."""
 
     def __len__(self) -> int:
         return len(self.phase)

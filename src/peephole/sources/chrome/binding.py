@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import tempfile
 from collections.abc import Iterator, Sequence
-from typing import IO, Final, NamedTuple
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 SLICE: Final = np.dtype([("start", "<i8"), ("dur", "<i8"), ("track", "<i4")])
 """A slice in the file; its number is its place, from 1 on."""
+_ORDERED: Final = np.dtype([*SLICE.descr, ("number", "<i8")])
 _CHUNK: Final = 1 << 19
 _DEEPEST: Final = 256
 """Slices that have begun by a time among which the one around it is looked for; nesting is rarely deep."""
@@ -30,36 +33,82 @@ class _Lane(NamedTuple):
     number: Ints
 
 
-def bind(file: IO[bytes], events: Sequence[tuple[int, str, int, bool]], chunk: int = _CHUNK) -> list[int]:
-    """Numbers of the slices that events (time, phase, track, whether it binds to what is around) point at, 0: none."""
-    time = np.array([event[0] for event in events], np.int64)
-    track = np.array([event[2] for event in events], np.int64)
-    around = np.array([event[1] != "f" or event[3] for event in events], np.bool_)
+def bind(
+    file: IO[bytes],
+    time: Ints,
+    track: Ints,
+    around: NDArray[np.bool_],
+    chunk: int = _CHUNK,
+    folder: Path | None = None,
+) -> Ints:
+    """Numbers of the slices that events of those tracks point at, 0 for none: at the one around them or the next.
+
+    What it needs twice waits in a file in that folder.
+    """
     inner = _Around(track[around], time[around])
     after = _After(track[~around], time[~around])
-    for lanes in _chunks(file, chunk):
-        inner.look(lanes)
-        after.look(lanes)
-    for lanes in _chunks(file, chunk):
-        inner.measure(lanes)
-    found = np.zeros(len(events), np.int64)
+    wanted = np.zeros(int(track.max(initial=0)) + 1, np.bool_)
+    wanted[track] = True
+    with tempfile.TemporaryFile(dir=folder) as ordered:
+        sizes = []
+        for records in _chunks(file, chunk, wanted):
+            ordered.write(records.data)
+            sizes.append(len(records))
+            lanes = _lanes(records)
+            inner.look(lanes)
+            after.look(lanes)
+        ordered.seek(0)
+        for size in sizes if len(inner.time) else ():
+            inner.measure(_lanes(np.frombuffer(ordered.read(size * _ORDERED.itemsize), _ORDERED)))
+    found = np.zeros(len(time), np.int64)
     found[around] = np.where(inner.distance < _DEEPEST, inner.number, 0)
     found[~around] = after.number
-    return [int(number) for number in found]
+    return found
 
 
-def _chunks(file: IO[bytes], size: int) -> Iterator[dict[int, _Lane]]:
-    """The lanes of some slices after the others."""
+def _chunks(file: IO[bytes], size: int, wanted: NDArray[np.bool_]) -> Iterator[NDArray[Any]]:
+    """The slices of the wanted tracks, some after the others, each time in their order."""
     at = 0
     while data := os.pread(file.fileno(), size * SLICE.itemsize, at * SLICE.itemsize):
         records = np.frombuffer(data, SLICE)
-        order = np.lexsort((-records["dur"], records["start"], records["track"]))
-        track, start, dur = (records[name][order] for name in ("track", "start", "dur"))
-        number = order + at + 1
-        bounds = [0, *(np.flatnonzero(np.diff(track)) + 1).tolist(), len(track)]
-        own = (slice(a, b) for a, b in itertools.pairwise(bounds))
-        yield {int(track[s.start]): _Lane(start[s], dur[s], number[s]) for s in own}
+        number = np.arange(at + 1, at + 1 + len(records))
         at += len(records)
+        own = records["track"] < len(wanted)
+        own[own] = wanted[records["track"][own]]
+        track, start, dur, number = records["track"][own], records["start"][own], records["dur"][own], number[own]
+        out = np.empty(len(track), _ORDERED)
+        order = _order(track, start, dur)
+        out["track"], out["start"], out["dur"], out["number"] = track[order], start[order], dur[order], number[order]
+        yield out
+
+
+def _order(track: Ints, start: Ints, dur: Ints) -> Ints:
+    """The order by track, start, longest first and number: most lanes come in it already."""
+    narrow = track.astype(np.uint16) if int(track.max(initial=0)) < 1 << 16 else track  # sorted by radix
+    order = np.argsort(narrow, kind="stable")
+    track, start, dur = track[order], start[order], dur[order]
+    wrong = (start[1:] < start[:-1]) | ((start[1:] == start[:-1]) & (dur[1:] > dur[:-1]))
+    wrong &= track[1:] == track[:-1]
+    bounds = runs_of([track])
+    for lane in np.unique(np.searchsorted(bounds, np.flatnonzero(wrong), "right") - 1).tolist():
+        own = slice(int(bounds[lane]), int(bounds[lane + 1]))
+        order[own] = order[own][np.lexsort((-dur[own], start[own]))]
+    return order
+
+
+def runs_of(keys: Sequence[NDArray[Any]]) -> Ints:
+    """Where a run of equal keys begins, plus the length at the end."""
+    change = np.ones(len(keys[0]), np.bool_)
+    change[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
+    return np.append(np.flatnonzero(change), len(change))
+
+
+def _lanes(records: NDArray[Any]) -> dict[int, _Lane]:
+    """The lanes of ordered slices."""
+    track, start, dur, number = (np.ascontiguousarray(records[n]) for n in ("track", "start", "dur", "number"))
+    bounds = runs_of([track]).tolist()
+    own = (slice(a, b) for a, b in itertools.pairwise(bounds))
+    return {int(track[s.start]): _Lane(start[s], dur[s], number[s]) for s in own}
 
 
 class _Bound:

@@ -9,16 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peephole.model.sink import Sink, Strings
+from peephole.model.sink import ColumnValues, Sink, Strings
 from peephole.model.tables import NONE
 from peephole.sources.chrome.batch import NO_TIME, EventBatch, Interner
 from peephole.sources.chrome.flows import Flows
 from peephole.sources.chrome.memory import Memory
 from peephole.sources.chrome.pairs import Pairs, Slice
+from peephole.sources.chrome.series import Series
 from peephole.sources.chrome.tracks import Tracks
 
 _ASYNC, _ASYNC_BEGIN, _ASYNC_INSTANT = b"bSeFnTp", b"bS", b"nTp"
 _INSTANT, _IGNORED = b"iIR", b"NODPvVc()a="
+_FLOW, _MOMENT, _ASYNC_MOMENT, _PAIR, _ASYNC_PAIR = (
+    np.frombuffer(letters, np.uint8) for letters in (b"stf", _INSTANT, _ASYNC_INSTANT, b"BE", b"bSeF")
+)
 
 
 class Mapper:
@@ -35,6 +39,8 @@ class Mapper:
         self._pairs = Pairs(sink, self._pending.append, self._text)
         self._markers: list[tuple[int, str, int, str | None]] = []
         self._counters: list[tuple[int, int, float]] = []
+        self._heads: dict[int, str] = {}
+        self._series: dict[tuple[int, int, str], int] = {}
         self._correlation = 1
         self._last = 0
         self.offset = 0
@@ -44,6 +50,7 @@ class Mapper:
         """Another file begins: its processes are others."""
         self._end_file()
         self._threads.clear()
+        self._series.clear()
         self.tracks.file = number
 
     def take(self, batch: EventBatch) -> None:
@@ -59,8 +66,7 @@ class Mapper:
             self._sink.problem("event without a usable time", count, self._name(batch, row))
         self._complete(batch, np.flatnonzero((phases == ord("X")) & valid))
         others = np.flatnonzero((phases != ord("X")) & timed & ~nameless)
-        for row in others.tolist():
-            self._one(batch, row)
+        self._others(batch, others)
         self._flush()
         if valid.any():
             self._last = max(self._last, int((batch.ts[valid] + np.maximum(batch.dur[valid], 0)).max()))
@@ -83,7 +89,12 @@ class Mapper:
 
     def _category(self, code: int) -> str | None:
         """How args begin that have a category."""
-        return f'{{"cat":{json.dumps(self._text(code), ensure_ascii=False)}' if code > 0 else None
+        if code <= 0:
+            return None
+        head = self._heads.get(code)
+        if head is None:
+            head = self._heads[code] = f'{{"cat":{json.dumps(self._text(code), ensure_ascii=False)}'
+        return head
 
     def _complete(self, batch: EventBatch, rows: NDArray[np.int64]) -> None:
         if not len(rows):
@@ -96,18 +107,22 @@ class Mapper:
         if negative.any():
             self._sink.problem("slice with a negative duration, shown with none", int(negative.sum()))
         durations = np.where(absent | negative, 0, durations)
-        keys = (batch.pid[rows].astype(np.int64) << 32) | (batch.tid[rows].astype(np.int64) & 0xFFFFFFFF)
-        distinct, inverse = np.unique(keys, return_inverse=True)
+        tracks = self._lanes(batch.pid[rows], batch.tid[rows])
+        args: ColumnValues = batch.packed
+        if args is None:
+            args = [self._args(batch, row) for row in rows.tolist()]
+        self._slices(tracks, batch.ts[rows], durations, np.maximum(batch.name[rows], 0), args)
+
+    def _lanes(self, pid: NDArray[np.int32], tid: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The tracks of threads; new ones get their numbers in the order of the texts'."""
+        keys = (pid.astype(np.int64) << 32) | (tid.astype(np.int64) & 0xFFFFFFFF)
+        heads = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))  # neighbours are often alike
+        distinct, inverse = np.unique(keys[heads], return_inverse=True)
         tids = (distinct & 0xFFFFFFFF).astype(np.uint32).astype(np.int32)
         numbers = [self._thread(int(key) >> 32, int(tid)) for key, tid in zip(distinct, tids, strict=True)]
-        categories = {code: self._category(code) for code in np.unique(batch.category[rows]).tolist()}
-        all_args, codes = batch.args, batch.category.tolist()
-        args = [_with_category(categories[codes[row]], all_args[row]) for row in rows.tolist()]
-        self._slices(
-            np.array(numbers, np.int32)[inverse], batch.ts[rows], durations, np.maximum(batch.name[rows], 0), args
-        )
+        return np.repeat(np.array(numbers, np.int32)[inverse], np.diff(heads, append=len(keys)))
 
-    def _slices(self, tracks: Any, starts: Any, durations: Any, names: Any, args: list[str | None]) -> None:
+    def _slices(self, tracks: Any, starts: Any, durations: Any, names: Any, args: ColumnValues) -> None:
         correlations = np.arange(self._correlation, self._correlation + len(starts), dtype=np.int64)
         self._correlation += len(starts)
         self._flows.slices(tracks, starts, durations)
@@ -122,6 +137,78 @@ class Mapper:
                 "args": args,
             },
         )
+
+    def _others(self, batch: EventBatch, rows: NDArray[np.int64]) -> None:
+        """Arrows, moments and counters by columns where that gives the same; the rest, and every track that is new, in
+        the order of the file."""
+        phase = batch.phase[rows]
+        flows = rows[np.isin(phase, _FLOW)]
+        moments = rows[np.isin(phase, _MOMENT)]
+        memory = bool(len(moments)) and "[memory]" in {
+            self._text(code) for code in np.unique(batch.name[moments]).tolist()
+        }
+        if memory or np.isin(phase, _ASYNC_MOMENT).any():
+            moments = moments[:0]
+        pairs = rows[np.isin(phase, _PAIR)]
+        if np.isin(phase, _ASYNC_PAIR).any():  # these wait in one line with the others
+            pairs = pairs[:0]
+        values = None if memory or batch.counters is None else Series(batch, batch.counters)
+        quick = np.zeros(len(batch), np.bool_)
+        quick[flows] = quick[moments] = quick[pairs] = True
+        if values is not None:
+            quick[rows[phase == ord("C")]] = True
+        on_track = np.sort(np.concatenate([flows, pairs, moments[batch.reach[moments] != ord("g")]]))
+        new = dict.fromkeys(self._new_threads(batch, on_track), True)
+        if values is not None:
+            new |= dict.fromkeys(values.new_rows(self._series), False)
+        for row in sorted({*rows[~quick[rows]].tolist(), *new}):
+            if not quick[row]:
+                self._one(batch, row)
+            elif new[row]:
+                self._thread(int(batch.pid[row]), int(batch.tid[row]))
+            elif values is not None:
+                values.open(row, self._series, self.tracks, self._text)
+        if len(flows):
+            self._flows.events(self.tracks.file, batch, flows, self._lanes(batch.pid[flows], batch.tid[flows]))
+        if len(pairs):
+            self._begins_and_ends(batch, pairs)
+        if len(moments):
+            self._moments(batch, moments)
+        if values is not None and len(values):
+            self._sink.append("counters", values.columns(self._series))
+
+    def _new_threads(self, batch: EventBatch, rows: NDArray[np.int64]) -> list[int]:
+        """Of these rows the first ones of threads that have no track yet."""
+        keys = (batch.pid[rows].astype(np.int64) << 32) | (batch.tid[rows].astype(np.int64) & 0xFFFFFFFF)
+        _, first = np.unique(keys, return_index=True)
+        found = rows[first].tolist()
+        return [row for row in found if (int(batch.pid[row]), int(batch.tid[row])) not in self._threads]
+
+    def _begins_and_ends(self, batch: EventBatch, rows: NDArray[np.int64]) -> None:
+        begins = (batch.phase[rows] == ord("B")).tolist()
+        tracks = self._lanes(batch.pid[rows], batch.tid[rows]).tolist()
+        columns = (batch.ts[rows].tolist(), begins, tracks, batch.name[rows].tolist(), batch.category[rows].tolist())
+        self._pairs.take_all(
+            [
+                (time, True, (track,), track, max(name, 0), _with_category(self._category(category), args))
+                if begin
+                else (time, False, (track,), track, name, args)
+                for time, begin, track, name, category, args in zip(*columns, batch.args.texts(rows), strict=True)
+            ]
+        )
+
+    def _moments(self, batch: EventBatch, rows: NDArray[np.int64]) -> None:
+        everywhere = batch.reach[rows] == ord("g")
+        tracks = np.full(len(rows), NONE, np.int32)
+        some = rows[~everywhere]
+        if len(some):
+            tracks[~everywhere] = self._lanes(batch.pid[some], batch.tid[some])
+        names = [self._text(code) for code in batch.name[rows].tolist()]
+        args: ColumnValues = batch.moments
+        if args is None:
+            args = [self._args(batch, row) for row in rows.tolist()]
+        columns = {"time": batch.ts[rows], "name": names, "kind": ["event"] * len(rows), "track": tracks, "args": args}
+        self._sink.append("markers", columns)
 
     def _one(self, batch: EventBatch, row: int) -> None:
         phase = int(batch.phase[row])
@@ -140,11 +227,6 @@ class Mapper:
             self._asynchronous(batch, row, phase)
         elif phase == ord("C"):
             self._counter(batch, row)
-        elif phase in b"stf":
-            key = (int(batch.category[row]), int(batch.name[row]), int(batch.id[row]), self.tracks.file)
-            kind = self._text(int(batch.category[row])) or "flow"
-            lane = self._thread(pid, tid)
-            self._flows.event(key, kind, time, chr(phase), lane, bool(batch.encloses[row]))
         elif phase in _INSTANT:
             self._instant(batch, row)
         elif phase not in _IGNORED:
@@ -212,7 +294,7 @@ class Mapper:
     def finish(self) -> None:
         """Appends open slices, arrows, buffers and tracks."""
         self._end_file()
-        self._flows.finish(self._sink)
+        self._flows.finish(self._sink, self._text)
         self._memory.finish(self._sink)
         self.tracks.finish(self._sink)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from peephole.sources.chrome.batch import NO_TIME, EventBatch, Interner
+from peephole.sources.chrome.batch import NO_TIME, EventBatch, Interner, ListedArgs
 from peephole.sources.chrome.times import nanoseconds
 
 LONG = 4000
@@ -101,5 +101,5 @@ def batch_of(events: Sequence[dict[str, Any]], intern: Interner) -> EventBatch:
         scope=codes([e.get("scope") for e in events]),
         reach=np.array([_first(e.get("s")) for e in events], np.uint8),
         encloses=np.array([e.get("bp") == "e" for e in events], np.bool_),
-        args=[args_text(e.get("args")) for e in events],
+        args=ListedArgs(args_text(e.get("args")) for e in events),
     )

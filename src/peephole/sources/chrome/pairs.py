@@ -11,6 +11,8 @@ from operator import itemgetter
 from peephole.model.sink import Sink
 
 WINDOW = 1 << 18
+Waiting = tuple[int, bool, tuple[int, ...], int, int, str | None]
+"""time, whether it is a begin, what belongs together, track, name's number, args."""
 Slice = tuple[int, int, int, int, str | None]
 """track, start, dur, name's number, args."""
 _Key = tuple[int, ...]
@@ -23,7 +25,7 @@ class Pairs:
     def __init__(self, sink: Sink, emit: Callable[[Slice], None], text: Callable[[int], str], window: int = WINDOW):
         self._sink, self._emit, self._text = sink, emit, text
         self._window = window
-        self._waiting: list[tuple[int, bool, _Key, int, int, str | None]] = []
+        self._waiting: list[Waiting] = []
         self._sorted_to = -(2**63)
         self._open: dict[_Key, list[tuple[int, int, int, str | None]]] = {}
         self._inverted = 0
@@ -33,6 +35,16 @@ class Pairs:
         self._waiting.append((time, begins, key, track, name, args))
         if len(self._waiting) >= 2 * self._window:
             self._match(self._window)
+
+    def take_all(self, events: list[Waiting]) -> None:
+        """The same for many."""
+        at = 0
+        while at < len(events):
+            room = 2 * self._window - len(self._waiting)
+            self._waiting += events[at : at + room]
+            at += room
+            if len(self._waiting) >= 2 * self._window:
+                self._match(self._window)
 
     def _match(self, keep: int) -> None:
         waiting = self._waiting

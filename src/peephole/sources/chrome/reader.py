@@ -7,19 +7,15 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import numpy as np
-
 from peephole.errors import CaptureError
 from peephole.model.sink import Sink
-from peephole.sources.chrome.batch import EventBatch, Interner
+from peephole.sources.chrome.batch import MAX_EVENT, EventBatch, Interner
 from peephole.sources.chrome.objects import DECODER, batch_of, plain
 from peephole.sources.chrome.repair import mend, next_event
 
 CHUNK = 8 << 20
 SMALL = 2 << 20
 """Up to this size the plain parser is quicker than loading the compiled one."""
-MAX_EVENT = 256 << 20
-"""An event larger than this ends the reading."""
 _STRAY = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|[-0-9a-z][-+.0-9A-Za-z]*)(?=\s*[,\]])')
 """A text, number or word where an event should be."""
 _KEY = re.compile(rb'\s*,?\s*"((?:[^"\\]|\\.)*)"\s*:\s*')
@@ -46,19 +42,28 @@ class TraceReader:
 
     def __post_init__(self) -> None:
         self._data = b""
+        self._ahead = b""
         self._ended = False
 
-    def _fill(self, wanted: int = CHUNK) -> bool:
+    def _fill(self) -> bool:
         """Appends what follows in the file; False at its end."""
-        if self._ended:
-            return False
-        more = self.stream.read(wanted)
-        if not more:
-            self._ended = True
-            return False
-        self.advanced(len(more))
+        more = self._read(CHUNK)
         self._data += more
-        return True
+        return bool(more)
+
+    def _read(self, wanted: int) -> bytes:
+        """The next bytes of the file; none at its end."""
+        more, self._ahead = self._ahead[:wanted], self._ahead[wanted:]
+        while len(more) < wanted and not self._ended:
+            found = self.stream.read(wanted - len(more))
+            self._ended = not found
+            self.advanced(len(found))
+            more += found
+        return more
+
+    def _unread(self, data: bytes) -> None:
+        """These bytes come once more."""
+        self._ahead = data + self._ahead
 
     def batches(self) -> Iterator[EventBatch]:
         """All events in file order."""
@@ -100,7 +105,7 @@ class TraceReader:
     def _key(self) -> str | None:
         while True:
             match = _KEY.match(self._data)
-            if match and (match.end() < len(self._data) or self._ended):
+            if match and (match.end() < len(self._data) or (self._ended and not self._ahead)):
                 self._data = self._data[match.end() :]
                 return match.group(1).decode("utf-8", "replace")
             stripped = self._data.lstrip(b" \t\r\n,")
@@ -132,7 +137,7 @@ class TraceReader:
     def _events(self) -> Iterator[EventBatch]:
         while len(self._data) <= self.small and self._fill():
             pass
-        if self._ended and len(self._data) <= self.small:
+        if len(self._data) <= self.small:
             yield from self._plain_events()
         else:
             yield from self._scanned_events()
@@ -183,49 +188,39 @@ class TraceReader:
         self.sink.problem(reason, 1, raw[:120].decode("utf-8", "replace"))
 
     def _scanned_events(self) -> Iterator[EventBatch]:
-        from peephole.sources.chrome import json_scan, raw
+        from peephole.sources.chrome import json_scan
+        from peephole.sources.chrome.blocks import Blocks
 
-        texts = raw.RawTexts(self.intern)
-        spans = np.empty((raw.ROOM, len(json_scan.FIELDS), 2), np.int64)
-        at = 0
-        while True:
-            array = np.frombuffer(self._data, np.uint8)
-            n, at, state = json_scan.scan(array, at, len(array), spans)
-            if n:
-                yield raw.batch_from_spans(self._data, spans, n, texts)
-            if state == json_scan.DONE:
-                self._data = self._data[at:]
-                return
-            if state == json_scan.BROKEN:
-                at = yield from self._skip_broken(at)
-                if at < 0:
+        blocks = Blocks(self.intern, self._read, self._unread, CHUNK)
+        try:
+            while True:
+                yield from blocks.events(self._data)
+                self._data = blocks.rest
+                if blocks.state == json_scan.DONE:
                     return
-                continue
-            if n == raw.ROOM:
-                continue
-            self._data = self._data[at:]
-            at = 0
-            if len(self._data) > MAX_EVENT:
-                raise CaptureError(
-                    f"An event in {self.where} is larger than {MAX_EVENT >> 20} MB; the file is damaged."
-                )
-            if not self._fill(max(CHUNK, len(self._data))):
-                rest: list[dict[str, Any]] = []
-                if self._data.strip(b" \t\r\n,"):
-                    self._broken(self._data, True, rest)
-                else:
-                    self.sink.problem("the file was cut off", 1, self.where)
-                if rest:
-                    yield batch_of(rest, self.intern)
-                self._data = b""
-                return
+                if blocks.state == json_scan.MORE:
+                    break
+                if not (yield from self._skip_broken()):
+                    return
+        finally:
+            blocks.close()
+        if len(self._data) > MAX_EVENT:
+            raise CaptureError(f"An event in {self.where} is larger than {MAX_EVENT >> 20} MB; the file is damaged.")
+        rest: list[dict[str, Any]] = []
+        if self._data.strip(b" \t\r\n,"):
+            self._broken(self._data, True, rest)
+        else:
+            self.sink.problem("the file was cut off", 1, self.where)
+        if rest:
+            yield batch_of(rest, self.intern)
+        self._data = b""
 
-    def _skip_broken(self, at: int) -> Generator[EventBatch, None, int]:
-        """Mends or skips the event at `at`; returns where to go on, -1 at the end of the file."""
-        if stray := _STRAY.match(self._data, at):
+    def _skip_broken(self) -> Generator[EventBatch, None, bool]:
+        """Mends or skips the event that the bytes begin with; False when no other follows."""
+        if stray := _STRAY.match(self._data):
             self.sink.problem("not an event object", 1, stray[0][:80].decode("utf-8", "replace"))
-            return stray.end()
-        self._data = self._data[at:]
+            self._data = self._data[stray.end() :]
+            return True
         end = next_event(self._data, 0)
         while end < 0 and len(self._data) < MAX_EVENT and self._fill():
             end = next_event(self._data, 0)
@@ -233,8 +228,5 @@ class TraceReader:
         self._broken(self._data[: end if end >= 0 else len(self._data)], end < 0, events)
         if events:
             yield batch_of(events, self.intern)
-        if end < 0:
-            self._data = b""
-            return -1
-        self._data = self._data[end:]
-        return 0
+        self._data = self._data[end:] if end >= 0 else b""
+        return end >= 0

@@ -6,8 +6,9 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Final
 
 from peephole.model.tables import NONE
+from peephole.record.unseen import hide, unseen
 from peephole.sources.tinygrad.clock import ns
-from peephole.sources.tinygrad.text import Texts
+from peephole.sources.tinygrad.text import Texts, arguments
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
 
 if TYPE_CHECKING:
@@ -163,11 +164,16 @@ def credit_whole_buffers(buffer: Any) -> None:
         return
     number = own.fget
 
+    @unseen
     def trace_num(self: Any) -> int:
-        base = self.base
-        if (ever := getattr(buffer.profile_events, "end", None)) is not None and not hasattr(base, "_trace_num"):
-            base._trace_num = ever()
-        return int(number(base))
+        try:
+            base = self.base
+            if (ever := getattr(buffer.profile_events, "end", None)) is not None and not hasattr(base, "_trace_num"):
+                base._trace_num = ever()
+            return int(number(base))
+        except BaseException as error:
+            hide(error)
+            raise
 
     buffer.trace_num = property(trace_num)
     buffer._peephole = True
@@ -178,7 +184,7 @@ def item_size(dtype: Any, release: str) -> int:
     size = getattr(dtype, "itemsize", None)
     if type(size) is int:
         return size
-    args: tuple[Any, ...] = getattr(dtype, "args", ())
+    args = arguments(dtype)
     if len(args) > 2 and type(args[1]) is int and 0 <= args[1] < 1 << 20:
         return args[1] if release == "0.11.0" else (args[1] + 7) // 8  # bytes, later bits
     raise ValueError("a dtype has no size")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from peephole.sources.tinygrad.pairing import base_of
@@ -13,6 +14,8 @@ _LARGEST: Final = 1 << 62
 HOST: Final = frozenset(("TINY", "USER", "GC"))
 _HOST_CLOCK: Final = frozenset(("CPU", "PYTHON", "NULL", "NPY", "DISK", "TINYFS"))
 """Devices that run on the host and its clock; in 0.14 they run a kernel before its exec point is written."""
+_OWN_CLOCK: Final = {"AMD", "CL", "CUDA", "DSP", "GPU", "HIP", "METAL", "NV", "QCOM", "RDMA", "WEBGPU"}
+"""Devices that may have a clock of their own: what else is timed, `cpu_profile("load", "LOADER")`, is on the host's."""
 SKEW: Final = 100_000
 """How far, in ns, a device's aligned clock may be behind the host's."""
 
@@ -40,7 +43,10 @@ def ns(value: Any) -> int:
 def _parse(text: str) -> int:
     whole, _, fraction = text.partition(".")
     if "e" in text or "E" in text:
-        number = Decimal(text)
+        try:
+            number = Decimal(text)
+        except InvalidOperation:
+            raise ValueError(f"{text} is no time") from None
         if not number.is_finite() or number.adjusted() > 18:
             raise ValueError(f"{text} is no time")
         return _bounded(int(number * 1000))
@@ -117,7 +123,21 @@ def device_of(event: Any) -> str:
 
 def host_clock(device: str) -> bool:
     """Whether a device has the host's clock."""
-    return device.split(":", maxsplit=1)[0].removesuffix(" Graph") in _HOST_CLOCK or device in HOST
+    return _base(device) in _HOST_CLOCK or device in HOST or is_own_name(device)
+
+
+def is_own_name(device: str) -> bool:
+    """Whether this is no device but a name of the program's own, for what it times on the host."""
+    return device not in HOST and _base(device) not in _HOST_CLOCK | _OWN_CLOCK
+
+
+def learn_devices(names: Iterable[str]) -> None:
+    """Takes the names of the devices that this tinygrad has."""
+    _OWN_CLOCK.update(name for name in names if name not in _HOST_CLOCK)
+
+
+def _base(device: str) -> str:
+    return device.split(":", maxsplit=1)[0].removesuffix(" Graph")
 
 
 def slack(device: str) -> int:

@@ -51,6 +51,10 @@ class Contexts:
         self._names: dict[int, str] = {}
         self.all_by_key: dict[str | bytes, list[int]] = {}
         """The same to all contexts that had it: a program may be compiled again."""
+        self._programs: dict[int, bytes] = {}
+        """Context to the key of the program that it made."""
+        self._owners: dict[int, tuple[tuple[Any, ...], list[int]]] = {}
+        """The `id` of a key's tuple to the tuple, which is held for that, and the contexts that have it."""
 
     def opened(self, index: int, key: Any) -> int:
         """The parent of a context, which must be given in the order in which they were opened."""
@@ -69,6 +73,11 @@ class Contexts:
         """The row of a context. A kernel that failed never gets its name; its passes may know it."""
         name = self._names[index] = label(key.display_name)
         keys: list[str] = []
+        self._programs.update((index, one) for one in _keys(key) if type(one) is bytes)
+        if type(key.keys) is tuple and key.keys:
+            owners = self._owners.setdefault(id(key.keys), (key.keys, []))[1]
+            if index not in owners:
+                owners.append(index)
         for one in _keys(key):
             if type(one) is str:
                 keys.append(plain(one))
@@ -76,7 +85,7 @@ class Contexts:
             elif type(one) is bytes:
                 keys.append(one.hex())
                 self._link(one, index)
-        self.by_key.setdefault(name, index)
+        self._link(name, index)
         kind = _kind(name, key)
         known = kernel_name(group, fields) if kind == "kernel" and unnamed(key) else None
         return {
@@ -97,6 +106,18 @@ class Contexts:
             self._link(plain(key) if type(key) is str else key, index)
         self.by_key.setdefault(name, index)
 
+    def called(self, name: str) -> int:
+        """The context of that name or function name; NONE where several have it that made different programs."""
+        first = self.by_key.get(name, NONE)
+        others = self.all_by_key.get(name, ())
+        made = self._programs.get(first)
+        return first if all(one == first or (made and self._programs.get(one) == made) for one in others) else NONE
+
+    def owner(self, keys: Any) -> int:
+        """The context whose own keys these are, in a running program: its range has the same tuple. Else NONE."""
+        found = self._owners.get(id(keys))
+        return found[1][0] if found is not None and found[0] is keys and len(found[1]) == 1 else NONE
+
     def name(self, index: int, otherwise: str) -> str:
         """The name of a context, which is that of its kernel before it became an identifier."""
         return self._names.get(index, otherwise)
@@ -109,7 +130,7 @@ class Contexts:
     def _link(self, key: str | bytes, index: int) -> None:
         self.by_key.setdefault(key, index)
         known = self.all_by_key.setdefault(key, [])
-        if index not in known[-1:]:
+        if index not in known:
             known.append(index)
 
 

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from peephole.sources.tinygrad.text import plain
-
-
-def said(text: str) -> dict[str, Any]:
-    """What a range was told to show."""
-    if text.startswith("JSON"):
-        try:
-            value = json.loads(text[4:])
-        except ValueError:
-            return {"metadata": text[:2000]}
-        return {str(k): v for k, v in value.items()} if isinstance(value, dict) else {"metadata": value}
-    return {"metadata": text[:2000]}
 
 
 def link_keys(keys: Any) -> Iterable[str | bytes]:

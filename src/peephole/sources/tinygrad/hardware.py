@@ -94,7 +94,7 @@ class Hardware:
         if type(key) is bytes and key in self._contexts.by_key:
             return self._contexts.by_key[key]
         name = fields.get("name")
-        return self._contexts.by_key.get(plain(name), NONE) if type(name) is str else NONE
+        return self._contexts.called(plain(name)) if type(name) is str else NONE
 
     def _write(self, kind: str, event: Any, runs: dict[Any, list[Any]]) -> None:
         fields = fields_of(event)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeGuard
 
 from peephole.sources.tinygrad.steps import error_of
-from peephole.sources.tinygrad.text import Texts, fields_of, plain
+from peephole.sources.tinygrad.text import Texts, arguments, fields_of, plain
 
 Fields = Mapping[int, tuple[Any, ...]]
 Takes = tuple[frozenset[int], frozenset[int], tuple[str | None, ...]]
@@ -85,7 +85,7 @@ def program_of(key: Any, steps: Sequence[Any], fields: Fields, texts: Texts, lis
         program.oplist = op_list(program.linear, fields, texts)
     if type(spec).__name__.endswith("Renderer"):
         program.language = next((to for part, to in _LANGUAGES if part in type(spec).__name__), "c")
-        target = fields_of(spec).get("target") or next(iter(getattr(spec, "args", ()) or ()), None)
+        target = fields_of(spec).get("target") or next(iter(arguments(spec)), None)
         arch = fields_of(target).get("arch") if target is not None else None
         program.arch = arch if type(arch) is str else ""
     return program if found or program.source is not None else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from peephole.model.tables import NONE
@@ -50,12 +50,12 @@ def error_of(matches: Any, fields: Mapping[int, Any], texts: Texts) -> str | Non
     return None
 
 
-def metadata_text(value: Any) -> str | None:
+def metadata_text(value: Any, line_of: Callable[[Any], str | None] = lambda _: None) -> str | None:
     """The tensor operations that a node came from, and their lines where they were recorded: `exp@prog.py:4`."""
     parts = []
     for one in value[:50] if isinstance(value, (tuple, list)) else (value,):
         fields = fields_of(one)
-        name, caller = fields.get("name"), fields.get("caller")
+        name, caller = fields.get("name"), fields.get("caller") or line_of(one)
         if type(name) is not str:
             continue
         text = name + (" bw" if fields.get("backward") else "")

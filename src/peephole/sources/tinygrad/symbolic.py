@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from peephole.sources.tinygrad.text import Texts, uop_fields, variable_name
+from peephole.sources.tinygrad.text import Texts, arguments, uop_fields, variable_name
 
 _MOST: Final = 10_000
 _BINARY: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
@@ -88,7 +88,7 @@ class _Evaluation:
         op, _, src, arg = uop_fields(item)
         name = self._texts.op(op)
         if name == "CONST":
-            result = arg.args[0] if hasattr(arg, "args") else arg
+            result = arguments(arg)[0] if arguments(arg) else arg
         elif name in ("PARAM", "DEFINE_VAR"):
             result = self._variables[variable_name(arg)]
         elif name == "AFTER":  # a bound variable: AFTER(variable, STORE(variable, value))

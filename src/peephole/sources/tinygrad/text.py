@@ -8,6 +8,7 @@ bounded, since a hostile pickle can make a small object with an endless text.
 from __future__ import annotations
 
 import enum
+import json
 import re
 import zlib
 from collections.abc import Callable, Mapping
@@ -53,7 +54,7 @@ _DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {
 _NEVER: Final = frozenset(("grad_fxn", "fxn"))
 """Functions of the running program, which tinygrad does not pickle."""
 NOT_UNDERSTOOD: Final = (
-    ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError
+    ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError, RecursionError
 )  # fmt: skip
 """What reading an object that is not as tinygrad makes it leads to."""
 
@@ -79,6 +80,8 @@ def label(value: Any) -> str:
 
 def fields_of(value: Any) -> Mapping[str, Any]:
     """The fields of an object of tinygrad by name, live or stand-in."""
+    if isinstance(value, type):
+        return {}  # a class stands where one of its objects belongs
     own = getattr(value, "__dict__", None)
     if own:
         return own  # type: ignore[no-any-return]
@@ -93,11 +96,21 @@ def fields_of(value: Any) -> Mapping[str, Any]:
     return {name: getattr(value, name, None) for name in slots} if isinstance(slots, tuple) else {}
 
 
-class Texts:
-    """Makes texts; knows the release, by which enum members got their numbers."""
+def arguments(value: Any) -> tuple[Any, ...]:
+    """What a stand-in was constructed of; nothing for anything else, be it the class of one."""
+    args = getattr(value, "args", ())
+    return args if type(args) is tuple else ()
 
-    def __init__(self, release: str = REFERENCE) -> None:
+
+class Texts:
+    """Makes texts; knows the release, by which enum members got their numbers.
+
+    `most` bounds the parts of all texts together: in a few bytes a file can name one large object a million times.
+    """
+
+    def __init__(self, release: str = REFERENCE, most: int = 1 << 62) -> None:
         self.release = release
+        self._budget = most
         self._enums = members(release)
         self._left = 0
         self._depth = 0
@@ -111,7 +124,7 @@ class Texts:
         """The bare name of an enum member."""
         if isinstance(value, enum.Enum):
             return value.name
-        args = getattr(value, "args", ())
+        args = arguments(value)
         number = args[0] if args else value
         name = self._enums.get(type(value).__name__, {}).get(number) if type(number) is int else None
         return name or label(number)[:40]
@@ -136,9 +149,12 @@ class Texts:
 
     def any(self, value: Any) -> str:
         """The text of anything, bounded."""
-        self._left = _MOST_PARTS
+        most = self._left = min(_MOST_PARTS, self._budget)
         self._depth = 0
-        return self._any(value)
+        try:
+            return self._any(value)
+        finally:
+            self._budget -= most - max(self._left, 0)
 
     def _any(self, value: Any) -> str:
         self._left -= 1
@@ -179,7 +195,7 @@ class Texts:
         if name == "UOp":
             return self._uop(value)
         if name == "ConstFloat":
-            return self._any(value.args[0]) if value.args else name
+            return self._any(arguments(value)[0]) if arguments(value) else name
         fields = fields_of(value)
         if not fields:
             args = getattr(value, "args", None)
@@ -243,16 +259,25 @@ class Texts:
             self._depth += 1
             base = self.dtype(args[6])
             self._depth -= 1
+            lanes = "" if type(args[8]) is int and args[8] == 1 else f".vec({self._short(args[8])})"
             if kind == "ImageDType" and len(args) > 10:
-                return f"dtypes.{args[2]}({args[10]})" + (f".vec({args[8]})" if args[8] != 1 else "")
-            size = args[9] if len(args) > 9 else -1
+                return f"dtypes.{args[2]}({self._short(args[10])})" + lanes
+            size = self._short(args[9]) if len(args) > 9 else -1
             space = self.member(args[7])
             inside = f"{size}" if space == "GLOBAL" else f"{size}, AddrSpace.{space}"
-            return f"{base}.ptr({inside})" + (f".vec({args[8]})" if args[8] != 1 else "")
-        scalar = args[5] if len(args) > 5 and getattr(args[5], "args", None) else value
-        name = scalar.args[2] if len(scalar.args) > 2 else args[2]
+            return f"{base}.ptr({inside})" + lanes
+        scalar = arguments(args[5]) if len(args) > 5 else ()
+        name = scalar[2] if len(scalar) > 2 else args[2]
         text = f"dtypes.{_DTYPES.get(name, name)}" if type(name) is str else "dtypes.?"
         return text + (f".vec({count})" if count != 1 else "")
+
+    def _short(self, value: Any) -> str:
+        """The text of a number or a few of them."""
+        left, self._left = self._left, 20
+        try:
+            return self._any(value)
+        finally:
+            self._left = left
 
     def _any_args(self, value: Any, args: tuple[Any, ...]) -> str:
         return f"{type(value).__name__}({', '.join(repr(a)[:40] if type(a) in _SIMPLE else '…' for a in args[:12])})"
@@ -283,3 +308,14 @@ _SIMPLE: Final[dict[type, Callable[[Any], str]]] = {
     bytes: lambda value: f"<{len(value)} bytes {zlib.crc32(value):08x}>",
     bytearray: lambda value: f"<{len(value)} bytes {zlib.crc32(value):08x}>",
 }
+
+
+def said(text: str) -> dict[str, Any]:
+    """What tinygrad tells about a range, as the arguments of a slice: JSON, or any text."""
+    if text.startswith("JSON"):
+        try:
+            value = json.loads(text[4:])
+        except ValueError:
+            return {"metadata": text[:2000]}
+        return {str(k): v for k, v in value.items()} if isinstance(value, dict) else {"metadata": value}
+    return {"metadata": text[:2000]}

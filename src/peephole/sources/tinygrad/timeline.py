@@ -17,11 +17,11 @@ from typing import Any, Final
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.buffers import Buffers
-from peephole.sources.tinygrad.clock import HOST, SKEW, Offsets, device_of, host_clock, ns, slack
+from peephole.sources.tinygrad.clock import HOST, SKEW, Offsets, device_of, host_clock, is_own_name, ns, slack
 from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.enums import REFERENCE
 from peephole.sources.tinygrad.estimates import Estimates, Provisional
-from peephole.sources.tinygrad.event_args import link_keys, numbers, said, variables_of
+from peephole.sources.tinygrad.event_args import link_keys, numbers, variables_of
 from peephole.sources.tinygrad.hardware import Hardware
 from peephole.sources.tinygrad.linears import OWN, Ran
 from peephole.sources.tinygrad.own_ranges import Known
@@ -39,7 +39,7 @@ from peephole.sources.tinygrad.pairing import (
 )
 from peephole.sources.tinygrad.steps import Range
 from peephole.sources.tinygrad.symbolic import Amount, amount_of, evaluate
-from peephole.sources.tinygrad.text import NOT_UNDERSTOOD, Texts, fields_of, label, plain
+from peephole.sources.tinygrad.text import NOT_UNDERSTOOD, Texts, fields_of, label, plain, said
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
 from peephole.sources.tinygrad.user_frames import user_line
 
@@ -85,6 +85,7 @@ class Timeline:
             None if provisional is None else Estimates(provisional, Timeline(provisional, texts, contexts))
         )
         self._waiting: set[str] = set()
+        self._own_lanes: set[str] = set()  # that the program named itself
         self._unknown: dict[str, int] = {}
         self._takes: dict[str, Callable[[Any], None]] = {
             "ProfileRangeEvent": self._range,
@@ -105,6 +106,15 @@ class Timeline:
         if self._untimed:
             self._try(self._write_untimed, event)
         self._try(take, event)
+
+    def host_event(self, event: Any) -> None:
+        """Takes an event of `cpu_profile` and the like: on the host's clock, whatever its lane is called."""
+        device = getattr(event, "device", None)
+        if type(device) is str and type(event).__name__ == "ProfileRangeEvent" and not host_clock(device):
+            self._own_lanes.add(device)
+            self._try(self._write_range, event, None)
+        else:
+            self.event(event)
 
     def _try(self, take: Callable[..., None], event: Any, *more: Any) -> None:
         try:
@@ -132,7 +142,9 @@ class Timeline:
             self._try(self._write_exec, self._untimed.popleft())
         unaligned, self._unaligned = self._unaligned, []
         self._waiting.clear()
-        if self._estimates is not None:
+        if self._estimates is None:  # a file: every device has said its offset, so these are no devices
+            self._own_lanes |= {one.device for one in unaligned if type(one).__name__ == "ProfileRangeEvent"}
+        else:
             for device in self._estimates.adopt(self.offsets, unaligned, self._execs):
                 self._count(f"kernels of {device} on an estimated clock")
         for event in unaligned:
@@ -196,7 +208,7 @@ class Timeline:
 
     def _take_aligned(self, event: Any) -> None:
         key = range_key(event)
-        if key is None:
+        if key is None or is_own_name(device_of(event)):  # no exec point is about it
             self._write_range(event, None)
             return
         if key[0] == "copy" and host_clock(
@@ -272,7 +284,7 @@ class Timeline:
             title = plain(name)
             context = links.get(key, NONE) if type(key) is bytes else NONE
             if context == NONE and type(key) is not bytes:
-                context = links.get(title, NONE)
+                context = self._contexts.called(title)
             return self._contexts.name(context, title), context, self._speed(context, dur, executed)
         args: dict[str, Any] = {}
         title = label(name.display_name)
@@ -292,6 +304,9 @@ class Timeline:
 
     def _context_of(self, title: str, keys: Any) -> int:
         """The context that a range belongs to; for its own range, of several with one key, the next in turn."""
+        owner = self._contexts.owner(keys)
+        if owner != NONE:
+            return owner
         for key in link_keys(keys):
             found = self._contexts.all_by_key.get(key)
             if found:
@@ -465,7 +480,9 @@ class Timeline:
                 correlation = self._out.new_correlation()
         self._out.row(
             "slices",
-            track=self._out.track(device, kind_of(device), order_of(device), None),
+            track=self._out.track(
+                device, "host" if device in self._own_lanes else kind_of(device), order_of(device), None
+            ),
             start=start,
             dur=dur,
             name=name,

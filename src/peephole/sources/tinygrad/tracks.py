@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final, Protocol
 
 _FIRST: Final = {"GC": (0, "gc"), "USER": (1, "user"), "TINY": (2, "tiny")}
-_DISK: Final = 1_000_000_000
-_MEMORY: Final = 1_100_000_000
-_LETTERS: Final = "_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_DEVICES: Final = 100
+_DISK: Final = 999
+_MEMORY: Final = 1000
 
 
 class Out(Protocol):
@@ -41,16 +41,8 @@ def kind_of(device: str) -> str:
 
 
 def order_of(device: str) -> int:
-    """The track's place: a number from the name alone, since a live run learns its devices one by one."""
+    """The track's place among the kinds of lanes; those of one place stand by their device and name, as in VIZ."""
     if device in _FIRST:
         return _FIRST[device][0]
-    base, *rest = device.removesuffix(" Memory").removesuffix(" Graph").split(":")
-    letters = 0
-    for at in range(3):
-        letters = letters * len(_LETTERS) + (_LETTERS.find(base[at].upper()) + 1 if at < len(base) else 0)
-    number = int(rest[0]) if rest and rest[0].isdigit() and len(rest[0]) < 3 else 0
-    queue = 50 if device.endswith(" Graph") else 60 if any(not part.isdigit() for part in rest) else 0
-    place = (letters * 100 + number) * 100 + queue
-    if device.endswith(" Memory"):
-        return _MEMORY + place
-    return _DISK if kind_of(device) == "disk" else 100 + place
+    place = _DISK if device.split(" ", maxsplit=1)[0].split(":", maxsplit=1)[0] == "DISK" else _DEVICES
+    return _MEMORY + place if device.endswith(" Memory") else place

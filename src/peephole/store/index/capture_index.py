@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,10 +14,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from peephole.errors import CaptureError
+from peephole.model.unfinished import WorkFolder
 from peephole.store.index import name_codes, series_file
 from peephole.store.index.pyramid import FILE, SMALLEST, Pyramid, PyramidWriter
-from peephole.store.index.series_build import write_series
 from peephole.store.tables.arrow import as_array, indices_of
+from peephole.store.tables.columns import FURTHEST, bounded
 from peephole.store.tables.files import INDEX, LANES_SCHEMA, open_table
 from peephole.store.tables.interner import Interner
 from peephole.store.tables.lanes import runs
@@ -86,6 +86,8 @@ class IndexWriter:
         pq.write_table(lanes, self._folder / _LANES_FILE, compression="zstd")
         names = pa.table([pa.array(self._names, pa.string())], schema=_NAMES_SCHEMA)
         pq.write_table(names, self._folder / _NAMES_FILE, compression="zstd")
+        from peephole.store.index.series_build import write_series
+
         write_series(self._tables, self._folder, int(columns[5].max()) if columns else 0)
         self._codes.close()
         self._pyramid.close(self._rows)
@@ -99,7 +101,7 @@ class IndexWriter:
 class Index:
     """The index of a capture: lanes' segments, names, pyramid."""
 
-    def __init__(self, folder: Path, slices: int) -> None:
+    def __init__(self, folder: Path, slices: Sequence[int]) -> None:
         lanes = _read(folder / INDEX / _LANES_FILE, LANES_SCHEMA)
         self.segments: dict[str, NDArray[Any]] = {n: lanes.column(n).to_numpy() for n in LANES_SCHEMA.names}
         self.names: list[str] = _read(folder / INDEX / _NAMES_FILE, _NAMES_SCHEMA).column("name").to_pylist()
@@ -107,8 +109,16 @@ class Index:
         self.pyramid = Pyramid(folder / INDEX / FILE)
         self.series = series_file.SeriesFile(folder / INDEX / series_file.FILE)
         count = self.segments["count"]
-        follow = np.array_equal(self.segments["first"], np.cumsum(count) - count) and (count > 0).all()
-        if not follow or {self.pyramid.slices, self.codes.slices, int(count.sum())} != {slices}:
+        track, depth, start, end = (self.segments[name] for name in ("track", "depth", "start", "end"))
+        follow = (
+            np.array_equal(self.segments["first"], np.cumsum(count) - count),
+            (count > 0).all(),
+            in_order(track, depth, start),
+            (start <= end).all(),
+            start.min(initial=0) >= -FURTHEST and end.max(initial=0) <= 2 * FURTHEST,
+            self.codes.rows == list(slices),
+        )
+        if not all(follow) or {self.pyramid.slices, self.codes.slices, int(count.sum())} != {sum(slices)}:
             self.close()
             raise CaptureError(f"{folder / INDEX} belongs to another capture.")
 
@@ -123,34 +133,47 @@ def _read(path: Path, schema: pa.Schema) -> pa.Table:
     try:
         # not read_table: that loads the whole dataset machinery, half of what a short command takes
         found = pq.ParquetFile(path).read()
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
         raise CaptureError(f"{path} is damaged and cannot be read ({error}).") from None
     if not found.schema.equals(schema) or any(column.null_count for column in found.columns):
         raise CaptureError(f"{path} is no part of an index: it has other columns.")
     return found
 
 
-def open_index(folder: Path, slices: int) -> Index:
-    """The index of a capture's folder; it is made anew when it is missing, damaged or not of these slices."""
+def in_order(*keys: NDArray[Any]) -> bool:
+    """Whether rows are sorted by these keys, the first before the others."""
+    equal = np.ones(max(len(keys[0]) - 1, 0), np.bool_)
+    for key in keys:
+        if (equal & (key[1:] < key[:-1])).any():
+            return False
+        equal &= key[1:] == key[:-1]
+    return True
+
+
+def open_index(folder: Path, slices: Sequence[int]) -> Index:
+    """The index of a capture's folder, given how many slices each row group has.
+
+    It is made anew when it is missing, damaged or not of these slices.
+    """
     try:
         return Index(folder, slices)
     except CaptureError:
         return _rebuilt(folder, slices)
 
 
-def _rebuilt(folder: Path, slices: int) -> Index:
+def _rebuilt(folder: Path, slices: Sequence[int]) -> Index:
+    import shutil
+    import tempfile
+
     place = folder if os.access(folder, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
-    work = Path(tempfile.mkdtemp(prefix=".index.", dir=place))
-    try:
-        rebuild_index(folder, work)
+    with WorkFolder(place / INDEX, shared=True) as work:
+        rebuild_index(folder, work.path)
         if place == folder:
             shutil.rmtree(folder / INDEX, ignore_errors=True)
             with contextlib.suppress(OSError):  # another one was quicker
-                (work / INDEX).rename(folder / INDEX)
+                (work.path / INDEX).rename(folder / INDEX)
             return Index(folder, slices)
-        return Index(work, slices)  # what it has open, and read, outlives the folder
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        return Index(work.path, slices)  # what it has open, and read, outlives the folder
 
 
 def rebuild_index(folder: Path, target: Path) -> None:
@@ -159,6 +182,7 @@ def rebuild_index(folder: Path, target: Path) -> None:
     names = Interner()
     writer = IndexWriter(target, names.values, folder)
     columns = ["track", "depth", "start", "dur", "name"]
+    last = np.zeros((0, 3), np.int64)
     try:
         for number in range(file.metadata.num_row_groups):
             data = file.read_row_group(number, columns=columns)
@@ -168,7 +192,12 @@ def rebuild_index(folder: Path, target: Path) -> None:
             numbers = np.array([names.number(t) for t in text.dictionary.to_pylist()] or [-1], np.int32)
             own = indices_of(text)
             name = np.where(own < 0, -1, numbers[np.maximum(own, 0)]).astype(np.int32)
-            track, depth, start, dur = (data.column(c).to_numpy() for c in columns[:4])
+            track, depth = (data.column(c).to_numpy() for c in columns[:2])
+            start, dur = bounded(data.column("start").to_numpy()), bounded(data.column("dur").to_numpy(), 0)
+            row = np.array([[track[0], depth[0], start[0]]], np.int64)
+            if not in_order(track, depth, start) or not in_order(*np.concatenate([last, row]).T):
+                raise CaptureError(f"{folder} is damaged: its slices are not in the order of track, depth and start.")
+            last = np.array([[track[-1], depth[-1], start[-1]]], np.int64)
             writer.add(track, depth, start, dur, name, data.num_rows)
         writer.close()
     except (pa.ArrowException, OSError) as error:

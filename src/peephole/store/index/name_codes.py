@@ -55,7 +55,8 @@ class Codes:
         self._file = IndexFile(path, MAGIC, _FOOTER)
         with self._file.checked():
             self.slices, directory = self._read_directory()
-        self._rows: list[int] = directory["rows"].tolist()
+        self.rows: list[int] = directory["rows"].tolist()
+        """How many slices each row group has."""
         self._width: list[int] = directory["width"].tolist()
         packed = directory["packed"].astype(np.int64)
         self._packed: list[int] = packed.tolist()
@@ -72,7 +73,7 @@ class Codes:
 
     def group(self, number: int) -> NDArray[np.int32]:
         """Numbers of the names of a row group, -1 for none."""
-        rows, width = self._rows[number], self._width[number]
+        rows, width = self.rows[number], self._width[number]
         with self._file.checked():
             raw = self._file.chunk(self._offset[number], self._packed[number], rows * width)
             return from_planes(raw, rows, width).astype(np.int32) - 1

@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +16,11 @@ from numpy.typing import NDArray
 from peephole.errors import CaptureError
 from peephole.store.index.cache import Cache
 from peephole.store.index.capture_index import Index
+from peephole.store.tables.columns import bounded
 from peephole.store.tables.lanes import Ints, runs
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Group = tuple[Ints, Ints, NDArray[np.int32]]
 """Starts, durations and names' numbers of a row group."""
@@ -71,7 +74,7 @@ class Sums:
             return
         code = np.where(name < 0, size - 1, name)
         # float64 holds whole numbers up to 104 days of ns, more than a row group can sum to
-        self.name_time[kind] += np.bincount(code, weights=dur, minlength=size).astype(np.int64)
+        self.name_time[kind] += np.bincount(code, weights=dur, minlength=size).clip(max=float(1 << 62)).astype(np.int64)
         self.name_count[kind] += np.bincount(code, minlength=size)
 
 
@@ -80,11 +83,11 @@ class RowGroups:
 
     def __init__(self, open_file: Callable[[], pq.ParquetFile], index: Index) -> None:
         self._files = [open_file(), open_file()]
+        self._pool: ThreadPoolExecutor | None = None
         self._locks = [threading.Lock(), threading.Lock()]
         self._index = index
         self._known = len(index.names)
         self._cache: Cache[int, Group] = Cache(_BYTES)
-        self._pool = ThreadPoolExecutor(1, "peephole-decode")
         metadata = self._files[0].metadata
         counts = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
         bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -96,6 +99,14 @@ class RowGroups:
         # a lane is found by its number: of a million of them few are ever looked at
         self._keys = _key(seg["track"][first].astype(np.int64), seg["depth"][first].astype(np.int64))
         self._lanes: dict[tuple[int, int], _Lane | None] = {}
+
+    def _beside(self) -> ThreadPoolExecutor:
+        """A second thread, from the first time on that one is worth its while."""
+        if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(1, "peephole-decode")
+        return self._pool
 
     def _lane(self, track: int, depth: int) -> _Lane | None:
         """Where a lane's rows are; None when there is none."""
@@ -154,7 +165,7 @@ class RowGroups:
                 result.add(number, kinds[number], inside, name[a:b])
         groups = sorted(whole)
         half = len(groups) // 2
-        other = self._pool.submit(self._sum, 1, groups[half:], whole, lanes, kinds)
+        other = self._beside().submit(self._sum, 1, groups[half:], whole, lanes, kinds)
         for found in (self._sum(0, groups[:half], whole, lanes, kinds), other.result()):
             for own, more in zip(result.columns(), found.columns(), strict=True):
                 own += more
@@ -177,6 +188,7 @@ class RowGroups:
         for at in range(0, len(groups), _TOGETHER):
             some = groups[at : at + _TOGETHER]
             dur = self._read(which, some, ["dur"]).column("dur").to_numpy()
+            dur = bounded(dur, 0)
             row = 0
             for group in some:
                 name = self._names(group)
@@ -185,6 +197,17 @@ class RowGroups:
                     found.add(number, kinds[number], own, name[place : place + count])
                 row += self._rows[group]
         return found
+
+    def rows(self, first: int, past: int, context: bool = False) -> tuple[Ints, Ints, NDArray[np.int32], Ints | None]:
+        """Start, duration, name and, when asked for, context of the slices of these rows. Nothing of it is kept."""
+        low, high = int(self._first.searchsorted(first, "right")) - 1, int(self._first.searchsorted(past, "left"))
+        which = 0 if self._locks[1].locked() else 1
+        data = self._read(which, list(range(low, high)), ["start", "dur", *(["context"] if context else [])])
+        names = [self._names(group) for group in range(low, high)]
+        name = names[0] if len(names) == 1 else np.concatenate(names)
+        own = slice(first - int(self._first[low]), past - int(self._first[low]))
+        columns = [data.column(column).to_numpy()[own] for column in data.column_names]
+        return columns[0], columns[1], name[own], columns[2] if context else None
 
     def load(self, lanes: Iterable[tuple[int, int]], t0: int, t1: int) -> None:
         """Decodes at once what windows of many lanes need."""
@@ -211,7 +234,7 @@ class RowGroups:
                 self._decode(0, missing)
             return
         half = len(missing) // 2
-        other = self._pool.submit(self._decode, 1, missing[half:])
+        other = self._beside().submit(self._decode, 1, missing[half:])
         try:
             self._decode(0, missing[:half])
         finally:
@@ -223,7 +246,7 @@ class RowGroups:
         for at in range(0, len(groups), _TOGETHER):
             some = groups[at : at + _TOGETHER]
             data = self._read(which, some, ["start", "dur"])
-            start, dur = data.column("start").to_numpy(), data.column("dur").to_numpy()
+            start, dur = bounded(data.column("start").to_numpy()), bounded(data.column("dur").to_numpy(), 0)
             row = 0
             for group in some:
                 rows = slice(row, row + self._rows[group])
@@ -248,7 +271,8 @@ class RowGroups:
 
     def close(self) -> None:
         """Lets go of the files."""
-        self._pool.shutdown(wait=False)
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
         for file in self._files:
             file.close()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from peephole.model.journal import PROCESS_SHIFT, SLOT
+from peephole.store.journal.open_marks import read_marks
 from peephole.store.journal.processes import ProcessInfo, read_process
 from peephole.store.journal.segments import Loaded, list_segments, load
 from peephole.store.journal.thread_rows import ThreadReader
@@ -41,6 +42,7 @@ class JournalReader:
         self.tracks = Tracks()
         self.processes: dict[int, ProcessInfo] = {}
         self._threads: dict[tuple[int, int], ThreadReader] = {}
+        self._marks: dict[int, bytes] = {}
 
     def advance(self, progress: Progress | None = None) -> bool:
         """Reads what is new; True when there was something."""
@@ -61,6 +63,22 @@ class JournalReader:
                     progress(done, total)
         for reader in self._threads.values():
             reader.flush()
+        return self._take_marks() or news
+
+    def _take_marks(self) -> bool:
+        """Takes what the processes that have not closed their journals had begun; True when there is something new."""
+        news = False
+        for ordinal, info in self.processes.items():
+            if info.clean:
+                continue
+            marks = read_marks(info.folder)
+            own = {thread: reader for (process, thread), reader in self._threads.items() if process == ordinal}
+            until = max([reader.latest for reader in own.values()] + [int(marks["start"].max(initial=0))])
+            for thread, reader in own.items():
+                reader.open_marks(marks[marks["thread"] == thread + 1], until)
+            seen = marks.tobytes()
+            news = news or self._marks.get(ordinal, b"") != seen
+            self._marks[ordinal] = seen
         return news
 
     def _new_segments(self) -> list[Work]:
@@ -111,7 +129,9 @@ class JournalReader:
     def describe(self) -> None:
         """Puts what is known about the processes into the manifest."""
         manifest = self.builder.manifest
-        manifest.processes = [info.facts | {"ordinal": number} for number, info in sorted(self.processes.items())]
+        manifest.processes = []
+        facts = [info.facts | {"ordinal": number} for number, info in sorted(self.processes.items())]
+        manifest.describe({"processes": facts})
         first = self.processes.get(min(self.processes)) if self.processes else None
         manifest.clean = False
         if first is not None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from peephole.errors import PeepholeError
 from peephole.store.journal.journals import JournalReader
-from peephole.store.journal.seal import first_manifest, is_live
+from peephole.store.journal.state import first_manifest, is_live
 from peephole.store.manifest import Manifest
 from peephole.store.sealing.build import Builder
 

@@ -13,7 +13,17 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from peephole.model.journal import HEADER, INLINE, KIND_END, KIND_PAD, KIND_SLICE, MAGIC, SLOT
+from peephole.model.journal import (
+    DROPPED_MAX,
+    HEADER,
+    INLINE,
+    KIND_END,
+    KIND_PAD,
+    KIND_SLICE,
+    MAGIC,
+    SHORT_SHIFT,
+    SLOT,
+)
 from peephole.model.tables import FORMAT_VERSION
 
 Problem = Callable[[str, int, str], None]
@@ -90,6 +100,8 @@ class Header:
     used: int
     crc: int
     dropped: int
+    short: int
+    """What was short when these were dropped: a number in model.journal.SHORT."""
 
 
 def read_header(head: bytes) -> Header | None:
@@ -97,7 +109,9 @@ def read_header(head: bytes) -> Header | None:
     if len(head) < HEADER.size:
         return None
     magic, version, _, _, _, used, crc, dropped = HEADER.unpack(head[: HEADER.size])
-    return None if magic != MAGIC or version > FORMAT_VERSION else Header(max(1, version), used, crc, dropped)
+    if magic != MAGIC or version > FORMAT_VERSION:
+        return None
+    return Header(max(1, version), used, crc, dropped & DROPPED_MAX, dropped >> SHORT_SHIFT)
 
 
 def is_whole(data: bytes, header: Header) -> bool:
@@ -134,8 +148,8 @@ def load(path: Path, slot: int) -> Loaded:
 def split(data: bytes, closed: bool, problem: Problem, where: str) -> Split:
     """The slices and records in `data`, which begins at a record.
 
-    An open segment ends at the first slot without a kind. In a closed one such a slot is a record that was begun and
-    never finished: it is counted and skipped.
+    An open segment ends at the first slot without a kind that nothing follows. Else such a slot is a record that was
+    begun and never finished: it is counted and skipped.
     """
     slots = len(data) // SLOT
     table = np.frombuffer(data, np.uint8, slots * SLOT).reshape(slots, SLOT)
@@ -146,9 +160,11 @@ def split(data: bytes, closed: bool, problem: Problem, where: str) -> Split:
     lengths = np.ascontiguousarray(table[odd, :4]).view("<u4")[:, 0].astype(np.int64)
     sizes = np.where(lengths <= INLINE, 1, 1 + (lengths - INLINE + SLOT - 1) // SLOT)
     is_record = np.ones(slots, np.bool_)
-    at, kind, length, end = _walk(
+    at, kind, length, end, skipped = _walk(
         odd.tolist(), kinds[odd].tolist(), lengths.tolist(), sizes.tolist(), slots, closed, problem, where
     )
+    for first, last in skipped:
+        is_record[first:last] = False
     # what a record goes on in is no record itself
     begins = np.array(at, np.int64)
     taken = np.array(length, np.int64)
@@ -168,8 +184,9 @@ def _walk(
     closed: bool,
     problem: Problem,
     where: str,
-) -> tuple[list[int], list[int], list[int], int]:
-    """Goes from record to record over the slots that are no slices."""
+) -> tuple[list[int], list[int], list[int], int, list[tuple[int, int]]]:
+    """Goes from record to record over the slots that are no slices; also gives the stretches that were skipped."""
+    skipped: list[tuple[int, int]] = []
     at: list[int] = []
     kind: list[int] = []
     length: list[int] = []
@@ -179,18 +196,25 @@ def _walk(
         slot = odd[i]
         own = kinds[i]
         if own == KIND_END:
-            if not closed:
-                return at, kind, length, slot
+            behind = slot + sizes[i]
+            next_odd = bisect_left(odd, behind, i + 1)
+            follows = behind < slots and (next_odd >= count or odd[next_odd] != behind or kinds[next_odd] != KIND_END)
+            if lengths[i] and follows:
+                skipped.append((slot, behind))
+                i = next_odd
+            elif not closed:
+                return at, kind, length, slot, skipped
+            else:
+                while i < count and kinds[i] == KIND_END:
+                    i += 1
             problem("journal records that were begun and never finished", 1, where)
-            while i < len(odd) and kinds[i] == KIND_END:
-                i += 1
             continue
         if own == KIND_PAD:
-            return at, kind, length, slots
+            return at, kind, length, slots, skipped
         size = sizes[i]
         if slot + size > slots:
             problem("journal records that go beyond their segment", 1, where)
-            return at, kind, length, slot
+            return at, kind, length, slot, skipped
         at.append(slot)
         kind.append(own)
         length.append(lengths[i])
@@ -200,4 +224,4 @@ def _walk(
             i += 2 if i + 1 < count and odd[i + 1] == slot + 1 else 1
         else:
             i = bisect_left(odd, slot + size, i + 1, min(len(odd), i + size + 1))
-    return at, kind, length, slots
+    return at, kind, length, slots, skipped

@@ -23,8 +23,10 @@ from peephole.model.journal import (
     KIND_RUN,
     KIND_SETTLED,
     KIND_STRING,
+    KIND_TEXT,
     NULL_LENGTH,
     RUN,
+    SHORT,
     SLOT,
     TABLE_KINDS,
 )
@@ -42,6 +44,9 @@ from peephole.store.sealing.spool import RECORD, pick
 _MANY: Final = 64
 _FLUSH: Final = 1 << 16
 _MAX_TRACK: Final = 1 << 22
+_LONGEST: Final = 1 << 61
+_MAX_MISSING: Final = 1 << 24
+"""Texts that may be missing between two; beyond that the number is damage."""
 _I64: Final = struct.Struct("<q")
 _U32: Final = struct.Struct("<I")
 LOST: Final = "(lost)"
@@ -75,6 +80,12 @@ class ThreadReader:
         """Provisional slices that are handed over unless the rest of what there is replaces them."""
         self._settled_at = -1
         self._track_names: dict[int, str] = {}
+        self.latest = 0
+        """When the last slice ended, on the process's clock."""
+        self._told: dict[tuple[int, int, int], tuple[int, str | None]] = {}
+        """Context and args of slices that were open: by track, depth and start."""
+        self._missing = False
+        """There are texts that nobody knows."""
 
     def _problem(self, reason: str, count: int = 1, example: str = "") -> None:
         self.builder.manifest.problem(reason, count, example)
@@ -119,7 +130,8 @@ class ThreadReader:
             lost = header.dropped - self._dropped
             self._dropped = header.dropped
             self.builder.manifest.dropped += lost
-            self._problem("events for which there was no room on the disk", lost, where)
+            why = SHORT[header.short] if header.short < len(SHORT) else "nobody knows why"
+            self._problem(f"events that were lost: {why}", lost, where)
         found = split(data, closed, self._problem, where)
         self._slot += found.end
         news = bool(len(found.slices) or found.record_at)
@@ -141,6 +153,9 @@ class ThreadReader:
                 # behind a gap nobody knows the number of a text: a name that is missing beats a wrong one
                 if not self._gap:
                     self.texts.append(payload.decode("utf-8", "backslashreplace"))
+            elif kind == KIND_TEXT:
+                if len(payload) >= 4:
+                    self._text(_U32.unpack_from(payload)[0], payload[4:].decode("utf-8", "backslashreplace"))
             elif kind == KIND_ARGS:
                 if len(payload) >= 8:
                     text = payload[8:].decode("utf-8", "backslashreplace") if len(payload) > 8 else None
@@ -181,6 +196,19 @@ class ThreadReader:
             self._slices(found, args_at, args)
         elif args:
             self._pending = args[-1]
+
+    def _text(self, number: int, text: str) -> None:
+        """Takes a text; they come in order but for those that a handler wrote in between, or that were lost."""
+        missing = number - 1 - len(self.texts)
+        if missing < 0:
+            if number:
+                self.texts[number - 1] = text
+                if number < len(self._codes):
+                    self._codes[number] = self.builder.names.number(text)
+        elif missing <= _MAX_MISSING:
+            self._missing = self._missing or missing > 0
+            self.texts += [LOST] * missing
+            self.texts.append(text)
 
     def _other(self, kind: int, payload: bytes, where: str) -> None:
         if kind == KIND_PROBLEM:
@@ -227,6 +255,8 @@ class ThreadReader:
                     self._pending = (number, text)
             context = global_ids(context, self.process.ordinal)
         track = rows["track"].astype(np.int64)
+        if not self.process.clean:
+            self._note_open(rows, context, texts)
         good = track < _MAX_TRACK
         if not good.all():
             self._problem("slices on an impossible track", int((~good).sum()))
@@ -241,6 +271,14 @@ class ThreadReader:
             records, track, context, texts = _some(np.flatnonzero(good), records, track, context, texts)
         records["track"] = self.tracks.globals(self.process.ordinal, track)
         self.builder.records(records, context, texts)
+
+    def _note_open(self, rows: Any, context: NDArray[np.int64] | None, texts: list[str | None] | None) -> None:
+        ends = rows["start"] + rows["dur"]
+        self.latest = max(self.latest, int(ends[rows["dur"] <= _LONGEST].max(initial=0)))
+        if context is not None and texts is not None:
+            for row in np.flatnonzero(rows["flags"] == FLAG_OPEN).tolist():
+                key = (int(rows["track"][row]), int(rows["depth"][row]), int(rows["start"][row]))
+                self._told[key] = (int(context[row]), texts[row])
 
     def _flush_held(self) -> None:
         held, self._held = self._held, []
@@ -262,7 +300,26 @@ class ThreadReader:
             gone = numbers >= len(self._codes)
             self._problem("names that were in a lost part of the journal", int(gone.sum()))
             return np.where(gone, names.number(LOST), self._codes[np.where(gone, 0, numbers)])
-        return self._codes[numbers]
+        codes = self._codes[numbers]
+        if self._missing and (gone := codes == names.number(LOST)).any():
+            self._problem("names that were in a lost part of the journal", int(gone.sum()))
+        return codes
+
+    def open_marks(self, marks: NDArray[Any], until: int) -> None:
+        """Takes the spans that were begun last as open ones; those that have ended are there with their end."""
+        records = np.zeros(len(marks), RECORD)
+        records["start"] = marks["start"] + self.process.offset
+        records["dur"] = np.maximum(until - marks["start"], 0)
+        records["depth"] = np.minimum(marks["depth"], 0x7FFF)
+        correlation = marks["correlation"].astype(np.int64)
+        records["correlation"] = global_ids(correlation, self.process.ordinal, zero_is_none=True)
+        records["name"] = self._names(marks["name"])
+        records["open"] = 1
+        rows = zip(marks["track"].tolist(), marks["depth"].tolist(), marks["start"].tolist(), strict=True)
+        told = [self._told.get(row, (-1, None)) for row in rows]
+        context = global_ids(np.array([number for number, _ in told], np.int64), self.process.ordinal)
+        records["track"] = self.tracks.globals(self.process.ordinal, marks["track"].astype(np.int64))
+        self.builder.records(records, context, [text for _, text in told])
 
     def flush(self) -> None:
         """Hands the rows over that are still here."""
@@ -314,9 +371,10 @@ class ThreadReader:
         column = table.column(name)
         if column.type == "str":
             used, inverse = np.unique(data, return_inverse=True)
-            known = [self.texts[n - 1] if 0 < n <= len(self.texts) else LOST for n in used.tolist()]
-            if len(used) and used[-1] > len(self.texts):
-                self._problem("names that were in a lost part of the journal", int((data > len(self.texts)).sum()))
+            known = [self.texts[n - 1] if 0 < n <= len(self.texts) else LOST if n else "" for n in used.tolist()]
+            if LOST in known and (self._missing or used[-1] > len(self.texts)):
+                gone = np.isin(data, used[[text is LOST for text in known]])
+                self._problem("names that were in a lost part of the journal", int(gone.sum()))
             codes = np.where(used[inverse] == 0, -1, inverse)
             return Strings(codes, known)
         if column.type == "bool":
@@ -429,7 +487,8 @@ def _with_ids(
 
 def _doubtful(found: Split, tables: Mapping[int, RowLayout]) -> bool:
     """Whether a damaged segment may have had texts that are none any more."""
-    known = {KIND_STRING, KIND_ARGS, KIND_FREE, KIND_PROBLEM, KIND_FACTS, KIND_SETTLED, KIND_PLAN, KIND_RUN, *tables}
+    own = {KIND_STRING, KIND_TEXT, KIND_ARGS, KIND_FREE, KIND_PROBLEM, KIND_FACTS, KIND_SETTLED, KIND_PLAN, KIND_RUN}
+    known = {*own, *tables}
     return found.end * SLOT < len(found.data) or any(kind not in known for kind in found.record_kind)
 
 

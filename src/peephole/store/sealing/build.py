@@ -19,6 +19,7 @@ from peephole.store.sealing.resolve import resolve
 from peephole.store.sealing.slice_table import COMPILE_FROM, SliceTable
 from peephole.store.sealing.spool import RECORD, SliceSpool
 from peephole.store.tables.arrow import as_array, indices_of, take, valid
+from peephole.store.tables.columns import FURTHEST as _FURTHEST
 from peephole.store.tables.compiled_loops import warm
 from peephole.store.tables.files import INDEX, TableWriter, table_path
 from peephole.store.tables.interner import Interner
@@ -27,8 +28,6 @@ from peephole.store.tables.schema import arrow_schema, arrow_table, length_of, n
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) slices."""
-_FURTHEST: Final = 1 << 61
-"""Times and durations beyond 73 years either way are damage."""
 _NUMBERS: Final = {name: SLICES.column(name) for name in ("track", "depth", "start", "dur", "correlation", "context")}
 
 

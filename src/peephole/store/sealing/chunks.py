@@ -47,6 +47,13 @@ class Slices:
         return Slices(*(np.concatenate([getattr(self, f.name), getattr(others, f.name)]) for f in fields(self)))
 
 
+def joined(parts: list[Slices]) -> Slices:
+    """All of them, one behind the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Slices(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Slices)))
+
+
 class Chunk:
     """Sorted records as columns, in memory or in a file. A column that is all zero takes no room at all."""
 

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from peephole.model.sink import Joined, Strings
+from peephole.model.sink import Joined, Strings, Utf8
 from peephole.store.tables.arrow import as_array, take, valid
 from peephole.store.tables.lanes import Ints
-from peephole.store.tables.schema import indices, joined_texts, text_values
+from peephole.store.tables.schema import indices, joined_texts, text_values, utf8_texts
 
 _LARGE: Final = 64 << 20
 """Bytes of args from which on they are let go of as soon as they were taken."""
@@ -23,7 +23,7 @@ _FILL: Final = 1 << 16
 """Numbers that are made at a time."""
 
 
-def text_array(args: Sequence[str | None] | Strings | Joined | None) -> pa.Array | None:
+def text_array(args: Sequence[str | None] | Strings | Joined | Utf8 | None) -> pa.Array | None:
     """Texts as an Arrow array without an object per row; None when no row has one."""
     if args is None:
         return None
@@ -32,6 +32,8 @@ def text_array(args: Sequence[str | None] | Strings | Joined | None) -> pa.Array
         return None if at.null_count == len(at) else take(text_values(list(args.values), pa.large_string()), at)
     if isinstance(args, Joined):
         return joined_texts(args)
+    if isinstance(args, Utf8):
+        return None if args.missing.all() else utf8_texts(args)
     found = text_values(list(args), pa.large_string())
     return found if found.null_count < len(found) else None
 

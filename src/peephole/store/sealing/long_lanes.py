@@ -44,13 +44,13 @@ def _records(slices: Slices) -> Records:
 
 
 def ended(slices: Slices) -> Slices:
-    """A lane without the open slices of which a later row says when they ended; of several open ones the longest."""
+    """Lanes without the open slices of which a later row says when they ended; of several open ones the longest."""
     is_open = slices.open > 0
     if not is_open.any():
         return slices
-    slices = slices.take(np.lexsort((slices.dur, slices.start)))
+    slices = slices.take(np.lexsort((slices.dur, slices.start, slices.depth, slices.track)))
     is_open = slices.open > 0
-    bounds = runs(slices.start)
+    bounds = runs(slices.track, slices.depth, slices.start)
     group = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
     closed = np.zeros(len(bounds) - 1, np.bool_)
     closed[group[~is_open]] = True

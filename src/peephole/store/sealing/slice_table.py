@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from peephole.model.tables import SLICES
 from peephole.store.index.capture_index import IndexWriter
 from peephole.store.manifest import Manifest
-from peephole.store.sealing.chunks import Slices
+from peephole.store.sealing.chunks import Slices, joined
 from peephole.store.sealing.long_lanes import LONG, ended, lay_out_long
 from peephole.store.sealing.spool import Part, SliceSpool
 from peephole.store.tables.arrow import as_array, take
 from peephole.store.tables.compiled_loops import warm
 from peephole.store.tables.files import ROW_GROUP, TableWriter, table_path
-from peephole.store.tables.lanes import MAX_DEPTH, overlapping, sublanes
+from peephole.store.tables.lanes import MAX_DEPTH, overlapping, runs, sublanes
 from peephole.store.tables.schema import arrow_schema
 
 _FEW: Final = 1 << 20
@@ -85,7 +85,7 @@ class SliceTable:
         for."""
         if spool.rows > COMPILE_FROM:
             warm()
-        for slices in self._squeezed(self._laid_out(spool)):
+        for slices in self._squeezed(_gathered(self._laid_out(spool))):
             self._emit(slices, spool)
             if progress is not None:
                 progress(self._rows, spool.rows)
@@ -102,6 +102,8 @@ class SliceTable:
         for part in spool.parts():
             if part.clean:
                 yield self._shifted(spool.read(part))
+            elif part.lanes > 1:
+                yield from self._lay_out_lanes(ended(spool.read(part)))
             elif part.rows <= LONG:
                 yield self._lay_out(ended(spool.read(part)))
             else:
@@ -128,6 +130,22 @@ class SliceTable:
             if own.any():
                 slices.depth[own] = np.minimum(slices.depth[own].astype(np.int64) + shift, MAX_DEPTH)
         return slices
+
+    def _lay_out_lanes(self, slices: Slices) -> Iterator[Slices]:
+        """Several lanes; those between two whose slices overlap together."""
+        slices = slices.take(np.lexsort((slices.dur, slices.start, slices.depth, slices.track)))
+        bounds = runs(slices.track, slices.depth)
+        crossed = np.append(False, overlapping(slices.start, slices.dur))
+        crossed[bounds[:-1]] = False
+        done = 0
+        for lane in np.flatnonzero(np.add.reduceat(crossed, bounds[:-1])).tolist():
+            begin, end = int(bounds[lane]), int(bounds[lane + 1])
+            if done < begin:
+                yield self._shifted(slices.take(np.arange(done, begin)))
+            yield self._lay_out(slices.take(np.arange(begin, end)))
+            done = end
+        if done < len(slices):
+            yield self._shifted(slices.take(np.arange(done, len(slices))))
 
     def _lay_out(self, slices: Slices) -> Slices:
         """One lane, on sub-lanes where its slices overlap."""
@@ -214,6 +232,20 @@ class SliceTable:
         texts = pa.DictionaryArray.from_arrays(as_array(indices, mask), names)
         columns = [texts if i == at else data.column(i) for i in range(data.num_columns)]
         self._writer.write_table(pa.table(columns, schema=self._schema))
+
+
+def _gathered(parts: Iterator[Slices]) -> Iterator[Slices]:
+    """The same in fewer parts, where they are small: each is a row group at least."""
+    held: list[Slices] = []
+    rows = 0
+    for slices in parts:
+        held.append(slices)
+        rows += len(slices)
+        if rows >= ROW_GROUP:
+            yield joined(held)
+            held, rows = [], 0
+    if held:
+        yield joined(held)
 
 
 def _with_open(args: pa.Array | None, is_open: NDArray[np.int16]) -> pa.Array | None:

@@ -46,6 +46,8 @@ IN_MEMORY: Final = 64 << 20
 """Bytes of sorted chunks that need not go to the disk."""
 PART: Final = 1 << 19
 """Rows of a part of clean lanes."""
+SHORT_LANE: Final = 1 << 12
+"""Rows up to which a lane that is not clean is read together with its neighbours."""
 
 _EACH: Final = 256
 """Of so many slices of a lane one is looked at to cut it into windows."""
@@ -55,10 +57,15 @@ Records = NDArray[Any]
 
 @dataclass(slots=True)
 class Part:
-    """A stretch of the table: clean lanes, sorted, or (not `clean`) one lane whose slices are in any order."""
+    """A stretch of the table: clean lanes, sorted, or (not `clean`) lanes whose slices are in any order.
+
+    Of the latter there is one, or several short ones.
+    """
 
     clean: bool
     rows: int = 0
+    lanes: int = 1
+    """How many there are, unless they are clean."""
     extents: list[list[int]] = field(default_factory=list)
     """[chunk, first, last + 1] of records."""
 
@@ -204,30 +211,36 @@ class SliceSpool:
         bad_lane = np.logical_or.reduceat(bad, lanes[:-1]).tolist()
         bounds = lanes.tolist()
         chunks, firsts, lasts = chunk.tolist(), first.tolist(), last.tolist()
+        sizes = np.add.reduceat(last - first, lanes[:-1]).tolist()
         part = Part(clean=True)
         for lane, is_bad in enumerate(bad_lane):
-            if is_bad and part.rows:
+            # short lanes that need a look go together, and those behind them: a stretch for each would take for ever
+            short = sizes[lane] <= SHORT_LANE
+            together = short and not part.clean and part.rows + sizes[lane] <= PART
+            if part.rows and not together and (is_bad or not part.clean):
                 yield part
                 part = Part(clean=True)
-            if is_bad:
+            if together:
+                part.lanes += 1
+            elif is_bad:
                 part.clean = False
             for run in range(bounds[lane], bounds[lane + 1]):
                 a, b = firsts[run], lasts[run]
-                while not is_bad and part.rows + b - a >= PART:
+                while part.clean and part.rows + b - a >= PART:
                     cut = a + PART - part.rows
                     part.add(chunks[run], a, cut)
                     yield part
                     part, a = Part(clean=True), cut
                 if a < b:
                     part.add(chunks[run], a, b)
-            if is_bad:
+            if not part.clean and not short:
                 yield part
                 part = Part(clean=True)
         if part.rows:
             yield part
 
     def read(self, part: Part) -> Slices:
-        """The slices of a part: clean lanes sorted by lane and start, or one lane in the order of its chunks."""
+        """The slices of a part: clean lanes sorted by lane and start, or others in the order of their chunks."""
         columns = [
             np.concatenate([self._chunks[chunk].column(name, first, last) for chunk, first, last in part.extents])
             for name in STORED

@@ -26,12 +26,13 @@ def as_array(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> 
 
     `pa.array` does it too, but loads numpy.ma first and looks for pandas.
     """
-    flags = None if missing is None or not missing.any() else _bits(~missing)
-    data = _bits(values) if values.dtype == np.bool_ else pa.py_buffer(np.ascontiguousarray(values))
+    flags = None if missing is None or not missing.any() else bits(~missing)
+    data = bits(values) if values.dtype == np.bool_ else pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [flags, data])
 
 
-def _bits(flags: NDArray[np.bool_]) -> pa.Buffer:
+def bits(flags: NDArray[np.bool_]) -> pa.Buffer:
+    """Flags as Arrow keeps them, eight in a byte."""
     return pa.py_buffer(np.packbits(flags, bitorder="little"))
 
 

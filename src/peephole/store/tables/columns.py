@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,8 @@ from peephole.store.tables.arrow import encoded, indices_of
 from peephole.store.tables.frame import Blobs, Frame, Lists, Texts
 from peephole.store.tables.schema import NUMPY
 
+FURTHEST: Final = 1 << 61
+"""ns: 73 years either way."""
 _ENCODE_FIRST = 100_000
 """Texts that hardly repeat are cheaper one by one than through a dictionary; below this it does not matter."""
 
@@ -20,18 +22,31 @@ _ENCODE_FIRST = 100_000
 def to_frame(table: Table, data: pa.Table) -> Frame:
     """A Frame of the columns that the Arrow table holds."""
     columns = {name: to_column(table.column(name), data.column(name)) for name in data.column_names}
+    if table.name == "slices" and "dur" in columns:
+        columns["dur"] = bounded(columns["dur"], 0)  # type: ignore[arg-type]
     return Frame(table.name, data.num_rows, columns)
 
 
 def to_column(column: Column, data: pa.ChunkedArray) -> NDArray[Any] | Texts | Lists | Blobs:
     """One column of a Frame."""
     if column.type in NUMPY:
-        return data.to_numpy().astype(NUMPY[column.type], copy=False)  # type: ignore[no-any-return]
+        values = data.to_numpy().astype(NUMPY[column.type], copy=False)
+        return bounded(values) if column.unit in ("ns", "bytes") else values
     if column.type == "bytes":
         return Blobs(data.to_pylist())
     if column.type == "ids":
         return _lists(data)
     return _texts(data)
+
+
+def bounded(values: NDArray[Any], least: int = -FURTHEST) -> NDArray[Any]:
+    """Times, durations or sizes; those beyond every clock and memory are set to the end, so that a sum of two fits.
+
+    Nobody writes others, but a damaged capture may hold any.
+    """
+    if len(values) and (values.min() < least or values.max() > FURTHEST):
+        return np.asarray(np.clip(values, least, FURTHEST))
+    return values
 
 
 def _lists(data: pa.ChunkedArray) -> Lists:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peephole.store.tables.compiled_loops import compiled, first_fit
+from peephole.store.tables.compiled_loops import compiled, first_fit, numba_loaded
 
 Ints = NDArray[np.int64]
 MAX_DEPTH: Final = 32_000
 """Rows of one track; the depth is an i16."""
 _COMPILE_FROM: Final = 300_000
 """Slices from which compiled code is worth loading numba for."""
+_LOOP_FROM: Final = 2_000
+"""Slices from which compiled code is quicker where numba is there already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,15 @@ def runs(*keys: NDArray[Any]) -> Ints:
     return np.append(np.flatnonzero(change), rows).astype(np.int64)
 
 
+def lanes_of(segments: Mapping[str, NDArray[Any]]) -> Lanes:
+    """The lanes that these segments, stretches of rows within one row group each, make up."""
+    bounds = runs(segments["track"], segments["depth"])
+    first, last = bounds[:-1], bounds[1:] - 1
+    count = np.add.reduceat(segments["count"], first) if len(first) else np.zeros(0, np.int64)
+    track, depth, row = (segments[name][first] for name in ("track", "depth", "first"))
+    return Lanes(track, depth, row, count, segments["start"][first], segments["end"][last])
+
+
 def overlapping(start: Ints, dur: Ints) -> NDArray[np.bool_]:
     """For each slice but the first of rows sorted by start: whether it begins before its predecessor ends."""
     return start[1:] < start[:-1] + dur[:-1]
@@ -70,7 +82,7 @@ def sublanes(start: Ints, dur: Ints) -> NDArray[np.int32]:
 
 
 def _fitted(start: Ints, end: Ints) -> NDArray[np.int32]:
-    if len(start) >= _COMPILE_FROM:
+    if len(start) >= _COMPILE_FROM or (numba_loaded() and len(start) > _LOOP_FROM):
         return np.array(compiled(first_fit)(start, end), np.int32)
     return np.array(first_fit(start.tolist(), end.tolist()), np.int32)
 

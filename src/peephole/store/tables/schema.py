@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from peephole.model.sink import Joined, Strings
+from peephole.model.sink import Joined, Strings, Utf8
 from peephole.model.tables import Column, Table
-from peephole.store.tables.arrow import as_array, as_text, encoded, joined, take
+from peephole.store.tables.arrow import as_array, as_text, bits, encoded, joined, take
 
 NUMPY: Final[dict[str, Any]] = {
     "bool": np.bool_,
@@ -79,6 +79,13 @@ def joined_texts(values: Joined) -> pa.Array:
     """The texts that are put together of parts."""
     kind = pa.large_string()
     return joined([pa.scalar(part, kind) if isinstance(part, str) else _part(part, kind) for part in values.parts])
+
+
+def utf8_texts(values: Utf8) -> pa.Array:
+    """The texts whose bytes are there, without a copy."""
+    flags = bits(~values.missing) if values.missing.any() else None
+    offsets = pa.py_buffer(np.ascontiguousarray(values.offsets, np.int64))
+    return pa.LargeStringArray.from_buffers(len(values), offsets, pa.py_buffer(values.data), flags)
 
 
 def _part(part: Any, kind: pa.DataType) -> pa.Array:
@@ -157,6 +164,8 @@ def arrow_column(column: Column, values: Any, rows: int) -> pa.Array:
         return take(text_values(list(values.values), kind), indices(values))
     if isinstance(values, Joined):
         return joined_texts(values) if column.type == "text" else arrow_column(column, list(values), rows)
+    if isinstance(values, Utf8):
+        return utf8_texts(values) if column.type == "text" else arrow_column(column, list(values), rows)
     if isinstance(values, np.ndarray):
         values = values.tolist()
     if column.type == "bytes":

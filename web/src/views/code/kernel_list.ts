@@ -1,7 +1,8 @@
 /** The left pane of the code: kernels, then other contexts that left code behind, with the lines of each. */
 import { plain } from "../../base/ansi.ts";
 import { h } from "../../base/dom.ts";
-import { clip, count } from "../../base/format.ts";
+import { count } from "../../base/format.ts";
+import { fits, nothingFits, parseQuery } from "../../data/grammar.ts";
 import { serials } from "../../data/serials.ts";
 import type { ContextsWire } from "../../wire/capture.ts";
 import type { CodeWire } from "../../wire/code.ts";
@@ -86,18 +87,15 @@ export class KernelList {
     this.box.input.select();
   }
 
-  /** Leaves the kernels in whose name every word occurs. */
+  /** Leaves the kernels that the filter fits. */
   filter(text: string): void {
     if (text === this.filtered) return;
     this.filtered = text;
     if (this.box.input.value !== text) this.box.input.value = text;
-    const words = text
-      .toLowerCase()
-      .split(/\s+/)
-      .filter((word) => word !== "");
-    this.rows = this.kernels.filter((kernel) => words.every((word) => plain(kernel.name).toLowerCase().includes(word)));
+    const query = parseQuery(text);
+    this.rows = this.kernels.filter((kernel) => fits(query, plain(kernel.name), { kind: "kernel" }));
     this.none.hidden = this.rows.length > 0;
-    this.none.textContent = this.rows.length > 0 ? "" : `No kernel's name has “${clip(text, 60)}”.`;
+    this.none.textContent = this.rows.length > 0 ? "" : nothingFits(query, text, "kernel", ["kind"]);
     this.list.setCount(this.rows.length);
     this.list.select(this.rows.findIndex((kernel) => kernel.context === this.chosen));
   }

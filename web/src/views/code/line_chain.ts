@@ -167,7 +167,7 @@ function linePart(page: Page, { line, text }: ChosenLine): HTMLElement {
   if (line.node >= 0) {
     page.client.once<NodeWire>(`nodes/${line.node}`).then(
       (node) => {
-        if (node.dtype) type.textContent = ` ${node.dtype}`;
+        if (node.type) type.textContent = ` ${node.type}`;
       },
       () => undefined,
     );

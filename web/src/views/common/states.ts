@@ -1,7 +1,8 @@
 /** What stands in a pane that has nothing to show yet: empty, waiting, failed. Short, no apology, what to do. */
 import { fill, h } from "../../base/dom.ts";
 import { count } from "../../base/format.ts";
-import { isAbort, sentenceOf, ServerError } from "../../data/client.ts";
+import { isAbort, isSilence, sentenceOf, ServerError } from "../../data/client.ts";
+import { connection } from "../../data/connection.ts";
 import { copyButton } from "./copy.ts";
 
 /** Nothing is said before this. */
@@ -14,7 +15,7 @@ export function emptyState(title: string, sentence: string, commands: string[] =
     "div.mid",
     { role: "status" },
     h("h2", title),
-    h("p", sentence),
+    h("p", ...words(sentence)),
     ...commands.map((command) =>
       h(
         "div.cmd",
@@ -35,8 +36,8 @@ export function errorState(error: unknown, again?: () => void): HTMLElement {
     { role: "alert" },
     h(
       "div.err",
-      h("h2", title),
-      rest.length > 0 && h("p", rest.join(" ")),
+      h("h2", ...words(title!)),
+      rest.length > 0 && h("p", ...words(rest.join(" "))),
       details !== "" && h("pre", details),
       h(
         "div.buttons",
@@ -49,13 +50,22 @@ export function errorState(error: unknown, again?: () => void): HTMLElement {
 
 /** A part of a pane that could not be read: the sentence, and the way to ask once more. */
 export function failure(error: unknown, again: () => void): HTMLElement {
-  const message = sentenceOf(error);
-  return h(
+  const element = h(
     "div.sec.failed",
     { role: "alert" },
-    h("p", message),
+    h("p", ...words(sentenceOf(error))),
     h("div.buttons", h("button.btn", { type: "button", onclick: again }, "Try again")),
   );
+  if (isSilence(error)) void connection.whenBack().then(() => element.isConnected && again());
+  return element;
+}
+
+/** A sentence in which what stands between backticks, a command, looks like one. */
+export function words(sentence: string): (string | HTMLElement)[] {
+  return sentence
+    .split("`")
+    .map((part, at) => (at % 2 === 1 ? h("code", part) : part))
+    .filter((part) => part !== "");
 }
 
 /** "What happened. What to do." in two parts. */
@@ -173,18 +183,20 @@ export async function waitFor<T>(
     outer?.addEventListener("abort", stop, { once: true });
     const waiting = new Waiting(host, wait, abort);
     let state: (again: () => void) => HTMLElement;
+    let silence: boolean;
     try {
       return await work(abort.signal);
     } catch (error) {
       if (outer?.aborted) return null;
       if (isAbort(error) && wait.stopped?.(waiting.done) === true) return null;
+      silence = isSilence(error);
       state = (again) => (isAbort(error) ? stoppedState(wait.title, again) : errorState(error, again));
     } finally {
       waiting.end();
       outer?.removeEventListener("abort", stop);
     }
     const { again } = wait;
-    const asked = pressed(host, state, outer);
+    const asked = pressed(host, state, silence, outer);
     if (again) {
       void asked.then((yes) => yes && again());
       return null;
@@ -200,17 +212,25 @@ function stoppedState(title: string, again: () => void): HTMLElement {
   return state;
 }
 
-/** Shows a state until its button is pressed; false when nobody waits any more. */
-function pressed(host: HTMLElement, state: (again: () => void) => HTMLElement, outer?: AbortSignal): Promise<boolean> {
+/**
+ * Shows a state until its button is pressed, or the server is back where it was silent; false when nobody waits any
+ * more.
+ */
+function pressed(
+  host: HTMLElement,
+  state: (again: () => void) => HTMLElement,
+  silence: boolean,
+  outer?: AbortSignal,
+): Promise<boolean> {
   return new Promise((done) => {
     outer?.addEventListener("abort", () => done(false), { once: true });
-    showLayer(
-      host,
-      state(() => {
-        clearLayer(host);
-        done(true);
-      }),
-    );
+    const again = (): void => {
+      clearLayer(host);
+      done(true);
+    };
+    const shown = state(again);
+    showLayer(host, shown);
+    if (silence) void connection.whenBack().then(() => shown.isConnected && again());
   });
 }
 

@@ -12,7 +12,7 @@ export function fullText(graph: GraphWire, scene: Scene, box: number): string {
     const ghost = graph.removed.find((node) => node.identity === scene.key[box]);
     return ghost === undefined ? "" : fullLabel(graph, ghost.look, { op: ghost.op, tag: ghost.tag ?? "" });
   }
-  const lines = [fullLabel(graph, graph.look[v]!, textOf(graph, v))];
+  const lines = [fullLabel(graph, graph.look[v]!, textOf(graph, v), v)];
   for (let i = graph.srcStart[v]!; i < graph.srcStart[v + 1]! && i < graph.srcStart[v]! + 12; i++) {
     const source = textOf(graph, graph.src[i]!);
     const arg = source.arg.length > 40 ? `${source.arg.slice(0, 39)}…` : source.arg;

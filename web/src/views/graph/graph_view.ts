@@ -162,7 +162,7 @@ export class GraphView {
     this.second = second;
     const box = identity === null ? -1 : this.boxOfKey(identity);
     this.marks = { ...this.marks, selected: box, second: second === null ? -1 : this.boxOfKey(second) };
-    this.overlay.select(box, this.picture);
+    this.overlay.select(box, this.picture, this.view, this.width, this.height);
     if (box >= 0 && this.picture) this.overlay.say(spoken(this.picture.scene, box));
     this.redraw();
   }

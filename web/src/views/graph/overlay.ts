@@ -82,14 +82,15 @@ export class Overlay {
     this.resting.hide();
   }
 
-  /** Makes a box the selected one; -1 for none. */
-  select(box: number, picture: Picture | null): void {
+  /** Makes a box the selected one; -1 for none. Its text is in its place at once: the pointer may be there already. */
+  select(box: number, picture: Picture | null, camera: Camera, width: number, height: number): void {
     this.selected = box;
     this.text.hidden = box < 0 || picture === null;
     if (box < 0 || picture === null) return;
     const { name, arg, type } = picture.scene.labels[box]!;
     fill(this.text, h("b", name), arg === "" ? "" : ` ${arg}`, h("i", type));
     this.text.style.width = `${picture.scene.width[box]}px`;
+    this.place(camera, picture, width, height);
   }
 
   /** Moves with the camera. */

@@ -1,6 +1,7 @@
 /** The left pane: the devices with their peaks, and what was alive at the chosen moment, largest first. */
 import { fill, h } from "../../base/dom.ts";
 import { bufferHandle, bytes, clip, count, counted } from "../../base/format.ts";
+import { fits, parseQuery } from "../../data/grammar.ts";
 import { bufferColour, FOLDED, shortType } from "../../layout/memory_bands.ts";
 import type { AliveWire, DeviceWire } from "../../wire/memory.ts";
 import { bothEnds } from "../common/both_ends.ts";
@@ -120,22 +121,18 @@ export class LeftPane {
   private sift(): void {
     const { alive } = this;
     if (!alive) return;
-    const words = this.wanted
-      .toLowerCase()
-      .split(/\s+/)
-      .filter((word) => word !== "");
+    const query = parseQuery(this.wanted);
+    const filtered = this.wanted.trim() !== "";
     const text = (at: number): string => {
       const producer = alive.producers[alive.producer[at]!] ?? "";
       const type = shortType(alive.dtypes[alive.dtype[at]!] ?? "");
-      return `${bufferHandle(alive.id[at]!, this.several)} ${producer} ${type}`.toLowerCase();
+      return `${bufferHandle(alive.id[at]!, this.several)} ${producer} ${type}`;
     };
-    this.shown = Array.from(alive.id.keys()).filter(
-      (at) => words.length === 0 || words.every((word) => text(at).includes(word)),
-    );
-    fill(this.chip, words.length === 0 ? count(alive.count) : `${count(this.shown.length)} of ${count(alive.count)}`);
+    this.shown = Array.from(alive.id.keys()).filter((at) => !filtered || fits(query, text(at)));
+    fill(this.chip, !filtered ? count(alive.count) : `${count(this.shown.length)} of ${count(alive.count)}`);
     this.list.setCount(this.shown.length);
     const more = alive.count - alive.id.length;
-    const none = words.length > 0 && this.shown.length === 0;
+    const none = filtered && this.shown.length === 0;
     this.note.hidden = more <= 0 && !none;
     this.note.textContent = [
       none ? `Nothing alive here matches “${this.wanted}”` : "",

@@ -3,7 +3,7 @@ import { fill, h } from "../../base/dom.ts";
 import { clip, count, counted } from "../../base/format.ts";
 import { isAbort, type CaptureClient } from "../../data/client.ts";
 import type { DecisionsWire } from "../../wire/capture.ts";
-import type { GraphWire } from "../../wire/graph.ts";
+import { LISTS, type GraphWire } from "../../wire/graph.ts";
 import { locationLink } from "../common/location.ts";
 import { tip } from "../common/tooltip.ts";
 
@@ -69,7 +69,7 @@ export class PassDrawer {
     if (parts.length < 2) return;
     const sizes = parts.map((at) => graph.srcStart[at + 1]! - graph.srcStart[at]!);
     const nameOf = (at: number): string => graph.names?.[graph.name?.[at] ?? -1] ?? "graph";
-    const whole = graph.removed.filter(({ op, body }) => op === "GRAPH" && (body ?? -1) < 0);
+    const whole = graph.removed.filter(({ fold, body }) => (fold & LISTS) !== 0 && (body ?? -1) < 0);
     const all = sizes.reduce((sum, size) => sum + size, 0);
     const seen = new Map<number, number>();
     for (const at of parts)

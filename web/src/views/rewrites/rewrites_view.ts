@@ -68,7 +68,7 @@ class RewritesView implements View {
   private wanted = "";
   private scope = NaN;
   private counts: [number, number, string] = [0, 0, ""];
-  private lastMove = 0;
+  private lastMove = -PAUSE_MS;
   private lastStep = { id: -1, at: -HURRY_MS, hurried: false };
   private cameraTimer = 0;
   private leaving = new AbortController();
@@ -191,7 +191,7 @@ class RewritesView implements View {
       this.treePane = new TreePane(
         this.page.left,
         this.tree,
-        (kind, id) => this.choose(kind, id),
+        (kind, id, how) => this.choose(kind, id, how),
         () => this.page.nav.set(this.treePane!.params, "replace"),
         this.passes,
       );
@@ -199,10 +199,11 @@ class RewritesView implements View {
     await this.arrive();
   }
 
-  private choose(kind: "context" | "step", id: number): void {
+  /** Goes there. A click is a choice and gets an entry in the history; keys pass through. */
+  private choose(kind: "context" | "step", id: number, how: "pointer" | "key" = "pointer"): void {
     const { as = null, show = null } = this.params;
     const params = changed({ [kind]: String(id) }, { as, show, ...this.treePane!.params });
-    this.page.nav.go({ ...this.page.nav.place, params }, this.paused() ? "push" : "replace");
+    this.page.nav.go({ ...this.page.nav.place, params }, how === "pointer" || this.paused() ? "push" : "replace");
   }
 
   /** True when the last move with a key is long enough ago for this one to deserve an entry in the history. */

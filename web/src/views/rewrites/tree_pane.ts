@@ -31,7 +31,7 @@ export class TreePane {
   constructor(
     host: HTMLElement,
     private tree: ContextTree,
-    private readonly onChoose: (kind: "context" | "step", id: number) => void,
+    private readonly onChoose: (kind: "context" | "step", id: number, how: "pointer" | "key") => void,
     /** The user changed what the tree shows; `params` says how it is now. */
     private readonly onChange: () => void,
     private readonly passes: Passes,
@@ -52,7 +52,7 @@ export class TreePane {
       role: "tree",
       label: "Contexts and steps",
       render: (index) => this.render(this.rows[index]!),
-      onSelect: (index) => this.choose(index),
+      onSelect: (index, how) => this.choose(index, how),
       onEnter: (index) => this.toggle(index),
     });
     this.list.element.classList.add("tree");
@@ -156,7 +156,7 @@ export class TreePane {
     const next = now < 0 ? 0 : now + by;
     if (next < 0 || next >= this.rows.length) return;
     this.list.select(next);
-    this.choose(next);
+    this.choose(next, "key");
   }
 
   /** Opens or shuts the current row; of a step without sub-steps, its context. */
@@ -205,12 +205,12 @@ export class TreePane {
     return h("button.chip", { type: "button", "aria-pressed": "false", onclick }, name);
   }
 
-  private choose(index: number): void {
+  private choose(index: number, how: "pointer" | "key"): void {
     const row = this.rows[index];
     if (!row) return;
     const id = row.kind === "context" ? this.tree.contexts.id[row.at]! : this.tree.steps.id[row.at]!;
     this.current = { kind: row.kind, id };
-    this.onChoose(row.kind, id);
+    this.onChoose(row.kind, id, how);
   }
 
   private toggle(index: number): void {
@@ -240,7 +240,7 @@ export class TreePane {
     this.refresh();
     const index = this.indexOf("context", id);
     this.list.select(index);
-    this.choose(index);
+    this.choose(index, "key");
   }
 
   private reveal(stepId: number): void {

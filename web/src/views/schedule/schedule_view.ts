@@ -2,6 +2,7 @@
 import { nameNodes, plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { clip, count, counted } from "../../base/format.ts";
+import { fits, parseQuery } from "../../data/grammar.ts";
 import { serials } from "../../data/serials.ts";
 import { changed, numberParam, type Params } from "../../state/place.ts";
 import { onTheme, theme } from "../../state/settings.ts";
@@ -258,17 +259,14 @@ class ScheduleView implements View {
   private drawRows(): void {
     const text = this.params["q"] ?? "";
     if (this.box.input.value !== text) this.box.input.value = text;
-    const words = text
-      .toLowerCase()
-      .split(/\s+/)
-      .filter((word) => word !== "");
-    const fits = (name: string): boolean => words.every((word) => plain(name).toLowerCase().includes(word));
+    const query = parseQuery(text);
     const open = this.schedule?.context ?? numberParam(this.params, "context", -1);
     this.rows = this.schedules().flatMap((context): Row[] => {
       const kernels = (context === this.schedule?.context ? this.schedule.kernels : []).filter((kernel) =>
-        fits(kernel.name),
+        fits(query, plain(kernel.name), { kind: "kernel" }),
       );
-      if (!fits(this.nameOf(context)) && kernels.length === 0 && context !== open) return [];
+      if (!fits(query, plain(this.nameOf(context)), { kind: "schedule" }) && kernels.length === 0 && context !== open)
+        return [];
       return [{ context, kernel: -1 }, ...kernels.map((kernel) => ({ context, kernel: kernel.at }))];
     });
     this.list.setCount(this.rows.length);

@@ -3,6 +3,7 @@ import { fill, h } from "../../base/dom.ts";
 import { count, knowPackages } from "../../base/format.ts";
 import { icon, mark, type IconName } from "../../base/icons.ts";
 import { CaptureClient, getJson } from "../../data/client.ts";
+import { connection } from "../../data/connection.ts";
 import { Navigator } from "../../state/navigator.ts";
 import type { Params, Place } from "../../state/place.ts";
 import { applyTheme, chosenTheme, onTheme, setTheme, theme } from "../../state/settings.ts";
@@ -19,6 +20,14 @@ import { Panes } from "./panes.ts";
 import { openProblems } from "./problems.ts";
 
 const LIVE_MS = 1000;
+/** A sealed capture is looked after every so many polls: whether the server is there, and still has the same one. */
+const QUIET_POLLS = 3;
+
+interface CapturesWire {
+  captures: CaptureRow[];
+  packages: string[];
+}
+
 const HOME = ["rewrites", "timeline"];
 
 export class App {
@@ -55,8 +64,8 @@ export class App {
   private view: { def: ViewDef; view: View } | null = null;
   private parts: [StatusPart[], StatusPart[]] = [[], []];
   private heard = performance.now();
-  /** The last question whether a live capture has grown got no answer. */
-  private silent = false;
+  private polls = 0;
+  private polling = false;
 
   constructor(private readonly defs: readonly ViewDef[]) {
     applyTheme();
@@ -66,6 +75,7 @@ export class App {
     this.nav.listen((place, before) => this.arrive(place, before));
     document.addEventListener("keydown", (event) => this.onKey(event));
     document.addEventListener("keyup", (event) => this.view?.view.keyUp?.(event));
+    connection.onChange((gone) => (gone ? this.drawStatus() : this.back()));
     window.setInterval(() => void this.poll(), LIVE_MS);
   }
 
@@ -77,7 +87,7 @@ export class App {
     const reply = await waitFor(
       middle,
       { title: "Asking for the captures", again: () => void this.start() },
-      (signal) => getJson<{ captures: CaptureRow[]; packages: string[] }>("captures", signal),
+      (signal) => getJson<CapturesWire>("captures", signal),
     );
     this.captureButton.hidden = reply === null;
     if (!reply) return this.offer(false);
@@ -93,7 +103,7 @@ export class App {
           emptyState(
             "No capture yet",
             "Record a program, or open a file: a tinygrad pickle, a GT tape, a Chrome trace. The format is found by content.",
-            ["peephole run script.py", "peephole import trace.json.gz", "peephole demo"],
+            ["peephole demo", "peephole run script.py", "peephole import trace.json.gz"],
           ),
         ),
       );
@@ -120,7 +130,6 @@ export class App {
   private async open(place: Place): Promise<void> {
     const id = place.capture || this.captures[0]!.id;
     this.info = this.client = null;
-    this.silent = false;
     this.leave();
     const client = new CaptureClient(id);
     client.early("", ...this.firstOf(place.view));
@@ -163,7 +172,7 @@ export class App {
             this.info!.advice ||
               `${this.captureName.textContent} has no rows that a view could show. ` +
                 "Record with rewrites or a profile, or see what it holds.",
-            [`peephole info ${this.captureName.textContent}`],
+            [`peephole info ${shellWord(this.info!.path)}`],
           ),
         ),
       );
@@ -259,41 +268,69 @@ export class App {
           `! ${count(lost)} not understood or lost · `,
           h("button.link", { type: "button", onclick: () => openProblems(info!) }, "list"),
         ),
-      info !== null && h(`span.live${info.live && !this.silent ? ".on" : ""}`, this.stateOf(info)),
+      info !== null &&
+        h(`span.live${connection.gone ? ".gone" : info.live ? ".on" : ""}`, { role: "status" }, this.stateOf(info)),
     );
   }
 
   private stateOf(info: CaptureInfo): string {
+    if (connection.gone) return "disconnected · trying again";
+    if (!this.captures.some((row) => row.id === info.id)) return "not on this server any more";
     if (info.live) {
       const events = (info.tables["slices"] ?? 0) + (info.tables["matches"] ?? 0);
-      const state = this.silent ? "the server does not answer" : "live";
-      return `${state} · ${count(events)} events, ${((performance.now() - this.heard) / 1000).toFixed(1)} s ago`;
+      return `live · ${count(events)} events, ${((performance.now() - this.heard) / 1000).toFixed(1)} s ago`;
     }
     return info.clean ? "sealed" : "ended without closing";
   }
 
+  /** Looks whether the server is there, whether a live capture has grown, and a sealed one is still the same. */
   private async poll(): Promise<void> {
-    const { info, client } = this;
-    if (!info?.live || !client || document.hidden) return;
+    const { info } = this;
+    if (!info || document.hidden || this.polling) return;
+    const due = connection.gone || ++this.polls % QUIET_POLLS === 0;
+    if (!info.live && !due) return;
+    this.polling = true;
     try {
-      const now = await client.get<CaptureInfo>("");
-      if (this.info !== info) return;
-      this.silent = false;
-      const grown = JSON.stringify(now.tables) !== JSON.stringify(info.tables) || now.live !== info.live;
-      if (grown) {
-        this.heard = performance.now();
-        client.forget();
-        this.info = now;
-        this.view?.view.grown?.(now);
-        if (this.view) this.drawTabs(this.available(), this.view.def);
-      }
-      this.drawStatus();
+      if (due) await this.lookAtCaptures(info);
+      if (info.live && this.info === info) await this.lookAtLive(info);
     } catch {
       // the next poll will tell whether it is back
-      if (this.info !== info) return;
-      this.silent = true;
-      this.drawStatus();
+    } finally {
+      this.polling = false;
     }
+    if (this.info !== null) this.drawStatus();
+  }
+
+  /** Opens a capture anew that was replaced on disk: nothing on the screen may be of both. */
+  private async lookAtCaptures(info: CaptureInfo): Promise<void> {
+    const { captures } = await getJson<CapturesWire>("captures");
+    if (this.info !== info) return;
+    const stampOf = (rows: CaptureRow[]): string | undefined => rows.find((row) => row.id === info.id)?.stamp;
+    const before = stampOf(this.captures);
+    const now = stampOf(captures);
+    this.captures = captures;
+    if (!info.live && before && now && now !== before) await this.open(this.nav.place);
+  }
+
+  private async lookAtLive(info: CaptureInfo): Promise<void> {
+    const client = this.client!;
+    const now = await client.get<CaptureInfo>("");
+    if (this.info !== info) return;
+    const grown = JSON.stringify(now.tables) !== JSON.stringify(info.tables) || now.live !== info.live;
+    if (!grown) return;
+    this.heard = performance.now();
+    client.forget();
+    this.info = now;
+    if (!now.live) this.captures = (await getJson<CapturesWire>("captures")).captures; // sealed now: not replaced
+    this.view?.view.grown?.(now);
+    if (this.view) this.drawTabs(this.available(), this.view.def);
+  }
+
+  /** The server answers again: what could not be read meanwhile is asked for. */
+  private back(): void {
+    this.client?.forget();
+    if (this.info) this.view?.view.grown?.(this.info);
+    this.drawStatus();
   }
 
   private topBar(): HTMLElement {
@@ -434,4 +471,9 @@ export class App {
 
 function iconButton(name: IconName, label: string): HTMLElement {
   return h("button.icon", { type: "button", "aria-label": label, title: label }, icon(name));
+}
+
+/** A path as a shell takes it. */
+function shellWord(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -1,6 +1,6 @@
 /** Search over the whole capture: results as one types, arrows and Enter, close names when nothing is found. */
 import { fill, h } from "../../base/dom.ts";
-import { clip, count, counted } from "../../base/format.ts";
+import { clip, count, counted, duration } from "../../base/format.ts";
 import { icon } from "../../base/icons.ts";
 import { isAbort, type CaptureClient } from "../../data/client.ts";
 import { serials } from "../../data/serials.ts";
@@ -108,7 +108,15 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
       shown = [];
       fill(
         list,
-        h("div.none", h("p", "Every name of the capture, as you type. Words may come in any order: “symbolic r_256”.")),
+        h(
+          "div.none",
+          h("p", "Every name of the capture, as you type: words in any order, “two words”, /patterns/, -without."),
+          h(
+            "p",
+            ...["kind:kernel", "track:CPU", "rule:symbolic.py", "op:REDUCE"].flatMap((one) => [h("code", one), " "]),
+            "look at that alone.",
+          ),
+        ),
       );
       return;
     }
@@ -157,7 +165,7 @@ function noteOf(hit: Hit, serial: string): string {
 
 function figureOf(hit: Hit): string {
   if (hit.kind === "op" || hit.kind === "node") return counted(hit.count, "node");
-  if (hit.kind === "slice") return counted(hit.count, "time", "times");
+  if (hit.runs > 0) return `${counted(hit.runs, hit.kind === "kernel" ? "run" : "time")} · ${duration(hit.total)}`;
   return hit.count > 0 ? counted(hit.count, "match", "matches") : "";
 }
 

@@ -56,6 +56,8 @@ export function drawSide(
             duration(top.sum[row]!),
             h("span.faint", ` · ${share(top, row)} of all, rank ${count(chosen.rank)}`),
           ),
+          top.self[row] !== top.sum[row] && h("dt", "Self"),
+          top.self[row] !== top.sum[row] && h("dd", { "data-self": top.self[row]! }, duration(top.self[row]!)),
           h("dt", "Runs"),
           h("dd", count(top.runs[row]!), runs && h("span.faint", spread(runs, top.group === "host"))),
           own && h("dt", "From"),

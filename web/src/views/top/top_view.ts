@@ -43,6 +43,7 @@ const COLUMNS: readonly [SortKey | "", string, string][] = [
   ["name", "Kernel", ""],
   ["total", "Total", "num"],
   ["", "Share", ""],
+  ["self", "Self", "num own"],
   ["runs", "Runs", "num"],
   ["mean", "Mean", "num"],
   ["p95", "p95", "num"],
@@ -221,7 +222,12 @@ class TopView implements View {
       "rates",
       top.flops.some((value) => value >= 0) || top.bytesPerS.some((value) => value >= 0),
     );
-    this.head.classList.toggle("rates", this.host.classList.contains("rates"));
+    // a column of its own where slices nest
+    this.host.classList.toggle(
+      "nests",
+      top.self.some((value, at) => value !== top.sum[at]),
+    );
+    for (const name of ["rates", "nests"]) this.head.classList.toggle(name, this.host.classList.contains(name));
     this.list.setCount(this.rows.length);
     const wanted = numberParam(params, "name", top.number[this.rows[0] ?? 0] ?? -1);
     const at = this.rows.findIndex((row) => top.number[row] === wanted);
@@ -385,8 +391,9 @@ class TopView implements View {
         h("span.meter", bar),
         h("span.num.dim", `${((100 * top.sum[row]!) / Math.max(1, top.total)).toFixed(1)}%`),
       ),
+      h("div.num.own", duration(top.self[row]!)),
       h("div.num", count(top.runs[row]!)),
-      h("div.num", duration(top.sum[row]! / top.runs[row]!)),
+      h("div.num", duration(top.mean[row]!)),
       h("div.num", duration(top.p95[row]!)),
       h("div.num", duration(top.longest[row]!)),
       h("div.bins", histogram(top.histogram.slice(row * top.bins, (row + 1) * top.bins), 80, 16, "var(--fg-3)")),

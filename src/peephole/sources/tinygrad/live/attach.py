@@ -13,18 +13,26 @@ import os
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from peephole.record import active
 from peephole.sources.tinygrad.buffers import credit_whole_buffers
-from peephole.sources.tinygrad.live import copy_times, kernel_times, matching, node_lines, repeats, workers
+from peephole.sources.tinygrad.clock import learn_devices
+from peephole.sources.tinygrad.live import (
+    copy_times,
+    effect_lines,
+    kernel_times,
+    matching,
+    node_lines,
+    repeats,
+    workers,
+)
 from peephole.sources.tinygrad.live.follow import Followed, Follower
+from peephole.sources.tinygrad.live.installation import missing_of_profile, missing_of_rewrites
 from peephole.sources.tinygrad.live.kept import KeptList, keep
 
 if TYPE_CHECKING:
     from peephole.record.recorder import Recorder
-
-KNOWN: Final = ("0.12.0", "0.13.0", "0.14.0")
 
 _before: dict[str, str | None] = {}
 _follower: Follower | None = None
@@ -58,11 +66,11 @@ def prepare() -> None:
 def attach(recorder: Recorder) -> None:
     """Attaches to whichever of tinygrad's modules are loaded by now; may be called any number of times."""
     ops, device = sys.modules.get("tinygrad.uop.ops"), sys.modules.get("tinygrad.device")
-    _keep_events(sys.modules.get("tinygrad.helpers"), device)
+    _keep(sys.modules.get("tinygrad.helpers"), ops, device)
     worker = sys.modules.get("tinygrad.engine.worker")
     if worker is not None and _loaded(worker, "terminate_worker_pool", "get_worker_pool"):
         workers.share_pool(worker, lambda: _follower)
-    if ops is not None and _loaded(ops, "print_match_stats", "tracked_keys") and "ops" not in _done:
+    if ops is not None and _loaded(ops, "print_match_stats", "UOp") and "ops" not in _done:
         _done.add("ops")
         _replace_exit(ops, "print_match_stats", _finish_rewrites)
     if device is not None and _loaded(device, "finalize_profile", "Compiled") and "device" not in _done:
@@ -81,21 +89,24 @@ def attach(recorder: Recorder) -> None:
         helpers = _follower.followed.helpers
         if _follower.followed.rewrites and "TRACEMETA" not in os.environ and node_lines.add_lines(tensor):
             helpers.TRACEMETA.value = 2  # only with it do the nodes' fields have the metadata
+            effect_lines.add_effect_lines(_follower.followed.ops, tensor)
     if _follower.followed.profile:
         kernel_times.time_kernels(_follower.ran)
         copy_times.time_copies(_follower.ran)
         repeats.plan_repeats(repeats.loaded(), _follower.ran)
 
 
-def _keep_events(helpers: ModuleType | None, device: ModuleType | None) -> None:
-    """Keeps what the program takes out of the lists of events, when they are seen before anybody else has them."""
+def _keep(helpers: ModuleType | None, ops: ModuleType | None, device: ModuleType | None) -> None:
+    """Keeps what the program takes out of tinygrad's lists, when they are seen before anybody else has them."""
     if helpers is not None and "helpers" not in _done and _loaded(helpers, "cpu_events", "cpu_profile"):
         _done.add("helpers")
         if keep(helpers, "cpu_events"):
             _done.add("kept")
+    if "kept" in _done and ops is not None and "ops" not in _done and _loaded(ops, "print_match_stats", "UOp"):
+        keep(ops, "tracked_keys", "tracked_ctxs", "uop_fields")
     if "kept" in _done and device is not None and _loaded(device, "finalize_profile", "Compiled"):
         for owner in (device.Compiled, device.Buffer):
-            if type(owner.profile_events) is list and "device" not in _done:
+            if type(getattr(owner, "profile_events", None)) is list and "device" not in _done:
                 owner.profile_events = KeptList(owner.profile_events)
 
 
@@ -126,6 +137,17 @@ def _refuse(recorder: Recorder | None) -> None:
         recorder.problem("tinygrad is older than 0.12 and was not recorded")
 
 
+def _say_missing(recorder: Recorder, rewrites: list[str], profile: list[str]) -> None:
+    """Says what this tinygrad lacks, in the terminal and in the capture."""
+    for what, missing in (("rewrites", rewrites), ("run", profile)):
+        if missing:
+            short = ", ".join(missing[:4]) + (" …" if len(missing) > 4 else "")
+            why = f"the {what} of this tinygrad are not recorded: it has no {short}"
+            why = why.replace("run of this tinygrad are", "run of this tinygrad is")
+            print(f"peephole: {why}; the program runs on.", file=sys.stderr)
+            recorder.problem(why)
+
+
 def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
     helpers = sys.modules["tinygrad.helpers"]
     _put_back(helpers)
@@ -134,7 +156,21 @@ def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
         _refuse(recorder)
         return
     only = os.environ.get("PEEPHOLE_ONLY", "")
-    followed = Followed(helpers, device, ops, rewrites=only != "profile", profile=only != "rewrites")
+    modules = {"helpers": helpers, "uop.ops": ops, "device": device}
+    no_rewrites, no_profile = missing_of_rewrites(modules), missing_of_profile(modules)
+    followed = Followed(
+        helpers,
+        device,
+        ops,
+        rewrites=only != "profile" and not no_rewrites,
+        profile=only != "rewrites" and not no_profile,
+    )
+    _say_missing(recorder, no_rewrites, no_profile)
+    if no_rewrites and hasattr(ops, "TRACK_MATCH_STATS"):
+        ops.TRACK_MATCH_STATS.value = 0
+    if not followed.rewrites and not followed.profile:
+        return
+    learn_devices(getattr(getattr(device, "Device", None), "_devices", ()))
     if followed.rewrites:
         matching.match_quietly(ops)
         matching.number_quickly(ops)
@@ -167,7 +203,7 @@ def _follow(recorder: Recorder, followed: Followed, before: Follower | None) -> 
         atexit.register(_finish_profile)
     if followed.rewrites and ops.TRACK_MATCH_STATS.value < 2:
         recorder.problem(f"no rewrites were recorded: TRACK_MATCH_STATS is {ops.TRACK_MATCH_STATS.value}")
-    _follower = Follower(recorder, followed, KNOWN, before)
+    _follower = Follower(recorder, followed, before)
     recorder.on_exit(_follower.close)
     recorder.on_fork(_follower.forked)
     _follower.start()
@@ -201,7 +237,8 @@ def _put_back(helpers: ModuleType) -> None:
 def _finish_rewrites() -> None:
     if _follower is None:
         return
-    _follower.finish_rewrites()
+    with contextlib.suppress(KeyboardInterrupt):
+        _follower.finish_rewrites()
     asked = _before.get("TRACK_MATCH_STATS", os.environ.get("TRACK_MATCH_STATS")) or "0"
     if "0" not in (asked, os.environ.get("PRINT_MATCH_STATS", "0")):
         _follower.followed.ops.print_match_stats()  # there is nothing left that it would save
@@ -209,7 +246,8 @@ def _finish_rewrites() -> None:
 
 def _finish_profile() -> None:
     if _follower is not None:
-        _follower.finish_profile()
+        with contextlib.suppress(KeyboardInterrupt):  # the program has ended; what is not recorded by now is not missed
+            _follower.finish_profile()
 
 
 def _replace_exit(module: ModuleType, name: str, ours: object) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any, Final
 
+from peephole.record.unseen import hide, unseen
 from peephole.sources.tinygrad.own_ranges import Ran
 
 _ALLOCATORS: Final = (
@@ -67,16 +68,21 @@ def _time_method(allocator: Any, name: str) -> None:
         return
     told = bool({"cpu_profile", "hcq_profile"} & set(move.__code__.co_names))
 
+    @unseen
     @functools.wraps(move)
     def timed(*args: Any, **kwargs: Any) -> Any:
-        spans = _moved.spans
-        if spans is None:
-            return move(*args, **kwargs)
-        start = perf_counter_ns()
         try:
-            return move(*args, **kwargs)
-        finally:
-            spans.append(None if told else (start, perf_counter_ns()))
+            spans = _moved.spans
+            if spans is None:
+                return move(*args, **kwargs)
+            start = perf_counter_ns()
+            try:
+                return move(*args, **kwargs)
+            finally:
+                spans.append(None if told else (start, perf_counter_ns()))
+        except BaseException as error:
+            hide(error)
+            raise
 
     setattr(allocator, name, timed)
 
@@ -91,17 +97,22 @@ def _time_calls(engine: Any, ran: deque[Ran]) -> None:
     plain = rewrite if "TRACK_MATCH_STATS" in os.environ else kind.__mro__[-2].rewrite
     copy, passes = ops.Ops.COPY, ops.active_rewrites
 
+    @unseen
     def timed(call: Any, *args: Any) -> Any:
-        if call.src[0].op is not copy or not profile.value:
-            return rewrite(engine, call, *args) if passes else plain(engine, call, *args)
-        spans: list[Span | None] = []
-        outer, _moved.spans = _moved.spans, spans
         try:
-            done = rewrite(engine, call, *args)
-        finally:
-            _moved.spans = outer
-        _note(spans, _devices(call.src[1]), _devices(call.src[2]), ran)
-        return done
+            if call.src[0].op is not copy or not profile.value:
+                return rewrite(engine, call, *args) if passes else plain(engine, call, *args)
+            spans: list[Span | None] = []
+            outer, _moved.spans = _moved.spans, spans
+            try:
+                done = rewrite(engine, call, *args)
+            finally:
+                _moved.spans = outer
+            _note(spans, _devices(call.src[1]), _devices(call.src[2]), ran)
+            return done
+        except BaseException as error:
+            hide(error)
+            raise
 
     engine.rewrite = timed
 
@@ -110,18 +121,23 @@ def _time_runner(runner: Any, ran: deque[Ran]) -> None:
     copy = runner.copy
     profile = sys.modules["tinygrad.helpers"].PROFILE
 
+    @unseen
     @functools.wraps(copy)
     def timed(self: Any, dest: Any, src: Any) -> Any:
-        if not profile.value:
-            return copy(self, dest, src)
-        spans: list[Span | None] = []
-        outer, _moved.spans = _moved.spans, spans
         try:
-            done = copy(self, dest, src)
-        finally:
-            _moved.spans = outer
-        _note(spans, (dest.device,), (src.device,), ran)
-        return done
+            if not profile.value:
+                return copy(self, dest, src)
+            spans: list[Span | None] = []
+            outer, _moved.spans = _moved.spans, spans
+            try:
+                done = copy(self, dest, src)
+            finally:
+                _moved.spans = outer
+            _note(spans, (dest.device,), (src.device,), ran)
+            return done
+        except BaseException as error:
+            hide(error)
+            raise
 
     runner.copy = timed
 

@@ -7,6 +7,8 @@ import traceback
 from types import ModuleType, TracebackType
 from typing import Any
 
+from peephole.record.unseen import hide, unseen
+
 
 class Failures:
     """Notes with which traceback a rewrite ended; asks nothing of those that end well."""
@@ -20,8 +22,14 @@ class Failures:
             return
         profile = getattr(profile, "watches", profile)  # a forked process begins anew
 
+        @unseen
         def watched(*args: Any, **words: Any) -> _Watched:
-            return _Watched(profile(*args, **words), self)
+            try:
+                made: _Watched = _Watched(profile(*args, **words), self)
+                return made
+            except BaseException as error:
+                hide(error)
+                raise
 
         watched.watches = profile  # type: ignore[attr-defined]
         ops.cpu_profile = watched  # type: ignore[attr-defined]
@@ -45,19 +53,34 @@ class _Watched:
 
     __slots__ = ("_failures", "_inner")
 
+    @unseen
     def __init__(self, inner: Any, failures: Failures) -> None:
-        self._inner = inner
-        self._failures = failures
+        try:
+            self._inner = inner
+            self._failures = failures
+        except BaseException as error:
+            hide(error)
+            raise
 
+    @unseen
     def __enter__(self) -> Any:
-        return self._inner.__enter__()
+        try:
+            return self._inner.__enter__()
+        except BaseException as error:
+            hide(error)
+            raise
 
+    @unseen
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        if error is not None:
-            # the exception's own traceback begins in the frame that calls this
-            above = sys._getframe(1).f_back
-            self._failures.note(error, traceback.format_stack(above) if above is not None else [])
-        left: bool | None = self._inner.__exit__(kind, error, trace)
-        return left
+        try:
+            if isinstance(error, Exception):
+                # the exception's own traceback begins in the frame that calls this
+                above = sys._getframe(1).f_back
+                self._failures.note(error, traceback.format_stack(above) if above is not None else [])
+            left: bool | None = self._inner.__exit__(kind, error, trace)
+            return left
+        except BaseException as new:
+            hide(new)
+            raise

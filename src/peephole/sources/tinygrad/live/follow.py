@@ -24,6 +24,7 @@ from peephole.sources.tinygrad.clock import ns
 from peephole.sources.tinygrad.contexts import Contexts, unnamed
 from peephole.sources.tinygrad.estimates import Provisional
 from peephole.sources.tinygrad.live import repeats, workers
+from peephole.sources.tinygrad.live.installation import origin
 from peephole.sources.tinygrad.live.kept import Reader
 from peephole.sources.tinygrad.live.rewrites import LiveRewrites
 from peephole.sources.tinygrad.own_ranges import ProfileRangeEvent, Ran
@@ -74,14 +75,11 @@ class LiveOut:
 class Follower:
     """The thread that follows, and the last rounds at the exit."""
 
-    def __init__(
-        self, recorder: Recorder, followed: Followed, known: Sequence[str], before: Follower | None = None
-    ) -> None:
+    def __init__(self, recorder: Recorder, followed: Followed, before: Follower | None = None) -> None:
         """`before` is the one of an earlier recording: what that one has recorded is not recorded again."""
         self.followed = followed
         self.recorder = recorder
         self.ran: deque[Ran] = deque() if before is None else before.ran  # what times the kernels knows this one
-        self._known = known
         self._thread: threading.Thread | None = None
         self._failed = False
         self.ran.clear()
@@ -113,7 +111,7 @@ class Follower:
 
     def finish_rewrites(self) -> None:
         """Takes what is left of the rewrites, where tinygrad would write its pickle."""
-        self.followed.ops.TRACK_MATCH_STATS.value = 0
+        _switch_off(self.followed.ops, "TRACK_MATCH_STATS")
         self._do(self._last_rewrites)
         self._untrack()
 
@@ -128,22 +126,25 @@ class Follower:
                 one._at_profile_finalize()
         except Exception as error:  # a device may be in any state; what was recorded is kept
             self.recorder.problem(f"a device could not finish its profile: {type(error).__name__}: {error}")
-        self.followed.helpers.PROFILE.value = 0
         repeats.follow(None)
+        _switch_off(self.followed.helpers, "PROFILE")
         self._do(self._last_events)
         self._untrack()
 
     def _untrack(self) -> None:
         """Switches VIZ off when both are done, as tinygrad does: it would look for source lines to the very end."""
-        if not self.followed.ops.TRACK_MATCH_STATS.value and not self.followed.helpers.PROFILE.value:
-            self.followed.helpers.VIZ.value = 0
+        ops, helpers = self.followed.ops, self.followed.helpers
+        switches = getattr(ops, "TRACK_MATCH_STATS", None), getattr(helpers, "PROFILE", None)
+        if not any(getattr(switch, "value", 0) for switch in switches):
+            _switch_off(helpers, "VIZ")
 
     def close(self) -> None:
         """Ends the following before the journal closes; the program may go on, as it would without us."""
         repeats.follow(None)
         self._do(self._last)
         self._tasks.put(None)
-        self.followed.ops.TRACK_MATCH_STATS.value = self.followed.helpers.PROFILE.value = 0
+        _switch_off(self.followed.ops, "TRACK_MATCH_STATS")
+        _switch_off(self.followed.helpers, "PROFILE")
         self._untrack()
 
     def caught_up(self, first: int) -> list[tuple[int, str, tuple[str | bytes, ...]]]:
@@ -172,6 +173,7 @@ class Follower:
         self.ran.clear()
         for events in self._events:
             events.forked()
+        self._rewrites.forked()
         self._begin(behind=True)
         self.start()
 
@@ -240,14 +242,8 @@ class Follower:
             self._guard(self._read_events)
 
     def _describe(self) -> None:
-        version = _version()
-        self.recorder.facts(frameworks={"tinygrad": version}, source="tinygrad")
-        if version not in self._known:
-            print(
-                f"peephole: tinygrad {version} is not one of the releases that are known ({', '.join(self._known)}); "
-                "recording it is attempted.",
-                file=sys.stderr,
-            )
+        package = sys.modules["tinygrad"]
+        self.recorder.facts(frameworks={"tinygrad": origin(package, _release(self.followed))}, source="tinygrad")
 
     def _guard(self, call: Callable[[], object]) -> None:
         """A tinygrad unlike the ones we know must not bring the program down, nor say so in every round."""
@@ -260,6 +256,9 @@ class Follower:
 
     def _lists(self) -> tuple[Callable[[], list[Any]], ...]:
         """Where the host's events, the devices' and the buffers' are: the program may put another list there."""
+        if not self.followed.profile:
+            none: list[Any] = []
+            return (lambda: none,) * 3
         helpers, device = self.followed.helpers, self.followed.device
         return (
             lambda: helpers.cpu_events,
@@ -290,10 +289,16 @@ class Follower:
             except IndexError:  # the program wrote it itself meanwhile
                 break
         for event in host:
-            timeline.event(event)
+            timeline.host_event(event)
         for event in devices:
             timeline.event(event)
         timeline.age(perf_counter_ns())
+
+
+def _switch_off(module: ModuleType, name: str) -> None:
+    """Sets one of tinygrad's switches to 0, in a tinygrad that has it."""
+    if hasattr(module, name):
+        getattr(module, name).value = 0
 
 
 def _being_named(event: Any) -> bool:
@@ -310,12 +315,3 @@ def _release(followed: Followed) -> str:
     if hasattr(followed.ops, "rewrite_group"):
         return "0.14.0"
     return "0.13.0" if hasattr(followed.ops, "CallInfo") else "0.12.0"
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("tinygrad")
-    except PackageNotFoundError:
-        return "unknown"

@@ -12,6 +12,7 @@ from collections import deque
 from time import perf_counter_ns
 from typing import Any, Final
 
+from peephole.record.unseen import hide, unseen
 from peephole.sources.tinygrad.own_ranges import Ran
 
 _PROGRAMS: Final = (
@@ -39,23 +40,33 @@ def _wrap(program: Any, device: str, ran: deque[Ran]) -> None:
     begin, call = program.__init__, program.__call__
     profile = sys.modules["tinygrad.helpers"].PROFILE
 
+    @unseen
     @functools.wraps(begin)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        begin(self, *args, **kwargs)
-        _remember(self, args)
+        try:
+            begin(self, *args, **kwargs)
+            _remember(self, args)
+        except BaseException as error:
+            hide(error)
+            raise
 
+    @unseen
     @functools.wraps(call)
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
-        known = self.__dict__.get("_peephole_name")
-        if known is None or not profile.value:  # the program may switch it off for a while
-            return call(self, *args, **kwargs)
-        if known[0] is None:
-            known = (_last_exec(device), *known[1:])
-        start = perf_counter_ns()
         try:
-            return call(self, *args, **kwargs)
-        finally:
-            ran.append((known, start, perf_counter_ns()))
+            known = self.__dict__.get("_peephole_name")
+            if known is None or not profile.value:  # the program may switch it off for a while
+                return call(self, *args, **kwargs)
+            if known[0] is None:
+                known = (_last_exec(device), *known[1:])
+            start = perf_counter_ns()
+            try:
+                return call(self, *args, **kwargs)
+            finally:
+                ran.append((known, start, perf_counter_ns()))
+        except BaseException as error:
+            hide(error)
+            raise
 
     program.__init__ = __init__
     program.__call__ = __call__

@@ -21,9 +21,10 @@ from time import perf_counter_ns
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from peephole.model.journal import KIND_PLAN, KIND_RUN, OPEN_BUFFER, RUN, SLOT
+from peephole.model.journal import KIND_PLAN, KIND_RUN, OPEN_BUFFER, RUN
 from peephole.model.tables import NONE
 from peephole.record.rows import json_text
+from peephole.record.unseen import hide, unseen
 from peephole.sources.tinygrad.buffers import life_number
 from peephole.sources.tinygrad.event_args import variables_of
 from peephole.sources.tinygrad.live.plans import Planner
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from peephole.record.writer import Writer
     from peephole.sources.tinygrad.timeline import Timeline
 
-_WHOLE: Final = struct.Struct(f"<I{RUN.format[1:]}2xBB").pack_into
+_WHOLE: Final = struct.Struct(f"<I{RUN.format[1:]}2xBB").pack
 """A run without open buffers: all of its slot."""
 _LONGEST: Final = 0xFFFFFFFF
 
@@ -106,10 +107,9 @@ class Book:
                 values = max(0, writer.intern(json_text(variables_of(variables))))
                 self._values = items, writer, values
         correlation = recorder.new_correlation()
-        pos = writer.pos
-        if not buffers and pos < writer.limit:
-            writer.pos = pos + SLOT
-            _WHOLE(writer.buf, pos, RUN.size, start, dur, plan.number, correlation, values, 0, KIND_RUN)
+        if not buffers:
+            if not writer.put(_WHOLE(RUN.size, start, dur, plan.number, correlation, values, 0, KIND_RUN)):
+                writer.lose()
             return
         more = struct.pack(f"<{len(buffers)}q", *buffers)
         writer.record(KIND_RUN, RUN.pack(start, dur, plan.number, correlation, values) + more)
@@ -131,18 +131,23 @@ def count_lives(buffer: Any, profile: Any) -> None:
         return
     allocate = buffer.allocate
 
+    @unseen
     @functools.wraps(allocate)
     def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
-        done = allocate(self, *args, **kwargs)
-        book = _book
-        if book is not None and self._base is None and profile.value:
-            before = self.__dict__.get("_peephole_life")
-            life = 0
-            if before is not None and before[0] is book:
-                life = before[1] + 1
-                book.stamp += 1
-            self._peephole_life = (book, life)
-        return done
+        try:
+            done = allocate(self, *args, **kwargs)
+            book = _book
+            if book is not None and self._base is None and profile.value:
+                before = self.__dict__.get("_peephole_life")
+                life = 0
+                if before is not None and before[0] is book:
+                    life = before[1] + 1
+                    book.stamp += 1
+                self._peephole_life = (book, life)
+            return done
+        except BaseException as error:
+            hide(error)
+            raise
 
     buffer.allocate = counted
     buffer._peephole_lives = True
@@ -176,36 +181,41 @@ def _tracking(realize: Any, own: FunctionType, ran: deque[Ran]) -> Callable[...,
     # tinygrad's own function as it is in an unrecorded program: counters, and what DEBUG prints
     quiet = FunctionType(own.__code__, {**vars(realize), "PROFILE": 0}, own.__name__, own.__defaults__)
 
+    @unseen
     @functools.wraps(own)
     def track_stats(ctx: Any, call: Any, st: Any, ets: Any) -> None:
-        book = _book
-        if book is None or profile.value.__class__ is not Ours:
-            own(ctx, call, st, ets)
-            return
-        plan = call.__dict__.get("_peephole")
-        if plan.__class__ is not Plan or plan.book is not book or plan.stamp != book.stamp:
-            plan = _next(realize, book, call, plan)
-            if plan is None:
+        try:
+            book = _book
+            if book is None or profile.value.__class__ is not Ours:
                 own(ctx, call, st, ets)
                 return
-        try:
-            last = ran.pop()
-        except IndexError:  # the follower was quicker
-            own(ctx, call, st, ets)
-            return
-        known, start, end = last
-        dur = end - start
-        if known is not plan.known or dur > _LONGEST:
-            ran.append(last)
-            own(ctx, call, st, ets)
-            return
-        buffers = []
-        for slot in plan.open:
-            buffer = ctx.input_uops[slot].buffer
-            number = buffer_number(book, buffer) if hasattr(buffer, "base") else NONE
-            buffers.append(number)
-        quiet(ctx, call, st, ets)
-        book.write(plan, start, dur, ctx.var_vals, buffers)
+            plan = call.__dict__.get("_peephole")
+            if plan.__class__ is not Plan or plan.book is not book or plan.stamp != book.stamp:
+                plan = _next(realize, book, call, plan)
+                if plan is None:
+                    own(ctx, call, st, ets)
+                    return
+            try:
+                last = ran.pop()
+            except IndexError:  # the follower was quicker
+                own(ctx, call, st, ets)
+                return
+            known, start, end = last
+            dur = end - start
+            if known is not plan.known or dur > _LONGEST:
+                ran.append(last)
+                own(ctx, call, st, ets)
+                return
+            buffers = []
+            for slot in plan.open:
+                buffer = ctx.input_uops[slot].buffer
+                number = buffer_number(book, buffer) if hasattr(buffer, "base") else NONE
+                buffers.append(number)
+            quiet(ctx, call, st, ets)
+            book.write(plan, start, dur, ctx.var_vals, buffers)
+        except BaseException as error:
+            hide(error)
+            raise
 
     return track_stats
 

@@ -3,17 +3,22 @@
 A round reads the matches before the nodes, so that whatever a match names is there, and writes the nodes before the
 matches, so that this holds for the journal too wherever it ends. A step is written when it has ended, or when it has
 not ended by the next round and then once more; so is a context, whose name comes with its end.
+
+A context is numbered by its place among all that there ever were, since the program may clear tinygrad's lists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.contexts import Contexts, unnamed
 from peephole.sources.tinygrad.live.failures import Failures
+from peephole.sources.tinygrad.live.groups import Groups
+from peephole.sources.tinygrad.live.node_lines import line_of
 from peephole.sources.tinygrad.live.packing import (
     AT_ONCE,
     MATCH,
@@ -49,12 +54,14 @@ class _Step:
 
 
 class _Context:
-    """A context that may still get steps, or its name."""
+    """A context that may still get steps, or its name, or the time that it took."""
 
-    __slots__ = ("index", "named", "steps", "waiting", "written")
+    __slots__ = ("group", "index", "key", "named", "steps", "waiting", "written")
 
-    def __init__(self, index: int) -> None:
+    def __init__(self, index: int, key: Any, group: list[Any]) -> None:
         self.index = index
+        self.key = key
+        self.group = group
         self.steps = 0
         self.waiting: list[_Step] = []
         self.written = False
@@ -73,17 +80,21 @@ class LiveRewrites:
         self._contexts = contexts
         self._texts = texts
         self._open: list[_Context] = []
-        self._next_context = len(ops.tracked_keys) if skip else 0
+        self._groups = Groups(ops, behind=skip)
         self._next_step = 0
         self._next_node = 0
+        self._missing = NONE
+        """A node that was not there in the last round, though later ones were."""
+        self._learned: list[Any] = []
+        """What texts were made of: an object that is there has its id for itself."""
         self._writer: Writer | None = None
         self._op_numbers: dict[int, int] = {}
         self._numbers: dict[int, int] = {}
         self._metadata_numbers: dict[int, int] = {}
         self._rules: dict[Any, tuple[int, int]] = {}
         self._parents: dict[int, int] = {}
-        self._steps_of: dict[int, list[_Step]] = {}
-        """The steps of each context until its own range says when they were."""
+        self._untimed: dict[int, tuple[_Context, list[_Step]]] = {}
+        """Contexts and their steps until the context's own range says when they were."""
         self._times: dict[int, tuple[int, int]] = {}
         self._context_times: dict[int, tuple[int, int]] = {}
         self._formats: dict[int, tuple[Callable[..., bytes], int, int]] = {}
@@ -91,37 +102,34 @@ class LiveRewrites:
 
     def take(self, *, last: bool) -> None:
         """One round; the last one takes everything."""
-        ops = self._ops
-        keys, groups = ops.tracked_keys, ops.tracked_ctxs
-        count = min(len(keys), len(groups))
-        for index in range(self._next_context, count):
-            key = keys[index]
+        groups = self._groups
+        for index, key, group in groups.fresh():
             self._parents[index] = self._contexts.opened(index, key)
-            self._open.append(_Context(index))
-        self._next_context = count
+            context = _Context(index, key, group)
+            self._open.append(context)
+            if self._timed:
+                self._untimed[index] = context, []
         if not self._open:
             return
-        active = {id(step) for step in list(ops.active_rewrites)}
-        busy = set(getattr(ops, "active_group", ()))
+        active = {id(step) for step in list(self._ops.active_rewrites)}
         ready: list[tuple[_Context, list[tuple[_Step, int, bool]]]] = []
         for context in self._open:
-            ready.append((context, self._look(context, groups[context.index], active, last=last)))
+            context.key = groups.key(context.index, context.key)
+            ready.append((context, self._look(context, active, last=last)))
         self._take_nodes()
         still: list[_Context] = []
         for context, steps in ready:
-            self._write_context(context, keys[context.index], last=last)
+            self._write_context(context, last=last)
             for step, end, ended in steps:
                 self._write_step(step, end, ended=ended)
-            done = context.named and not context.waiting and context.index not in busy and context.index != count - 1
-            if done or last:
-                self._end_context(context, keys[context.index], groups[context.index])
+            if last or (context.named and not context.waiting and not groups.grows(context.index)):
+                self._end_context(context)
             else:
                 still.append(context)
         self._open = still
+        groups.forget(still[0].index if still else None)
 
-    def _look(
-        self, context: _Context, group: list[Any], active: set[int], *, last: bool
-    ) -> list[tuple[_Step, int, bool]]:
+    def _look(self, context: _Context, active: set[int], *, last: bool) -> list[tuple[_Step, int, bool]]:
         """The steps to write in this round: each with how many of its matches, and whether it has ended."""
         found: list[tuple[_Step, int, bool]] = []
         waiting: list[_Step] = []
@@ -130,63 +138,69 @@ class LiveRewrites:
             found.append((step, len(step.tracked.matches), ended))
             if not ended:
                 waiting.append(step)
-        for ordinal in range(context.steps, len(group)):
+        group = context.group
+        count = len(group)
+        for ordinal in range(context.steps, count):
             step = _Step(self._next_step, context.index, ordinal, group[ordinal])
             self._next_step += 1
-            if self._timed:
-                self._steps_of.setdefault(context.index, []).append(step)
+            if (known := self._untimed.get(context.index)) is not None:
+                known[1].append(step)
             if last:
                 found.append((step, len(step.tracked.matches), True))
             else:
                 waiting.append(step)
-        context.steps = len(group)
+        context.steps = count
         context.waiting = waiting
         return found
 
+    def forked(self) -> None:
+        """Lets go of what another thread may have held when the process was forked."""
+        self._groups.forked()
+
     # contexts and steps
 
-    def _write_context(self, context: _Context, key: Any, *, last: bool) -> None:
+    def _write_context(self, context: _Context, *, last: bool) -> None:
         if context.named:
             return
         # it gets its name when it ends; one that failed keeps the one that it began with
-        context.named = unnamed(key) is None
+        context.named = unnamed(context.key) is None
         if context.named or not context.written or last:
             context.written = True
-            self._context_row(context.index, key)
+            self._context_row(context)
             if context.named:
-                self._estimate(context, key)
+                self._estimate(context)
 
-    def closed(self, context: int, start: int, dur: int, ranges: list[Range]) -> None:
+    def closed(self, index: int, start: int, dur: int, ranges: list[Range]) -> None:
         """Learns when a context and its steps were, and writes them again with that."""
-        steps = self._steps_of.pop(context, [])
-        self._context_times[context] = (start, dur)
-        self._context_row(context, self._ops.tracked_keys[context])
+        context, steps = self._untimed.pop(index, (None, []))
+        if context is None:
+            return
+        self._context_times[index] = (start, dur)
+        self._context_row(context)
         for step, time in zip(steps, step_times([step.tracked for step in steps], ranges), strict=True):
             if time is not None:
                 self._times[step.number] = time
                 if step.ended:
                     self._write_step(step, len(step.tracked.matches), ended=True)
 
-    def _context_row(self, index: int, key: Any) -> None:
-        group, fields = self._ops.tracked_ctxs[index], self._ops.uop_fields
-        row = self._contexts.row(index, key, self._parents.get(index, NONE), group, fields)
+    def _context_row(self, context: _Context) -> None:
+        index = context.index
+        row = self._contexts.row(index, context.key, self._parents.get(index, NONE), context.group, self._fields())
         if time := self._context_times.get(index):
             row["start"], row["dur"] = time
         self._recorder.row("contexts", **row)
 
-    def _estimate(self, context: _Context, key: Any) -> None:
+    def _estimate(self, context: _Context) -> None:
         """Learns a kernel's estimates as soon as it is compiled: it may run before its context is done with."""
-        program = program_of(
-            key, self._ops.tracked_ctxs[context.index], self._ops.uop_fields, self._texts, listed=False
-        )
+        program = program_of(context.key, context.group, self._fields(), self._texts, listed=False)
         if program is not None:
             self._contexts.estimates[context.index] = program.estimates
 
-    def _end_context(self, context: _Context, key: Any, group: list[Any]) -> None:
-        program = program_of(key, group, self._ops.uop_fields, self._texts)
+    def _end_context(self, context: _Context) -> None:
+        program = program_of(context.key, context.group, self._fields(), self._texts)
         if program is not None:
             if program.error is not None:
-                known = [text for rewrite in group if (text := self._failures.traceback(rewrite))]
+                known = [text for rewrite in context.group if (text := self._failures.traceback(rewrite))]
                 program.error = known[0] if known else program.error
             for artifact in program.artifacts(context.index):
                 self._recorder.row("artifacts", **artifact)
@@ -194,7 +208,7 @@ class LiveRewrites:
     def _write_step(self, step: _Step, end: int, *, ended: bool) -> None:
         tracked = step.tracked
         if ended or not step.written:
-            error = error_of(tracked.matches, self._ops.uop_fields, self._texts) if end else None
+            error = error_of(tracked.matches, self._fields(), self._texts) if end else None
             if error is not None:
                 error = self._failures.traceback(tracked) or error
             row = step_row(step.number, step.context, step.ordinal, fields_of(tracked), end, error)
@@ -230,15 +244,15 @@ class LiveRewrites:
 
     def _take_nodes(self) -> None:
         """All nodes that there are now; they are numbered in the order in which they are entered."""
-        fields = self._ops.uop_fields
-        number, end = self._next_node, len(fields)
-        if number == end:
+        fields = self._fields()
+        number = self._next_node
+        if fields.get(number) is None and (number := self._after_missing(fields, number)) == NONE:
             return
         writer = self._own_writer()
         ops, numbers, metadata, formats = self._op_numbers, self._numbers, self._metadata_numbers, self._formats
         parts: list[bytes] = []
         node: tuple[Any, ...] | None
-        while number < end and (node := fields.get(number)) is not None:  # None: another thread is about to enter it
+        while (node := fields.get(number)) is not None:  # None: the last one, or another thread is about to enter it
             op, dtype, src, arg, tag, meta = node if len(node) == 6 else (*node[:5], None)
             try:
                 pack, length, size = formats[len(src)]
@@ -269,19 +283,37 @@ class LiveRewrites:
         writer.records(parts)
         self._next_node = number
 
+    def _fields(self) -> Mapping[int, tuple[Any, ...]]:
+        """The fields of all nodes, also of those that the program took out."""
+        fields: Mapping[int, tuple[Any, ...]] = self._ops.uop_fields
+        aside = getattr(fields, "aside", None)
+        return ChainMap(fields, aside) if aside else fields  # type: ignore[arg-type]
+
+    def _after_missing(self, fields: Mapping[int, Any], number: int) -> int:
+        """The next node that is there, when one is missing in two rounds though later ones are there; else NONE.
+
+        The program took it out before it was seen.
+        """
+        last = next(reversed(self._ops.uop_fields), NONE)
+        if last <= number or self._missing != number:
+            self._missing = number if last > number else NONE
+            return NONE
+        return min(later for later in list(fields) if later > number)
+
     def _learn(self, op: Any, dtype: Any, sources: int, arg: Any, tag: Any, meta: Any) -> None:
-        """Numbers the texts of a node; what is in `uop_fields` stays alive, so that an object's id is its own."""
+        """Numbers the texts of a node."""
         texts = self._texts
         self._number(op, texts.op, self._op_numbers)
         self._number(dtype, texts.dtype, self._numbers)
         self._number(arg, texts.arg, self._numbers)
         self._number(tag, texts.arg, self._numbers)
-        self._number(meta, metadata_text, self._metadata_numbers)
+        self._number(meta, lambda value: metadata_text(value, line_of), self._metadata_numbers)
         self._formats[sources] = (node_record(sources).pack, node_length(sources), sources * 8)
 
     def _number(self, value: Any, text_of: Callable[[Any], str | None], numbers: dict[int, int]) -> None:
         if id(value) not in numbers:
             text = None if value is None else text_of(value)
+            self._learned.append(value)
             numbers[id(value)] = 0 if text is None else max(0, self._own_writer().intern(text))
 
     def _own_writer(self) -> Writer:

@@ -42,7 +42,9 @@ def _read(paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
             trace = Trace(loaded, str(path))
     progress(len(paths), len(paths) + 1)
     sink.describe(frameworks={"tinygrad": _version(trace, profile)})
-    texts = Texts(_version(trace, profile))
+    # a pickle of a run has its objects once; one that is made to be slow has a large one in a million places
+    size = sum(one.size for one in (trace, profile) if one is not None)
+    texts = Texts(_version(trace, profile), 4 * size + 500_000)
     rewrites = Rewrites(trace, sink, texts) if trace is not None else None
     if profile is not None:
         read_profile(profile.value, sink, texts, rewrites)

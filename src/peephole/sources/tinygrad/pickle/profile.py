@@ -26,7 +26,10 @@ def read_profile(events: list[Any], sink: Sink, texts: Texts, rewrites: Rewrites
             except NOT_UNDERSTOOD as error:
                 sink.problem("what ran cannot be told from the rewrites", 1, label(error.args[0] if error.args else ""))
     # Offsets and allocations come last in the file, and the rest relies on them.
-    for event in sorted(events, key=_turn):
+    once = {id(event): event for event in events}
+    if len(once) < len(events):
+        sink.problem("an event that is there again", len(events) - len(once))
+    for event in sorted(once.values(), key=_turn):
         timeline.event(event)
     timeline.finish()
     out.flush()

@@ -21,6 +21,8 @@ class Loaded:
 
     value: Any
     classes: frozenset[str]
+    size: int = 0
+    """Bytes of the pickle: what is in it cannot be much more."""
 
 
 class _Unpickler(pickle.Unpickler):
@@ -51,7 +53,8 @@ def loads(data: bytes, where: str) -> Loaded:
     try:
         reader = _Unpickler(checked(data, f"c{secret}\nd\n)\x81".encode("latin-1")), secret)
         with no_collecting():
-            return Loaded(reader.load(), frozenset(f"{module}.{name}" for module, name in reader.classes))
+            value = reader.load()
+        return Loaded(value, frozenset(f"{module}.{name}" for module, name in reader.classes), len(data))
     except Refused as refusal:
         raise CaptureError(f"{where} is not read: {refusal}; nothing of it was run.") from None
     except RecursionError:

@@ -41,6 +41,9 @@ class Trace:
         self.keys: list[Any] = [key for key in parts[0] if hasattr(key, "display_name") and hasattr(key, "keys")]
         self.rewrites: list[list[Any]] = [steps if _is_list(steps) else [] for steps in parts[1]]
         self.fields: dict[int, tuple[Any, ...]] = parts[2]
+        self.size = loaded.size
+        _check_shared(self.rewrites, where)
+        _check_shared([fields_of(step).get("matches") for steps in self.rewrites for step in steps], where)
         if len(self.keys) != len(self.rewrites):
             raise CaptureError(f"{where} holds {len(self.keys)} names for {len(self.rewrites)} groups of rewrites.")
         self.release = release.of_rewrites(self.rewrites, loaded.classes)
@@ -76,6 +79,7 @@ class Rewrites:
         sink.append("matches", matches.columns())
         if matches.broken:
             sink.problem("a match is not made of two nodes and a place", matches.broken)
+        _check_sources(trace)
         for columns in _nodes(trace.fields, sink, texts):
             sink.append("nodes", columns)
 
@@ -213,6 +217,22 @@ def _texts(values: list[Any], text_of: Callable[[Any], str | None]) -> Strings:
         text = None if value is None else text_of(value)
         own[at] = -1 if text is None else known.setdefault(text, len(known))
     return Strings(own[codes], list(known))
+
+
+def _check_sources(trace: Trace) -> None:
+    """CaptureError when the nodes have more sources than the file has bytes: many name one long list of them."""
+    count = sum(len(node[2]) for number, node in trace.fields.items() if _is_node(number, node))
+    if count > trace.size + 1_000_000:
+        raise CaptureError(
+            f"The rewrites have {count:,} sources of nodes in {trace.size:,} bytes: the file is damaged."
+        )
+
+
+def _check_shared(lists: list[Any], where: str) -> None:
+    """CaptureError when a list stands in several places: tinygrad writes each once, and a few bytes name it again."""
+    long = [id(value) for value in lists if _is_list(value) and value]
+    if again := len(long) - len(set(long)):
+        raise CaptureError(f"{where} has the same list of rewrites in {again + 1} places: it is damaged.")
 
 
 def _is_list(value: Any) -> TypeGuard[list[Any]]:

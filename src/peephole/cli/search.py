@@ -1,0 +1,84 @@
+"""`peephole search`: everything in a capture that has a name."""
+
+from __future__ import annotations
+
+import argparse
+
+from peephole.cli.format import Column, Printer, count, duration
+from peephole.cli.target import add_json, add_target, not_a_capture, open_target
+
+HELP = """Finds kernels, contexts, passes, rules, ops, instructions and slices by their name, the page's search in the
+terminal. Words may come in any order and case, and all must hold:
+
+  mul r_16                       both words in the name
+  '"two words"'                  with the blank in it
+  '/^r_\\d+$/'                    a regular expression (RE2)
+  -copy                          without it (after --)
+  kind:kernel track:CPU          what it is; the track that it ran on
+  rule:symbolic.py op:REDUCE     rules and ops alone
+
+Exact names come first, then what begins with the words, the longest total time before the others."""
+
+INTERMIXED = True
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("words", metavar="QUERY", help="what to look for, as one argument")
+    add_target(parser)
+    parser.add_argument("-n", type=int, metavar="N", default=40, help="at most N hits (default: 40)")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints a line for each hit; 1 when there is none, with close names."""
+    from peephole.query.capture.search import build_index
+
+    not_a_capture(args.words, "peephole search QUERY CAPTURE")
+    found = build_index(open_target(args.capture)).search(args.words, max(1, args.n))
+    printer = Printer(args.json)
+    if args.json:
+        for hit in found.hits:
+            printer.record(
+                {
+                    "kind": hit.kind,
+                    "name": hit.text,
+                    "note": hit.note,
+                    "context": hit.context,
+                    "step": hit.step,
+                    "match": hit.match,
+                    "node": hit.node,
+                    "count": hit.count,
+                    "runs": hit.runs,
+                    "total_ns": hit.total_ns,
+                }
+            )
+        return 0 if found.hits else 1
+    if not found.hits:
+        near = ", ".join(dict.fromkeys(hit.text for hit in found.near))
+        printer.line(f"Nothing is named {args.words}.", *([(f" Close to it: {near}", "dim")] if near else []))
+        return 1
+    printer.table(
+        [
+            Column("kind", style="dim"),
+            Column("name", style="bold", flexible=True),
+            Column("matches", right=True),
+            Column("runs", right=True),
+            Column("total", right=True, style="yellow"),
+            Column("in", style="dim", flexible=True),
+        ],
+        [
+            (
+                hit.kind,
+                hit.text,
+                count(hit.count) if hit.count and hit.kind not in ("slice",) else "",
+                count(hit.runs) if hit.runs else "",
+                duration(hit.total_ns) if hit.runs else "",
+                hit.note if hit.note != hit.kind else "",
+            )
+            for hit in found.hits
+        ],
+    )
+    if found.total > len(found.hits):
+        printer.line((f"{count(found.total - len(found.hits))} more; -n {found.total} shows all", "dim"))
+    return 0

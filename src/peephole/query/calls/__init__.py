@@ -1,0 +1,1 @@
+"""Who called what, and where the time of a call went: nesting of slices, call trees, flame graphs."""

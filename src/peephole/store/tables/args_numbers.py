@@ -1,0 +1,43 @@
+"""Numbers out of the args of slices, a column at a time: no text is made for what is only summed up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from peephole.model.json_text import json_object
+
+Floats = NDArray[np.float64]
+
+
+def numbers_in(args: pa.ChunkedArray, keys: Sequence[str]) -> dict[str, Floats]:
+    """The numbers that the JSON objects have under these keys, NaN where there is none."""
+    found = {key: np.full(len(args), np.nan) for key in keys}
+    if args.null_count == len(args):
+        return found
+    text = args.combine_chunks() if isinstance(args, pa.ChunkedArray) else args
+    if pa.types.is_dictionary(text.type):
+        text = text.cast(pa.string())
+    # one object without others in it, and without a word that hides something
+    flat = pc.equal(pc.count_substring(text, "{"), 1)
+    plain = pc.and_(flat, pc.invert(pc.match_substring(text, "\\")))
+    simple = pc.fill_null(plain, False).to_numpy(zero_copy_only=False)
+    for key in keys:
+        if not pc.any(pc.match_substring(text, f'"{key}"')).as_py():
+            continue
+        form = rf'[{{,]\s*"{key}"\s*:\s*(?P<n>-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*[,}}]'
+        part = pc.struct_field(pc.extract_regex(text, form), "n")
+        values = pc.fill_null(pc.cast(part, pa.float64()), np.nan).to_numpy(zero_copy_only=False)
+        found[key] = np.where(simple & np.isfinite(values), values, np.nan)
+    for row in np.flatnonzero(~simple & text.is_valid().to_numpy(zero_copy_only=False)).tolist():
+        facts = json_object(text[row].as_py()) or {}
+        for key in keys:
+            value = facts.get(key)
+            if (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) < 1e308):
+                found[key][row] = value
+    return found

@@ -1,0 +1,51 @@
+"""`peephole serve`: which captures it shows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.timeline_capture import write_timeline
+
+from peephole.cli.serve import find_all
+from peephole.errors import CaptureError
+from peephole.server.library import Library
+
+
+def chrome(path: Path, name: str) -> Path:
+    events = [{"ph": "X", "name": name, "ts": 1, "dur": 5, "pid": 1, "tid": 1}]
+    path.write_text(json.dumps({"traceEvents": events}))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PEEPHOLE_DIR", str(tmp_path / "captures"))
+    return tmp_path
+
+
+def test_captures_and_files_of_any_kinds_are_shown_together(folder: Path, tape_line: object) -> None:
+    assert callable(tape_line)
+    tape = folder / "run.log"
+    tape.write_text(tape_line(0.1, 1, "RECV", "CLIENT CLIENT 00cc", "BinaryOp", "91B", "op=matmul"))
+    given = [chrome(folder / "run.json", "a"), write_timeline(folder / "steps.peep"), tape]
+    library = Library(find_all([str(path) for path in given]))
+    shelves = library.shelves()
+    assert [shelf.handle for shelf in shelves] == ["run", "steps", "run-2"]
+    names = [set(shelf.open().names()) for shelf in shelves[:2]]
+    assert "a" in names[0]
+    assert "E_16384_4" in names[1]
+    assert shelves[2].open().count("messages") == 1
+
+
+def test_files_of_one_source_are_one_capture(folder: Path) -> None:
+    paths = [chrome(folder / "rank0.json", "a"), chrome(folder / "rank1.json", "b")]
+    (shelf,) = Library(find_all([str(path) for path in paths])).shelves()
+    assert set(shelf.open().names()) >= {"a", "b"}
+
+
+def test_a_file_of_no_known_source_is_refused_before_anything_is_served(folder: Path) -> None:
+    (folder / "x.bin").write_bytes(b"\x00nothing known")
+    with pytest.raises(CaptureError, match=r"x\.bin"):
+        find_all([str(chrome(folder / "run.json", "a")), str(folder / "x.bin")])
