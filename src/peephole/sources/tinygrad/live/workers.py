@@ -72,7 +72,7 @@ def worker_name() -> str | None:
     """What the lanes of this process stand under when it is a worker."""
     process = sys.modules.get("multiprocessing.process")
     name = "" if process is None else process.current_process().name
-    return f"compile worker {os.getpid()}" if name.startswith("_WorkerProcess") else None
+    return f"compile worker {os.getpid()}" if name.startswith("_Worker") else None
 
 
 def _track_again() -> None:
