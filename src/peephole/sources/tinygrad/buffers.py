@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 from peephole.model.tables import NONE
 from peephole.record.unseen import hide, unseen
 from peephole.sources.tinygrad.clock import ns
+from peephole.sources.tinygrad.event_args import numbers
 from peephole.sources.tinygrad.text import Texts, arguments
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
 
 if TYPE_CHECKING:
     from peephole.sources.tinygrad.linears import Argument
+    from peephole.sources.tinygrad.programs import Takes
 
 _LARGEST: Final = 1 << 60
 _LIVES: Final = 28
@@ -125,6 +127,21 @@ class Buffers:
             if len(fresh) == 1:
                 self._keys[place] = fresh[0]
         return self.number(self._keys.get(place), begun, until)
+
+    def fit(self, takes: Takes | None, executed: Any, until: int) -> bool:
+        """Whether an exec point may be one of a kernel that takes these buffers; None: nobody knows which."""
+        if takes is None:
+            return True
+        outs, ins, dtypes = takes
+        arg, begun = executed.arg, ns(executed.ts)
+        keys = arg.get("bufs") or ()
+        if len(keys) != len(dtypes) or numbers(arg.get("outputs")) != outs or numbers(arg.get("inputs")) != ins:
+            return False
+        for key, dtype in zip(keys, dtypes, strict=True):
+            buffer = self.number(key, begun, until)
+            if dtype is not None and buffer != NONE and self.dtype(buffer) != dtype:
+                return False
+        return True
 
     def size(self, number: int) -> int:
         """The bytes of a buffer by our number."""

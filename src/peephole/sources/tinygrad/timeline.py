@@ -37,8 +37,9 @@ from peephole.sources.tinygrad.pairing import (
     says_copy,
     single_spaced,
 )
+from peephole.sources.tinygrad.speeds import amounts, rates
 from peephole.sources.tinygrad.steps import Range
-from peephole.sources.tinygrad.symbolic import Amount, amount_of, evaluate
+from peephole.sources.tinygrad.symbolic import Amount
 from peephole.sources.tinygrad.text import NOT_UNDERSTOOD, Texts, fields_of, label, plain, said
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
 from peephole.sources.tinygrad.user_frames import user_line
@@ -46,7 +47,6 @@ from peephole.sources.tinygrad.user_frames import user_line
 _NEVER: Final = 1 << 62
 _MOST_INNER: Final = 200_000
 _LONGEST_WAIT: Final = 30_000_000_000
-_ESTIMATES: Final = (("flops", "ops"), ("bytes_per_s", "mem"), ("lds_bytes_per_s", "lds"))
 
 
 ContextEnded = Callable[[int, int, int, list[Range]], None]
@@ -318,30 +318,15 @@ class Timeline:
         return NONE
 
     def _speed(self, context: int, dur: int, executed: Any) -> dict[str, Any]:
-        estimates = self._contexts.estimates.get(context)
-        if estimates is None or not dur:
-            return {}
         variables = fields_of(executed).get("arg", {}).get("var_vals") if executed is not None else None
-        args: dict[str, Any] = {}
-        own = fields_of(estimates)
-        for name, field in _ESTIMATES:
-            amount = evaluate(own.get(field), variables if isinstance(variables, dict) else {}, self._texts)
-            if amount is not None:
-                args[name] = int(amount * 1e9 / dur)
-        return args
+        return rates(self._contexts.estimates.get(context), dur, variables, self._texts)
 
     # what runs again and again
 
     def repeated(self, known: Known) -> tuple[str, int, dict[str, Amount] | None]:
         """Title and context of a kernel, and what its args are rates of; None for these when they cannot be told."""
         title, context, _ = self._describe(known[1], known[2], 0, None)
-        estimates = self._contexts.estimates.get(context)
-        own = {} if estimates is None else fields_of(estimates)
-        try:
-            found = {name: amount_of(own.get(field), self._texts) for name, field in _ESTIMATES}
-        except NOT_UNDERSTOOD:
-            return title, context, None
-        return title, context, {name: amount for name, amount in found.items() if amount is not None}
+        return title, context, amounts(self._contexts.estimates.get(context), self._texts)
 
     def adopt(self, compiled: Sequence[tuple[int, str, tuple[str | bytes, ...]]], estimates: Any) -> None:
         """Takes contexts of another process: number in the capture, name and keys; the last is what was asked for."""
@@ -415,23 +400,12 @@ class Timeline:
         if ran is not None and (ran is OWN or ran.context in found):
             return ran.context
         if len(found) > 1:  # it had been compiled by then, and takes these buffers
-            found = [context for context in found if context in self._compiled and self._fits(context, event, until)]
+            found = [
+                context
+                for context in found
+                if context in self._compiled and self._buffers.fit(self._contexts.takes.get(context), event, until)
+            ]
         return found[0] if len(found) == 1 else NONE
-
-    def _fits(self, context: int, event: Any, until: int) -> bool:
-        takes = self._contexts.takes.get(context)
-        if takes is None:
-            return True
-        outs, ins, dtypes = takes
-        arg, begun = event.arg, ns(event.ts)
-        keys = arg.get("bufs") or ()
-        if len(keys) != len(dtypes) or numbers(arg.get("outputs")) != outs or numbers(arg.get("inputs")) != ins:
-            return False
-        for key, dtype in zip(keys, dtypes, strict=True):
-            buffer = self._buffers.number(key, begun, until)
-            if dtype is not None and buffer != NONE and self._buffers.dtype(buffer) != dtype:
-                return False
-        return True
 
     # captured graphs
 

@@ -7,13 +7,15 @@ compilation costs. Here the clock is read once for each rule that is tried.
 
 from __future__ import annotations
 
-import dis
+import linecache
+import operator
 import os
 from collections.abc import Callable
 from time import perf_counter
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Final
 
+_op: Final = operator.attrgetter("op")
 _NAMES: Final = frozenset(
     ("Exception", "REWRITE_ERROR", "TRACK_MATCH_STATS", "UOp", "__name__", "active_rewrites", "append", "exc_info",
      "get", "isinstance", "issubset", "len", "location", "match_stats", "matches", "op", "pdict", "perf_counter",
@@ -72,9 +74,14 @@ class _Number:
                 stack.pop()
                 continue
             below = node.src
-            sources = [source.__dict__.get(name) for source in below]
-            if None in sources:
-                stack += [below[at] for at in range(len(below) - 1, -1, -1) if sources[at] is None]
+            sources: list[int] = []
+            ready = len(stack)
+            for source in below:
+                if (one := source.__dict__.get(name)) is None:
+                    stack.insert(ready, source)  # the first of them is the next
+                else:
+                    sources.append(one)
+            if len(stack) > ready:
                 continue
             stack.pop()
             number = self._next()
@@ -92,6 +99,7 @@ def number_quickly(ops: Any) -> bool:
     if code is None or set(code.co_names) != _NUMBERS or not all(hasattr(ops, name) for name in _NEEDED):
         return False
     node.trace_num = _Number(ops, own)
+    _stand_in(_Number.__get__, type(own).__get__)
     return True
 
 
@@ -106,7 +114,7 @@ def _matcher(ops: Any, own: Callable[..., Any]) -> Callable[..., Any]:
             return own(self, uop, ctx)
         below = uop.__dict__.get("_src_ops")
         if below is None:
-            below = uop.__dict__["_src_ops"] = {source.op for source in uop.src}
+            below = uop.__dict__["_src_ops"] = set(map(_op, uop.src))
         for rule, match, needs in rules:
             if not needs.issubset(below):
                 continue
@@ -131,20 +139,40 @@ def _matcher(ops: Any, own: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _stand_in(ours: Any, own: Any) -> None:
-    """Makes a traceback, and the stack that tinygrad keeps, say of our frame what they would say of its own."""
-    code = ours.__code__
-    line = next(
-        (found.positions.lineno for found in dis.get_instructions(own) if found.argval == "match" and found.positions
-         and found.opname.startswith("LOAD_FAST")), None
-    ) or own.__code__.co_firstlineno  # fmt: skip
+    """Makes a traceback, and the stack that tinygrad keeps, say of our frame what they would say of its own.
+
+    That is where its own calls what it is given: the last of its calls before the one that we stand in for can fail.
+    """
+    code, place = ours.__code__, _call_of(own.__code__)
     units = len(code.co_code) // 2
-    # entries of up to eight instructions each: no columns, and no further line
-    table = b"".join(bytes((0xE8 | min(8, units - at) - 1, 0)) for at in range(0, units, 8))
+    where = b"".join((b"\0", _varint(place[1] - place[0]), _varint(place[2] + 1), _varint(place[3] + 1)))
+    # one place for all: entries of up to eight instructions each, in the long form
+    table = b"".join(bytes((0xF0 | min(8, units - at) - 1,)) + where for at in range(0, units, 8))
     ours.__code__ = code.replace(
         co_filename=own.__code__.co_filename,
-        co_firstlineno=line,
+        co_firstlineno=place[0],
         co_linetable=table,
         co_name=own.__code__.co_name,
         co_qualname=own.__code__.co_qualname,
     )
     ours.__qualname__, ours.__module__ = own.__qualname__, own.__module__
+
+
+def _call_of(code: CodeType) -> tuple[int, int, int, int]:
+    """Lines and columns of the call `match(uop, ctx)` or `self.fxn(node)`: the one that covers just that."""
+    names = [f"{name}(" for name in ("match", "self.fxn")]
+    for first, last, begin, end in code.co_positions():
+        if first is None or last is None or begin is None or end is None:
+            continue
+        text = linecache.getline(code.co_filename, first).encode()[begin:end].decode("utf-8", "replace")
+        if any(text.startswith(name) for name in names) and text.endswith(")"):
+            return first, last, begin, end
+    return code.co_firstlineno, code.co_firstlineno, 0, 0
+
+
+def _varint(value: int) -> bytes:
+    found = bytearray()
+    while value > 63:
+        found.append(64 | value & 63)
+        value >>= 6
+    return bytes((*found, value))
