@@ -27,7 +27,10 @@ class Mutant:
 
     def digest(self) -> str:
         """The same for the same mutant."""
-        return hashlib.sha256(self.packed("")).hexdigest()[:12]
+        found = hashlib.sha256(json.dumps(self.asks).encode())
+        for name, data in sorted(self.files.items()):
+            found.update(f"{name} {len(data)}\n".encode() + data)
+        return found.hexdigest()[:12]
 
     def write(self, folder: Path) -> None:
         """Puts the files into a folder."""

@@ -1,4 +1,4 @@
-"""Runs a mutant in a process of its own, with limits of time and memory, and judges how it went.
+"""Runs a mutant in another process, with limits of time and memory, and judges how it went.
 
 The process is forked from one that has imported everything: a new interpreter for each would take a second. That one
 must not have started a thread.
@@ -15,9 +15,9 @@ import json
 import os
 import pkgutil
 import resource
-import select
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import time
@@ -35,6 +35,8 @@ WALL_S: Final = 180
 """Seconds that it may take on a busy machine, waiting included."""
 MEMORY: Final = 2 << 30
 """Bytes of address space beyond what the process has when it begins."""
+_TOGETHER: Final = 25
+"""Mutants that one process runs before the next one takes over."""
 _LONGEST: Final = 4000
 """Characters of a sentence about an error."""
 _SKIP: Final = ("peephole.sources.dask", "peephole.demo", "peephole.__main__", "peephole.startup")
@@ -72,81 +74,121 @@ def prepare() -> None:
     gc.freeze()
 
 
+class _Worker:
+    """A process that runs one mutant after the other, forked from this one."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        self.ran = 0
+        self.pid = os.fork()
+        if self.pid == 0:
+            ours.close()
+            _work(theirs)
+        theirs.close()
+        self.channel = ours
+        self.replies = ours.makefile("rb")
+
+    def ask(self, folder: Path, mutant: Mutant, cpu: int) -> bytes:
+        """What it says about a mutant until it is done with it, or ends."""
+        self.ran += 1
+        word = {"folder": str(folder), "asks": mutant.asks, "cpu": cpu}
+        self.channel.sendall(json.dumps(word).encode() + b"\n")
+        said = b""
+        self.channel.settimeout(WALL_S)
+        try:
+            while not said.endswith(b"}\n") or b'"verdict"' not in said:
+                some = self.channel.recv(1 << 16)
+                if not some:
+                    break
+                said += some
+        except TimeoutError:
+            os.kill(self.pid, signal.SIGKILL)
+        except OSError:
+            pass
+        return said
+
+    def end(self) -> int:
+        """Ends it; how it ended."""
+        self.replies.close()
+        self.channel.close()
+        return os.waitpid(self.pid, 0)[1]
+
+
+_worker: _Worker | None = None
+
+
 def run(mutant: Mutant, limit_cpu: int = CPU_S) -> Verdict:
-    """The verdict on a mutant."""
+    """The verdict on a mutant.
+
+    A process runs a few of them one after the other, since forking takes longer than most mutants do. One that fails is
+    run again in a process of its own: only then it is its own fault.
+    """
+    global _worker  # noqa: PLW0603
+    if _worker is not None and _worker.ran >= _TOGETHER:
+        _worker.end()
+        _worker = None
+    while True:
+        first = _worker is None
+        worker = _worker = _worker or _Worker()
+        verdict, alive = _run(worker, mutant, limit_cpu)
+        if not alive or verdict.fault:
+            if alive:
+                worker.end()
+            _worker = None
+        if first or not verdict.fault:
+            return verdict
+
+
+def _run(worker: _Worker, mutant: Mutant, limit_cpu: int) -> tuple[Verdict, bool]:
+    """The verdict, and whether the worker still runs."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz-", dir=os.environ.get("FUZZ_DIR")))
     try:
         begun = time.monotonic()
         mutant.write(folder)
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(reader)
-            _child(folder, mutant, writer, limit_cpu)
-        os.close(writer)
-        text = _listen(reader, child)
-        os.close(reader)
-        _, status, used = os.wait4(child, 0)
-        return _judged(text, status, used.ru_utime + used.ru_stime, time.monotonic() - begun)
+        said: dict[str, Any] = {}
+        for line in worker.ask(folder, mutant, limit_cpu).splitlines():
+            with contextlib.suppress(ValueError):
+                said |= json.loads(line)
+        if "verdict" in said:
+            return Verdict(**said["verdict"]), True
+        status, wall, ask = worker.end(), time.monotonic() - begun, said.get("ask", "?")
+        if os.WIFSIGNALED(status):
+            name = signal.Signals(os.WTERMSIG(status)).name
+            return Verdict(f"killed by {name} after {wall:.0f} s, asked {ask}", f"{name} {ask}"), False
+        return Verdict(f"ended with {status} and no word, asked {ask}", f"silent {ask}"), False
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _listen(reader: int, child: int) -> bytes:
-    """What the process says until it ends; it is ended when it takes too long."""
-    parts: list[bytes] = []
-    end = time.monotonic() + WALL_S
-    while True:
-        ready, _, _ = select.select([reader], [], [], max(0.0, end - time.monotonic()))
-        if not ready:
-            os.kill(child, signal.SIGKILL)
-            end = time.monotonic() + WALL_S
-            continue
-        some = os.read(reader, 1 << 16)
-        if not some:
-            return b"".join(parts)
-        parts.append(some)
-
-
-def _judged(text: bytes, status: int, cpu: float, wall: float) -> Verdict:
-    said: dict[str, Any] = {}
-    for line in text.splitlines():
-        said |= json.loads(line)
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        what = f"killed by {signal.Signals(number).name} after {cpu:.1f} s of CPU, {wall:.0f} s in all"
-        return Verdict(f"{what}, asked {said.get('ask')}", f"{signal.Signals(number).name} {said.get('ask', '?')}")
-    if "verdict" not in said:
-        return Verdict(f"ended with {status} and no word, asked {said.get('ask')}", f"silent {said.get('ask', '?')}")
-    return Verdict(**said["verdict"], seconds=cpu)
-
-
-def _child(folder: Path, mutant: Mutant, writer: int, limit_cpu: int) -> None:
-    """Asks, says how it went, and ends; never returns."""
-    code = 1
+def _work(channel: socket.socket) -> None:
+    """Asks about one mutant after the other until nobody wants it any more; never returns."""
     try:
-        _limits(limit_cpu)
-        verdict = _asked(folder, mutant, writer)
-        _say(writer, {"verdict": {"fault": verdict.fault, "where": verdict.where, "refused": verdict.refused}})
-        code = 0
+        _limits()
+        for line in channel.makefile("rb"):
+            word = json.loads(line)
+            before = time.process_time()
+            resource.setrlimit(resource.RLIMIT_CPU, (int(before) + word["cpu"] + 1, resource.RLIM_INFINITY))
+            asks = tuple(tuple(ask) for ask in word["asks"])
+            verdict = _asked(Path(word["folder"]), asks, channel)
+            facts = {"fault": verdict.fault, "where": verdict.where, "refused": verdict.refused}
+            _say(channel, {"verdict": {**facts, "seconds": time.process_time() - before}})
     except BaseException:
         with contextlib.suppress(BaseException):
             os.write(2, traceback.format_exc().encode())
     finally:
-        os._exit(code)
+        os._exit(0)
 
 
-def _say(writer: int, word: dict[str, Any]) -> None:
-    os.write(writer, json.dumps(word).encode() + b"\n")
+def _say(channel: socket.socket, word: dict[str, Any]) -> None:
+    channel.sendall(json.dumps(word).encode() + b"\n")
 
 
-def _limits(cpu: int) -> None:
+def _limits() -> None:
     def over(_signal: int, _frame: FrameType | None) -> None:
         raise _TooLong
 
     sys.setrecursionlimit(1000)
     signal.signal(signal.SIGXCPU, over)
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 3))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[0]) if Path("/proc/self/statm").exists() else 0
     if pages:
@@ -154,7 +196,7 @@ def _limits(cpu: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
-def _asked(folder: Path, mutant: Mutant, writer: int) -> Verdict:
+def _asked(folder: Path, asks: tuple[Ask, ...], channel: socket.socket) -> Verdict:
     os.chdir(folder)
     os.environ.update(PEEPHOLE_DIR=str(folder / "captures"), XDG_CACHE_HOME=str(folder / "cache"), HOME=str(folder))
     os.environ.update(NO_COLOR="1", TMPDIR=str(folder))
@@ -165,9 +207,9 @@ def _asked(folder: Path, mutant: Mutant, writer: int) -> Verdict:
     os.dup2(null, 0)
     os.dup2(null, 1)
     refused = False
-    for ask in mutant.asks:
+    for ask in asks:
         label = " ".join(ask[:3])[:200]
-        _say(writer, {"ask": ask[0]})
+        _say(channel, {"ask": ask[0]})
         try:
             fault, no = _get(ask) if ask[0] == "GET" else _command(ask)
         except BaseException as error:

@@ -31,7 +31,6 @@ CASES = {
 }
 import peephole.cli.main as cli
 from peephole.errors import PeepholeError
-trial.WALL_S = 5
 def fake(arguments):
     def dispatch(_):
         exec(CASES[arguments[0]], {"PeepholeError": PeepholeError})
@@ -39,13 +38,18 @@ def fake(arguments):
     cli._dispatch = dispatch
     return real(arguments)
 real, cli.main = cli.main, fake
-print(json.dumps({name: [v.fault, v.refused] for name in CASES for v in [trial.run(Mutant({}, ((name,),)), 2)]}))
+found = {}
+for name in CASES:
+    trial.WALL_S = 4 if name == "sleeps" else 120  # the others end by themselves, on a busy machine too
+    verdict = trial.run(Mutant({}, ((name,),)), 2)
+    found[name] = [verdict.fault, verdict.refused]
+print(json.dumps(found))
 """
 
 
 def test_every_way_to_fail_is_noticed() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", TRY], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", TRY], cwd=ROOT, capture_output=True, text=True, check=False, timeout=280
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

@@ -112,7 +112,7 @@ def test_at_every_step_of_the_first_span(kind: str, tmp_path: Path, read_journal
             beside()
 
     with interruption(kind, once) as interrupt:
-        steps = at_every_step(work, interrupt, each=11)
+        steps = at_every_step(work, interrupt, each=29)
     assert steps > 500
 
 
@@ -141,8 +141,8 @@ def test_at_every_step_of_flush(kind: str, recorder: Any, finish: Any) -> None:
 def test_at_every_step_of_roll(
     kind: str, recorder: Any, finish: Any, capture: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segment, "FIRST_BYTES", 4096)
-    monkeypatch.setattr(segment, "LARGEST_BYTES", 4096)
+    monkeypatch.setattr(segment, "FIRST_BYTES", 1024)
+    monkeypatch.setattr(segment, "LARGEST_BYTES", 1024)
     beside, names = Beside(), Counter[str]()
 
     def fill() -> None:

@@ -142,7 +142,7 @@ def test_descriptors_closed_at_every_step_of_a_roll(tmp_path: Path) -> None:
     import peephole
     from peephole.record import active, process, segment
     from tests.record.interrupts import Steps
-    segment.FIRST_BYTES = segment.LARGEST_BYTES = 4096
+    segment.FIRST_BYTES = segment.LARGEST_BYTES = 1024
     process.start_capture(sys.argv[1], "x", [])
     active.start(sys.argv[1])
     def interrupt():
@@ -156,7 +156,7 @@ def test_descriptors_closed_at_every_step_of_a_roll(tmp_path: Path) -> None:
         steps = Steps(step, interrupt)
         del files[:], known[:]
         with steps:
-            for _ in range(127):
+            for _ in range(31):
                 sys.settrace(None)
                 place = active.recorder.slot().writer.place
                 full = getattr(place, "size", 0) and place.size - place.tell() < 32
@@ -283,6 +283,36 @@ def test_a_tracing_function_that_records_what_it_sees(tool: str, program: Any, t
     names = names_of(tmp_path / "x.peep")
     assert names.count("work") == 300 and len([name for name in names if name.startswith("own ")]) == 300
     assert names.count("call") + names.count("c_call") == int(done.stdout)
+
+
+@pytest.mark.parametrize("tool", ["coverage", "none"])
+def test_under_coverage_with_signals_in_collections(tool: str, program: Any, tmp_path: Path) -> None:
+    # a signal is often handled as the collector calls its first callback, in the middle of our ContextVar.set
+    source = """
+    import coverage, gc, signal
+    seen = 0
+    def handler(*_):
+        global seen
+        seen += 1
+        with peephole.span("tick", seen=seen): pass
+    signal.signal(signal.SIGALRM, handler)
+    tool = coverage.Coverage(data_file=None, branch=True, source=["peephole.record", "__main__"])
+    with peephole.record(sys.argv[1]):
+        if sys.argv[2] == 'coverage': tool.start()
+        signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
+        gc.set_threshold(5)
+        for number in range(6000):
+            with peephole.span("a", number=number), peephole.span(f"own {number}"):
+                pass
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if sys.argv[2] == 'coverage': tool.stop()
+    print(seen)
+    """
+    done = program(source, tmp_path / "x.peep", tool)
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    names = names_of(tmp_path / "x.peep")
+    assert names.count("a") == 6000 and sum(name.startswith("own ") for name in names) == 6000
+    assert names.count("tick") == int(done.stdout) > 5
 
 
 @pytest.mark.parametrize("end", ["", "os._exit(0)"])

@@ -90,7 +90,8 @@ def test_buffer(client: TestClient) -> None:
     assert (answer["device"], answer["alloc"], answer["free"], answer["bytes"]) == ("GPU", 300, 900, 400)
     assert (answer["before"], answer["after"], answer["atPeak"]) == (3, -1, True)
     assert answer["producer"]["name"] == "make" and answer["producer"]["row"] == 0
-    (use,) = answer["consumers"]
+    (use,) = answer["readers"]
+    assert (answer["reads"], answer["writers"], answer["writes"]) == (1, [], 0)
     assert (use["name"], use["mode"], use["position"], use["start"]) == ("use", "read", 1, 600)
     assert (answer["untouched"]["begin"], answer["untouched"]["end"]) == (160, 600)
 

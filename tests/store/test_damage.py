@@ -329,3 +329,16 @@ def test_every_table_may_hold_the_ends_of_time(capture: Path, capsys: pytest.Cap
             assert code in (0, 2) and said.count("\n") == (code == 2), (table, name, command, said)
         (capture / f"{table}.parquet").write_bytes(sound)
     assert set(TABLES) >= {"markers"}
+
+
+def test_a_process_described_ever_deeper(tmp_path: Path) -> None:
+    """Found by `make fuzz`: it could be read and not be written again."""
+    shutil.unpack_archive(Path(__file__).parent / "old" / "version1_killed.zip", tmp_path / "c.peep")
+    (path,) = (tmp_path / "c.peep").rglob("process.json")
+    facts = json.loads(path.read_text())
+    path.write_text(json.dumps({**facts, "pid": 0})[:-1] + ', "deep": ' + "[" * 700 + "]" * 700 + "}")
+    assert len(open_capture(tmp_path / "c.peep").manifest.processes) == 1
+    manifest = json.loads((write_timeline(tmp_path / "d.peep") / "manifest.json").read_text())
+    text = json.dumps(manifest)[:-1] + ', "deep": ' + "[" * 700 + "]" * 700 + "}"
+    (tmp_path / "d.peep" / "manifest.json").write_text(text)
+    open_capture(tmp_path / "d.peep").manifest.write(tmp_path / "d.peep")

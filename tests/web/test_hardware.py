@@ -145,6 +145,13 @@ def test_control_flow(page: Page, hardware: str) -> None:
     assert page.locator("path.way.skipped").count() == 1
     page.locator(".ln", has_text="s_add").click()
     assert page.locator(".ln.lit").count() >= 1
+    register = page.locator(".reg:not(.lit)").first
+    name = register.get_attribute("data-register")
+    register.click()
+    assert page.locator(f'.reg.lit[data-register="{name}"]').count() >= 1
+    assert page.locator(".hw-legend b").inner_text() == f"{name} lit"
+    page.locator(".reg.lit").first.click()
+    assert page.locator(".reg.lit").count() == 0
     page.screenshot(path=str(Path(__file__).resolve().parent.parent.parent / "test-output" / "hardware-flow.png"))
 
 

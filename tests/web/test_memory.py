@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -171,14 +172,14 @@ def test_a_buffer_has_its_facts_and_links(page: Page, address: str, training: tu
     assert times == [buffer["alloc"] - ORIGIN, buffer["free"] - ORIGIN]
     assert f"{buffer['bytes'] // 4:,} × float" in right.inner_text()
     assert right.locator(".producer .mem-use").text_content() == "23.0 msr_32_48_4_4write@0"
-    assert right.locator(".consumers .mem-use").text_content() == "173.0 msr_2_back_8_4read@1"
+    assert right.locator(".readers .mem-use").text_content() == "173.0 msr_2_back_8_4read@1"
     # written from 23 to 26 ms, read again at 173 ms
     assert right.locator(".mem-idle").get_attribute("data-ns") == str(147 * MS)
     assert "buffer=102" in page.evaluate("location.hash") and "time=" in page.evaluate("location.hash")
     page.locator('.mem-row[aria-selected="true"][data-buffer="102"]').wait_for()
     page.reload()
     page.wait_for_selector('aside.r[data-buffer="102"]')
-    page.locator(".consumers a").click()
+    page.locator(".readers a").click()
     page.wait_for_selector("aside.r .tl-title")
     assert page.locator("aside.r .tl-title").inner_text() == "r_2_back_8_4"
     page.go_back()
@@ -390,4 +391,8 @@ def test_a_live_capture_grows(page: Page, static: Path, tmp_path: Path) -> None:
                 assert stage(page, "s.whole") > first[0]
                 page.goto("about:blank")  # a page of a live capture asks on; the server is about to stop
         finally:
-            child.kill()
+            child.send_signal(signal.SIGINT)  # which its program gets too; a kill would leave that behind
+            try:
+                child.wait(20)
+            except subprocess.TimeoutExpired:
+                child.kill()

@@ -1,4 +1,4 @@
-"""AMD's hardware traces in the terminal: `gemm SQTT SE:0 PKTS`, `gemm PMC`, `All Counters`."""
+"""Hardware traces in the terminal: `gemm SQTT SE:0 PKTS`, `gemm PMC`, `PMA gemm`, `All Counters`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sources(capture: Capture) -> list[str]:
     from peephole.query.hardware.traces import entries
 
     found = entries(capture)
-    counters = [ALL_COUNTERS] if any(entry.kind == "pmc" for entry in found) else []
+    counters = [ALL_COUNTERS] if any(entry.counted for entry in found) else []
     return [*counters, *(entry.source for entry in found)]
 
 
@@ -40,12 +40,14 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
 
     assert request.source is not None
     if request.source == ALL_COUNTERS:
-        _all_counters(capture, [entry for entry in entries(capture) if entry.kind == "pmc"], printer)
+        _all_counters(capture, [entry for entry in entries(capture) if entry.counted], printer)
         return 0
     entry = find_entry(capture, request.source)
     assert entry is not None
-    if entry.kind == "pmc":
+    if entry.counted:
         _counters(capture, entry, printer)
+        if entry.kind == "pma":
+            _sampled(capture, entry, request.top or 20, printer)
     elif request.top is not None:
         _hotspots(HardwareTrace(capture, entry), request.top, printer)
     else:
@@ -139,6 +141,20 @@ def _hotspots(trace: HardwareTrace, top: int, printer: Printer) -> None:
         ],
     )  # fmt: skip
     _notes(trace, printer)
+
+
+def _sampled(capture: Capture, entry: Entry, most: int, printer: Printer) -> None:
+    """Where the warps were met most often."""
+    from peephole.query.hardware.stalls import hottest
+    from peephole.query.hardware.traces import content
+
+    found = hottest(content(capture, entry), entry.props, most)
+    for pc, number, reasons in found:
+        if printer.json:
+            printer.record({"pc": pc, "samples": number, "reasons": dict(reasons)})
+        else:
+            words = "  ".join(f"{reason} {count(times)}" for reason, times in reasons[:4])
+            printer.line(f"0x{pc:06x}  ", (f"{count(number):>8} samples", "bold"), (f"  {words}", "dim"))
 
 
 def _counters(capture: Capture, entry: Entry, printer: Printer) -> None:

@@ -281,7 +281,7 @@ HARDWARE: Final = Table(
         _i64("context", "contexts.id", "compilation of the kernel, -1 for none", NONE),
         _str("device", "where it ran"),
         _i32("run", "", "which run of the kernel, from 0", 0),
-        _str("kind", "sqtt or pmc"),
+        _str("kind", "sqtt, pmc or pma"),
         _str("unit", "`SE:0`, or empty for the whole device"),
         _str("arch", "`gfx1100`; empty when unknown"),
         _i64("start", "ns", "when the run began, -1 when unknown", NONE),

@@ -308,6 +308,7 @@ class Recorder:
         for writer in writers:
             writer.end()
         self.closed = True
+        self.generation = -1  # no lane's
         for writer in writers:
             # a segment that another thread is writing stays as it is: its reader stops where that one stopped
             if writer is own or writer in self._free_writers:
@@ -322,6 +323,8 @@ class Recorder:
 
     def forked(self) -> None:
         """Begins a journal of its own in a forked child. The parent's segments are mapped here too: hands off."""
+        if self.closed:
+            return
         self.generation += 1
         self._writers = []
         self._free_writers = []

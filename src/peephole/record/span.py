@@ -22,13 +22,13 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-from peephole.model.journal import FLAG_OPEN, KIND_SLICE, SLICE
+from peephole.model.journal import FLAG_OPEN, INLINE, KIND_ARGS, KIND_SLICE, SLICE
 from peephole.model.tables import NONE
 from peephole.record import active, collection
 from peephole.record.marks import put_mark
-from peephole.record.rows import json_text, text_of
+from peephole.record.rows import args_bytes, json_text, text_of
 from peephole.record.span_lanes import Lane, free_lane, main_lane
-from peephole.record.writer import Writer
+from peephole.record.writer import NO_CONTEXT, Writer
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -38,8 +38,11 @@ current: Final[ContextVar[span | None]] = ContextVar("peephole_span", default=No
 _get: Final = current.get
 _set: Final = current.set
 _pack: Final = SLICE.pack
+_pack_both: Final = struct.Struct(f"<Iq{INLINE - 8}sxB{SLICE.format[1:]}").pack
+"""A slot of args without context, and the slice's."""
 _OWN_NAMES: Final = 1000
 _modules: Final = sys.modules
+_collecting: Final = collection.running
 _running_loop: Callable[[], object] | None = None
 
 
@@ -51,7 +54,8 @@ class span:
 
     # fmt: off
     __slots__ = (
-        "_again", "_args", "_correlation", "_depth", "_given", "_lane", "_parent", "_task", "_told", "name", "start",
+        "_again", "_args", "_correlation", "_depth", "_given", "_lane", "_number", "_parent", "_task", "_told", "name",
+        "start",
     )
     # fmt: on
 
@@ -59,10 +63,10 @@ class span:
         self.name = name if name.__class__ is str else text_of(name)
         self._args = args
         self._lane: Lane | None = None
-        self._correlation = 0
-        self._task = 0
         self._again: list[span] | None = None
-        self._told = False
+        self._given: dict[str, Any] | None = None
+        self._correlation = self._task = self._told = 0
+        self._number: int | None
 
     def __enter__(self) -> Self:
         # a handler, finalizer or tracing function may come in between any two steps, with spans of its own: see each
@@ -87,7 +91,7 @@ class span:
         parent = _get()
         if (
             stack[-1] is parent
-            and not collection.thread
+            and not _collecting
             and ("asyncio" not in _modules if _running_loop is None else _running_loop() is None)
         ):
             self._depth = depth = 0 if parent is None else parent._depth + 1
@@ -104,11 +108,11 @@ class span:
             if stack[-2] is not parent:
                 lane, depth = self._settle_anew(lane, slot), 0
             self.start = start = perf_counter_ns()
-            if collection.thread:
+            if _collecting:
                 self._set_inside(slot)
             else:
                 _set(self)
-            number = slot.writer.texts.get(self.name)
+            self._number = number = slot.writer.texts.get(self.name)
             if number is None:
                 self._tell_new(start, slot.writer)
             else:
@@ -147,31 +151,45 @@ class span:
             lane.drop(self)
         end = perf_counter_ns()
         self._lane = None
-        self._told = False
         if lane.order:
             lane.release()
         if _get() is self:
-            if not collection.thread or not collection.runs_here():
+            if not _collecting or not collection.runs_here():
                 _set(self._parent)  # else the next span finds that this one has ended
         elif slot.inside:
             self._leave_inside(slot)
-        if recorder.closed or lane.generation != recorder.generation:
+        if lane.generation != recorder.generation:
             return  # written when the recording stopped, or the parent's to write
-        if kind is None and not self._args:
-            start = self.start
-            writer = slot.writer
-            number = writer.texts.get(self.name)
-            if number is not None:
-                try:
-                    writer.place.write(
-                        _pack(start, end - start, number, self._correlation, lane.track, self._depth, 0, KIND_SLICE)
-                    )
-                except (ValueError, struct.error):  # the segment is full, or nested deeper than a slot can say
-                    pass
+        number = self._number
+        writer = slot.writer
+        if kind is None and number and writer.thread == lane.thread:  # else the text has another number here
+            start, args = self.start, self._args
+            correlation, track, depth = self._correlation, lane.track, self._depth
+            try:
+                if not args:
+                    writer.place.write(_pack(start, end - start, number, correlation, track, depth, 0, KIND_SLICE))
                 else:
-                    if end > recorder.flush_at:
-                        recorder.flush(end)
-                    return
+                    text = args_bytes(args)
+                    length = len(text) + 8
+                    if length <= INLINE:
+                        writer.place.write(
+                            _pack_both(
+                                length, NONE, text, KIND_ARGS,
+                                start, end - start, number, correlation, track, depth, 0, KIND_SLICE,
+                            )
+                        )  # fmt: skip
+                    else:
+                        block = _pack(start, end - start, number, correlation, track, depth, 0, KIND_SLICE)
+                        if not writer.slice_with(NO_CONTEXT + text, block):
+                            writer.lose()
+                    if self._given is not None:
+                        self._args, self._given = self._given, None
+            except (ValueError, struct.error):  # the segment is full, or nested deeper than a slot can say
+                pass
+            else:
+                if end > recorder.flush_at:
+                    recorder.flush(end)
+                return
         self._write(lane, end, kind)
 
     def __call__(self, function: Function) -> Function:
@@ -192,7 +210,7 @@ class span:
         if self._again:
             self._again[-1].note(**args)
             return
-        if not hasattr(self, "_given"):
+        if self._given is None:
             self._given = self._args  # what the span has when it is entered the next time
         self._args = {**self._args, **args}
 
@@ -201,6 +219,7 @@ class span:
         recorder = active.recorder
         if recorder is not None:
             self.start = 0
+            self._number = None
             self._task = _task_number()
             lane = self._settle(main_lane(recorder), _get(), aside=True)
             try:
@@ -216,8 +235,8 @@ class span:
 
     def tell(self, now: int) -> None:
         """Writes that the span is open, once; without args its mark says so."""
-        if self._lane is not None and not self._told and self._args:
-            self._told = True
+        if self._lane is not None and self._told != self.start and self._args:
+            self._told = self.start
             self.write_open(now)
 
     def write_open(self, now: int) -> None:
@@ -240,6 +259,7 @@ class span:
         number = writer.intern(self.name or "span")
         lane = self._lane
         if number > 0 and lane is not None:
+            self._number = number
             put_mark(*lane.mark(self._depth), start, number, self._correlation, start)
             if len(writer.texts) < _OWN_NAMES:
                 self.tell(start)
@@ -248,7 +268,7 @@ class span:
         lane.drop(self)
         self._lane = None
         lane.release()
-        if _get() is self and not collection.thread:
+        if _get() is self and not _collecting:
             _set(self._parent)
 
     def _set_inside(self, slot: Any) -> None:
@@ -275,9 +295,10 @@ class span:
             correlation=self._correlation,
             args=args or None,
         )
-        if hasattr(self, "_given"):
-            self._args = self._given
-            del self._given
+        if self._given is not None:
+            self._args, self._given = self._given, None
+        if end > lane.recorder.flush_at:
+            lane.recorder.flush(end)
 
     def _place(self, main: Lane, parent: span | None, slot: Any) -> Lane:
         """The lane for a span that may belong to another task or thread than what is open on this thread."""
@@ -324,7 +345,7 @@ class span:
 
     def _enter_again(self) -> None:
         """One object may be entered while it is open; each entry is a span of its own."""
-        inner = span(self.name, **getattr(self, "_given", self._args))
+        inner = span(self.name, **(self._args if self._given is None else self._given))
         if self._again is None:
             self._again = []
         inner.__enter__()

@@ -61,6 +61,7 @@ _FAILED: Final = 6
 CONTEXT: Final = struct.Struct("<q")
 _NUMBER: Final = struct.Struct("<I")
 _pack_slice: Final = SLICE.pack
+NO_CONTEXT: Final = CONTEXT.pack(-1)
 _pack_first: Final = struct.Struct(f"{PREFIX.format}{INLINE}sxB").pack
 """A record's first slot, with as much of the payload as fits and without flags."""
 LAST: Final = SLOT - 1
@@ -248,13 +249,16 @@ class Writer:
         if number >= 0:
             slot = _pack_slice(start, dur, number, correlation, track, depth, flags, KIND_SLICE)
             payload = CONTEXT.pack(context) if args is None else CONTEXT.pack(context) + text_bytes(args)
-            if len(payload) <= INLINE:
-                written = self.put(_pack_first(len(payload), payload, KIND_ARGS) + slot)
-            else:
-                written = self._append(slots(payload) + slot, KIND_ARGS)
+            written = self.slice_with(payload, slot)
         if not written and counts:
             self.lose()
         return written
+
+    def slice_with(self, payload: bytes, slot: bytes) -> bool:
+        """Appends args, or context and args, and the slot of the slice that they belong to."""
+        if len(payload) <= INLINE:
+            return self.put(_pack_first(len(payload), payload, KIND_ARGS) + slot)
+        return self._append(slots(payload) + slot, KIND_ARGS)
 
     def row(self, table: str, columns: Mapping[str, Any], counts: bool = True) -> bool:
         """Appends a row of any table; False when there was no room, and one more lost if it counts."""

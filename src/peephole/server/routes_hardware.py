@@ -261,7 +261,7 @@ async def counter_table(request: Request) -> Response:
     def question(capture: Capture) -> dict[str, Any]:
         rows = []
         for entry in entries(capture):
-            if entry.kind == "pmc":
+            if entry.counted:
                 found = counters(capture, entry)
                 rows.append({"row": entry.row, "kernel": entry.kernel, "run": entry.run, "device": entry.device,
                              "counters": [_counter(c) for c in found], "metrics": metrics(found)})  # fmt: skip

@@ -134,7 +134,7 @@ async def alive(request: Request) -> Response:
 
 
 async def one_buffer(request: Request) -> Response:
-    """A buffer with its producer, its consumers and the longest time that nobody used it."""
+    """A buffer with its producer, its readers, who wrote it again and the longest time that nobody used it."""
     shelf, number = shelf_of(request), path_number(request, "buffer")
 
     def answer(capture: Capture) -> dict[str, Any]:
@@ -156,8 +156,9 @@ async def one_buffer(request: Request) -> Response:
             "peak": device.memory.peak, "atPeak": bool(device.alloc[place] <= peak < device.end[place]),
             "before": int(device.id[place - 1]) if place else NONE,
             "after": int(device.id[place + 1]) if place + 1 < len(device) else NONE,
-            "producer": _use(used.producer, origin), "consumers": [_use(use, origin) for use in used.consumers[:USES]],
-            "uses": len(used.consumers), "unknown": used.unknown,
+            "producer": _use(used.producer, origin), "readers": [_use(use, origin) for use in used.readers[:USES]],
+            "reads": len(used.readers), "writers": [_use(use, origin) for use in used.writers[:USES]],
+            "writes": len(used.writers), "unknown": used.unknown,
             "untouched": gap and {"begin": gap.begin - origin, "end": gap.end - origin,
                                   "after": _use(gap.after, origin), "before": _use(gap.before, origin)},
         }  # fmt: skip

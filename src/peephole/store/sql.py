@@ -110,8 +110,8 @@ def _refusal(error: Exception, limits: Limits) -> PeepholeError:
 
     if isinstance(error, duckdb.OutOfMemoryException):
         return PeepholeError(
-            f"The SQL needs more memory than the {bytes_text(limits.memory)} that it may have; ask for less at a time, "
-            "or give it more with --limit-memory."
+            f"The SQL needs more memory than the {bytes_text(limits.memory)} that it may have; ask for less at a time"
+            f"{', or give it more with --limit-memory' if limits.advice else ''}."
         )
     return PeepholeError(f"The SQL cannot be run: {_one_line(error)}")
 

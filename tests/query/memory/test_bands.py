@@ -166,15 +166,16 @@ def test_uses(capture: Capture) -> None:
     links = Links(capture)
     one = buffer_use(links, 1, 10, 205)
     assert one.producer is not None and one.producer.slice.name == "fill"
-    assert [(touch.slice.name, touch.mode, touch.position) for touch in one.consumers] == [
-        ("use", "readwrite", 0), ("late", "read", 2),
+    assert [(touch.slice.name, touch.mode, touch.position) for touch in one.readers] == [
+        ("late", "read", 2), ("use", "readwrite", 0),
     ]  # fmt: skip
+    assert [touch.slice.name for touch in one.writers] == ["use"]
     gap = one.untouched
     assert gap is not None and gap.after is not None and gap.before is not None
     assert (gap.begin, gap.end, gap.after.slice.name, gap.before.slice.name) == (70, 200, "use", "late")
     three = buffer_use(links, 3, 30, 90)
-    assert three.unknown == 1 and len(three.consumers) == 1
+    assert three.unknown == 1 and len(three.readers) == 1 and three.writers == ()
     assert three.untouched is not None and (three.untouched.begin, three.untouched.end) == (40, 60)
     assert links.maker_of(1) == "fill" and links.maker_of(3) == "make" and links.maker_of(2) == ""
     none = buffer_use(links, 2, 20, 50)
-    assert none.producer is None and none.consumers == () and none.untouched is None
+    assert none.producer is None and none.readers == () == none.writers and none.untouched is None

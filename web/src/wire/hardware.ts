@@ -6,7 +6,7 @@ export interface HardwareEntry {
   kernel: string;
   run: number;
   device: string;
-  /** "sqtt" or "pmc" */
+  /** "sqtt", "pmc" or "pma" */
   kind: string;
   /** "SE:0" */
   unit: string;

@@ -58,9 +58,12 @@ export interface BufferWire {
   before: number;
   after: number;
   producer: TouchWire | null;
-  consumers: TouchWire[];
-  /** How many consumers there are; the list may hold fewer. */
-  uses: number;
+  /** Who read it, the last one first, and how many there are: the list may hold fewer. */
+  readers: TouchWire[];
+  reads: number;
+  /** Who wrote it again after its producer, the last one first. */
+  writers: TouchWire[];
+  writes: number;
   unknown: number;
   untouched: { begin: number; end: number; after: TouchWire | null; before: TouchWire | null } | null;
 }

@@ -16,6 +16,7 @@ from peephole.query.hardware.losses import Losses, losses
 from peephole.query.hardware.mapping import Mapped, map_instructions, traced_unit
 from peephole.query.hardware.packets import Arch
 from peephole.query.hardware.program import NO_PROGRAM, Program, disassemble
+from peephole.query.hardware.stalls import stall_counters
 from peephole.query.hardware.waves import Waves, waves
 from peephole.store.capture import Capture
 
@@ -54,8 +55,15 @@ class Entry:
 
     @property
     def source(self) -> str:
-        """What `show -s` calls it: `gemm SQTT SE:0 PKTS`, `gemm PMC`."""
+        """What `show -s` calls it: `gemm SQTT SE:0 PKTS`, `gemm PMC`, `PMA gemm`."""
+        if self.kind == "pma":
+            return f"PMA {self.kernel_run.replace(' n', 'n') if self.run else self.kernel}"
         return f"{self.kernel_run} PMC" if self.kind == "pmc" else f"{self.kernel_run} SQTT {self.unit} PKTS"
+
+    @property
+    def counted(self) -> bool:
+        """Whether it is counters, or samples that can be counted, and no trace in time."""
+        return self.kind in ("pmc", "pma")
 
 
 def entries(capture: Capture) -> list[Entry]:
@@ -83,7 +91,9 @@ def content(capture: Capture, entry: Entry) -> bytes:
 
 
 def counters(capture: Capture, entry: Entry) -> list[Counter]:
-    """The counters of a PMC entry."""
+    """The counters of a PMC entry, or how often warps were met waiting, of PMA samples."""
+    if entry.kind == "pma":
+        return stall_counters(content(capture, entry), entry.props)
     sched = entry.props.get("sched")
     return unpack(sched if isinstance(sched, list) else [], content(capture, entry))
 

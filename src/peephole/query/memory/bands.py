@@ -126,7 +126,11 @@ class BufferUse:
     """Who made a buffer, who used it, and how long nobody did."""
 
     producer: Use | None
-    consumers: tuple[Use, ...]
+    """Who wrote it first."""
+    readers: tuple[Use, ...]
+    """Who read it, the last one first: that is who kept it alive."""
+    writers: tuple[Use, ...]
+    """Who wrote it again, the last one first; who did both is among both."""
     unknown: int
     """Uses by slices that the capture does not have."""
     untouched: Untouched | None
@@ -137,8 +141,10 @@ def buffer_use(links: Links, buffer: int, alloc: int, end: int) -> BufferUse:
     found, unknown = links.users_of(buffer)
     made = next((i for i, use in enumerate(found) if "write" in use.mode), NONE)
     producer = found[made] if made >= 0 else None
-    consumers = tuple(use for i, use in enumerate(found) if i != made)
-    return BufferUse(producer, consumers, unknown, _untouched(found, alloc, end))
+    others = [(i, use) for i, use in enumerate(found) if i != made][::-1]
+    readers = tuple(use for _, use in others if use.mode != "write")
+    writers = tuple(use for _, use in others if "write" in use.mode)
+    return BufferUse(producer, readers, writers, unknown, _untouched(found, alloc, end))
 
 
 def _untouched(uses: list[Use], alloc: int, end: int) -> Untouched | None:

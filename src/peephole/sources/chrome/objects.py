@@ -38,15 +38,15 @@ def time_of(value: Any) -> int:
     return nanoseconds(value) if isinstance(value, str) else int(NO_TIME)
 
 
-def plain(value: Any) -> Any:
-    """The value with Number turned into real numbers, and what JSON cannot say into null."""
+def plain(value: Any, depth: int = 200) -> Any:
+    """The value with Number turned into real numbers, and what JSON cannot say, or nests too deeply, into null."""
     if isinstance(value, Number):
         number = float(value)
         return number if math.isfinite(number) else None
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: plain(item, depth - 1) for key, item in value.items()} if depth else None
     if isinstance(value, list):
-        return [plain(item) for item in value]
+        return [plain(item, depth - 1) for item in value] if depth else None
     return value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from peephole.model.tables import NONE
@@ -174,3 +174,9 @@ def _kind(name: str, key: Any) -> str:
 
 def _keys(key: Any) -> tuple[Any, ...]:
     return tuple(key.keys[:20]) if isinstance(key.keys, (tuple, list)) else ()
+
+
+def link_keys(keys: Any) -> Iterable[str | bytes]:
+    """What links a slice to its context: the program's key before its name, which several kernels may share."""
+    yield from (key for key in tuple(keys)[:20] if type(key) is bytes)
+    yield from (plain(key) for key in tuple(keys)[:20] if type(key) is str)

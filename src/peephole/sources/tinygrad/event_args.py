@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
-
-from peephole.sources.tinygrad.text import plain
-
-
-def link_keys(keys: Any) -> Iterable[str | bytes]:
-    """The program's key before its name, which several kernels may share."""
-    yield from (key for key in tuple(keys)[:20] if type(key) is bytes)
-    yield from (plain(key) for key in tuple(keys)[:20] if type(key) is str)
 
 
 def variables_of(values: Mapping[Any, Any]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class Hardware:
             self._machines.setdefault(label(fields.get("device")), machine)
 
     def trace(self, kind: str, event: Any) -> None:
-        """Takes a ProfileSQTTEvent or ProfilePMCEvent."""
+        """Takes a ProfileSQTTEvent, ProfilePMCEvent or ProfilePMAEvent."""
         self._traces.append((kind, event))
 
     def finish(self) -> None:
@@ -130,7 +130,7 @@ class Hardware:
         self._out.row(
             "hardware",
             kernel=name,
-            context=self._context(program) if program is not None else NONE,
+            context=self._context(event if program is None else program),
             device=device,
             run=seen.index(tag),
             kind=kind,

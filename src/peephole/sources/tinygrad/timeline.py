@@ -18,10 +18,10 @@ from typing import Any, Final
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.buffers import Buffers
 from peephole.sources.tinygrad.clock import HOST, SKEW, Offsets, device_of, host_clock, is_own_name, ns, slack
-from peephole.sources.tinygrad.contexts import Contexts
+from peephole.sources.tinygrad.contexts import Contexts, link_keys
 from peephole.sources.tinygrad.enums import REFERENCE
 from peephole.sources.tinygrad.estimates import Estimates, Provisional
-from peephole.sources.tinygrad.event_args import link_keys, numbers, variables_of
+from peephole.sources.tinygrad.event_args import numbers, variables_of
 from peephole.sources.tinygrad.hardware import Hardware
 from peephole.sources.tinygrad.linears import OWN, Ran
 from peephole.sources.tinygrad.own_ranges import Known
@@ -47,7 +47,6 @@ from peephole.sources.tinygrad.user_frames import user_line
 _NEVER: Final = 1 << 62
 _MOST_INNER: Final = 200_000
 _LONGEST_WAIT: Final = 30_000_000_000
-
 
 ContextEnded = Callable[[int, int, int, list[Range]], None]
 """Told when a context's own range has come: context, begin, length, and the ranges within it."""
@@ -85,7 +84,6 @@ class Timeline:
             None if provisional is None else Estimates(provisional, Timeline(provisional, texts, contexts))
         )
         self._waiting: set[str] = set()
-        self._own_lanes: set[str] = set()  # that the program named itself
         self._unknown: dict[str, int] = {}
         self._takes: dict[str, Callable[[Any], None]] = {
             "ProfileRangeEvent": self._range,
@@ -95,6 +93,7 @@ class Timeline:
             "ProfileProgramEvent": self._hardware.program,
             "ProfileSQTTEvent": lambda event: self._hardware.trace("sqtt", event),
             "ProfilePMCEvent": lambda event: self._hardware.trace("pmc", event),
+            "ProfilePMAEvent": lambda event: self._hardware.trace("pma", event),
         }
 
     def event(self, event: Any) -> None:
@@ -106,15 +105,6 @@ class Timeline:
         if self._untimed:
             self._try(self._write_untimed, event)
         self._try(take, event)
-
-    def host_event(self, event: Any) -> None:
-        """Takes an event of `cpu_profile` and the like: on the host's clock, whatever its lane is called."""
-        device = getattr(event, "device", None)
-        if type(device) is str and type(event).__name__ == "ProfileRangeEvent" and not host_clock(device):
-            self._own_lanes.add(device)
-            self._try(self._write_range, event, None)
-        else:
-            self.event(event)
 
     def _try(self, take: Callable[..., None], event: Any, *more: Any) -> None:
         try:
@@ -142,9 +132,7 @@ class Timeline:
             self._try(self._write_exec, self._untimed.popleft())
         unaligned, self._unaligned = self._unaligned, []
         self._waiting.clear()
-        if self._estimates is None:  # a file: every device has said its offset, so these are no devices
-            self._own_lanes |= {one.device for one in unaligned if type(one).__name__ == "ProfileRangeEvent"}
-        else:
+        if self._estimates is not None:
             for device in self._estimates.adopt(self.offsets, unaligned, self._execs):
                 self._count(f"kernels of {device} on an estimated clock")
         for event in unaligned:
@@ -454,9 +442,7 @@ class Timeline:
                 correlation = self._out.new_correlation()
         self._out.row(
             "slices",
-            track=self._out.track(
-                device, "host" if device in self._own_lanes else kind_of(device), order_of(device), None
-            ),
+            track=self._out.track(device, "host" if is_own_name(device) else kind_of(device), order_of(device), None),
             start=start,
             dur=dur,
             name=name,

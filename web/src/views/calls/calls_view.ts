@@ -1,5 +1,5 @@
 /** Calls: who called what on a thread: a flame graph over the tree, upright or inverted, and one function at the side. */
-import { nameNodes, plain } from "../../base/ansi.ts";
+import { plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { count, counted, duration } from "../../base/format.ts";
 import { icon } from "../../base/icons.ts";
@@ -13,15 +13,17 @@ import {
   type Palette,
 } from "../../data/calls.ts";
 import { isAbort } from "../../data/client.ts";
+import { fits, nothingFits, parseQuery } from "../../data/grammar.ts";
 import type { Params } from "../../state/place.ts";
 import type { CallSlicesWire, CallsWire } from "../../wire/calls.ts";
 import type { ContextWire } from "../../wire/capture.ts";
 import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/states.ts";
-import { tip } from "../common/tooltip.ts";
 import { VirtualList } from "../common/virtual_list.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
-import { attachMenu, type MenuItem } from "../shell/menu.ts";
-import { drawCallSide, fileAndLine } from "./call_side.ts";
+import { attachMenu } from "../shell/menu.ts";
+import { mergeItems, OTHER_TREE, rangeItems, threadItems } from "./call_menus.ts";
+import { callRow, drawCallHead } from "./call_rows.ts";
+import { drawCallSide } from "./call_side.ts";
 import { FlameStage } from "./flame_stage.ts";
 
 export const CALLS: ViewDef = {
@@ -97,9 +99,9 @@ class CallsView implements View {
       this.crumbs,
       this.body,
     );
-    attachMenu(this.threads, "Threads", () => this.threadItems());
-    attachMenu(this.times, "Range", () => this.rangeItems());
-    attachMenu(this.merge, "Merge calls", () => this.mergeItems());
+    attachMenu(this.threads, "Threads", () => threadItems(this.page, this.model));
+    attachMenu(this.times, "Range", () => rangeItems(this.page, this.params, this.range));
+    attachMenu(this.merge, "Merge calls", () => mergeItems(this.page, this.params));
     this.flame = new FlameStage(this.body, {
       onSelect: (node) => this.choose(node),
       onFocus: (node) => this.focusOn(node),
@@ -235,18 +237,18 @@ class CallsView implements View {
     const wanted = params["sel"] === undefined ? -1 : model.find(parsePath(params["sel"]));
     this.rows = model.rows(parsePaths(params["open"]), parsePaths(params["shut"]), wanted);
     this.drawBars(model);
-    this.drawHead(model);
+    drawCallHead(this.head, this.host, model);
     clearLayer(this.body);
     if (this.rows.length === 0) showLayer(this.body, this.nothing(model));
-    const words = (params["q"] ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+    const query = parseQuery(params["q"] ?? "");
     // what matches, and what it calls, stands out; what calls it gives way
-    const hits = wire.functions.name.map((name) => words.every((word) => plain(name).toLowerCase().includes(word)));
+    const hits = wire.functions.name.map((name) => fits(query, plain(name)));
     const lit = new Uint8Array(model.size);
     for (let node = 0; node < model.size; node++) {
-      const own = hits[wire.function[node]!] ?? words.length === 0;
+      const own = hits[wire.function[node]!] ?? false;
       lit[node] = own || (model.inverted ? false : lit[model.parent[node]!] === 1) ? 1 : 0;
     }
-    this.flame.show(model, this.palette, (node) => words.length === 0 || lit[node] === 1);
+    this.flame.show(model, this.palette, (node) => query.terms.length === 0 || lit[node] === 1);
     this.list.setCount(this.rows.length);
     const node = this.selected;
     this.list.select(this.rows.indexOf(node), wanted >= 0);
@@ -259,7 +261,7 @@ class CallsView implements View {
   private nothing(model: CallModel): HTMLElement {
     const { params } = this;
     if (params["q"] !== undefined && model.wire.busy === 0)
-      return emptyState(`Nothing is named ${params["q"]}`, "The filter hides every function. Escape clears it.");
+      return emptyState(nothingFits(parseQuery(params["q"]), params["q"], "function"), "Escape clears the filter.");
     const found = /^(\d+)-(\d+)$/.exec(params["range"] ?? "");
     if (!found) return emptyState("No slices on this thread", "Choose another thread at the top left.");
     const state = emptyState(
@@ -323,70 +325,10 @@ class CallsView implements View {
     );
   }
 
-  private drawHead(model: CallModel): void {
-    const titles = model.inverted
-      ? ["Self ↓", "%", "", "", "", "Calls", "Function, then its callers", "Place"]
-      : ["Total ↓", "%", "", "Self", "%", "Calls", "Function", "Place"];
-    const classes = ["num", "num", "cm", "num cs", "num cs", "num cc", "", "cp"];
-    this.head.classList.toggle("inverted", model.inverted);
-    this.host.classList.toggle("inverted", model.inverted);
-    const placed = model.wire.functions.place.some((place) => place !== "");
-    for (const part of [this.head, this.host]) part.classList.toggle("placeless", !placed);
-    fill(this.head, ...titles.map((title, at) => cell(classes[at]!, title)));
-  }
-
   private row(node: number): HTMLElement {
     const model = this.model!;
-    const { wire } = model;
-    const [whole, weight] = [Math.max(1, model.weight(0)), model.weight(node)];
-    const share = (time: number): string => ((100 * time) / whole).toFixed(1);
-    const colour = this.palette.colour[wire.function[node]!] ?? 0;
-    const paint = colour === 0 ? "var(--fg-3)" : `var(--cat-${colour})`;
-    const bar = h("i");
-    const widest = model.inverted ? Math.max(1, model.weight(1)) : whole;
-    bar.style.width = `${Math.min(100, (100 * weight) / widest)}%`;
-    bar.style.background = paint;
-    const dot = h("span.dot");
-    dot.style.background = paint;
-    const opened = parsePaths(this.params["open"]);
-    const shut = parsePaths(this.params["shut"]);
-    const open = model.isOpen(node, opened, shut);
-    const parent = model.hasChildren(node);
-    const twisty = h("span.tw", parent ? (open ? "▾" : "▸") : "");
-    if (parent)
-      twisty.addEventListener("pointerdown", (event) => {
-        event.stopPropagation();
-        this.toggle(node, !open);
-      });
-    const level = wire.depth[node]! - (wire.function[0]! < 0 ? 1 : 0);
-    const name = h(
-      "div.cname",
-      twisty,
-      dot,
-      tip(h("span.mono.ell.name", ...nameNodes(model.name(node))), () => model.name(node)),
-    );
-    name.style.paddingLeft = `${Math.min(level, 40) * 14}px`;
-    const [file, line] = fileAndLine(model.place(node));
-    const place = file.split(/[\\/]/).slice(-2).join("/") + (line >= 0 ? `:${line}` : "");
-    return h(
-      "div.crow",
-      {
-        "data-node": node,
-        "data-name": model.name(node),
-        "data-total": wire.total[node]!,
-        "data-self": wire.self[node]!,
-        "aria-level": level + 1,
-        "aria-expanded": parent ? String(open) : null,
-      },
-      h("div.num", duration(weight)),
-      h("div.num.dim", share(weight)),
-      h("div.cm", h("span.meter", bar)),
-      h("div.num.cs", duration(wire.self[node]!)),
-      h("div.num.dim.cs", share(wire.self[node]!)),
-      h("div.num.dim.cc", count(wire.count[node]!)),
-      name,
-      tip(h("div.mono.faint.ell.cp", place), () => model.place(node)),
-    );
+    const open = model.isOpen(node, parsePaths(this.params["open"]), parsePaths(this.params["shut"]));
+    return callRow(model, this.palette, node, open, () => this.toggle(node, !open));
   }
 
   private treeKey(event: KeyboardEvent, node: number): boolean {
@@ -436,8 +378,7 @@ class CallsView implements View {
   }
 
   private setMode(mode: string): void {
-    const gone = { focus: null, sel: null, open: null, shut: null };
-    this.page.nav.set({ mode: mode === "tree" ? null : mode, ...gone });
+    this.page.nav.set({ mode: mode === "tree" ? null : mode, ...OTHER_TREE });
   }
 
   private timelineAddress(node: number): string | null {
@@ -511,75 +452,8 @@ class CallsView implements View {
       ],
     );
   }
-
-  private threadItems(): MenuItem[] {
-    const { model } = this;
-    if (!model) return [];
-    const { threads, thread } = model.wire;
-    const gone = { focus: null, sel: null, open: null, shut: null };
-    const items: MenuItem[] = threads.title.map((title, at) => ({
-      label: title,
-      note: counted(threads.slices[at]!, "slice"),
-      role: "menuitemradio",
-      checked: title === thread,
-      act: () => this.page.nav.set({ thread: title, ...gone }),
-    }));
-    if (items.length > 1)
-      items.unshift({
-        label: "All threads",
-        role: "menuitemradio",
-        checked: thread === "*",
-        act: () => this.page.nav.set({ thread: "*", ...gone }),
-      });
-    return items;
-  }
-
-  private rangeItems(): MenuItem[] {
-    const { range } = this;
-    const items: MenuItem[] = [
-      {
-        label: "Whole trace",
-        role: "menuitemradio",
-        checked: this.params["range"] === undefined,
-        act: () => this.page.nav.set({ range: null }),
-      },
-    ];
-    const last = range ?? this.timelineRange();
-    if (last !== null) {
-      const [a, b] = last.split("-").map(Number);
-      items.push({
-        label: `Selected range, ${duration(b! - a!)}`,
-        role: "menuitemradio",
-        checked: this.params["range"] !== undefined,
-        act: () => this.page.nav.set({ range: last }),
-      });
-    }
-    return items;
-  }
-
-  /** The range that is selected in the timeline. */
-  private timelineRange(): string | null {
-    const found = new URLSearchParams(this.page.nav.address("timeline").split("?")[1] ?? "");
-    const [a, b] = [Math.floor(Number(found.get("r0") ?? NaN)), Math.ceil(Number(found.get("r1") ?? NaN))];
-    return b > a ? `${Math.max(0, a)}-${b}` : null;
-  }
-
-  private mergeItems(): MenuItem[] {
-    const item = (label: string, value: string | null): MenuItem => ({
-      label,
-      role: "menuitemradio",
-      checked: (this.params["merge"] ?? null) === value,
-      act: () => this.page.nav.set({ merge: value, focus: null, sel: null }),
-    });
-    return [item("Merge calls of one name", null), item("Merge calls of one name and place", "place")];
-  }
 }
 
 function wireless(model: CallModel, node: number): boolean {
   return model.wire.function[node]! < 0;
-}
-
-function cell(classes: string, text: string): HTMLElement {
-  const names = classes.split(" ").filter(Boolean);
-  return h(`div${names.map((name) => `.${name}`).join("")}`, text);
 }

@@ -3,6 +3,7 @@
  */
 import { fill, h } from "../../base/dom.ts";
 import { count } from "../../base/format.ts";
+import { share, tokens, type Token } from "../../data/registers.ts";
 import type { FlowWire, InstructionsWire, TraceWire } from "../../wire/hardware.ts";
 import { emptyState } from "../common/states.ts";
 
@@ -11,7 +12,9 @@ const LANE = 12;
 const STYLES: Record<string, string> = { taken: "way taken", "not taken": "way skipped", always: "way" };
 
 export class FlowGraph {
+  /** The register that was chosen, as it stands in an instruction, and the single registers that it stands for. */
   private lit = "";
+  private litKeys: readonly string[] = [];
   /** Whether the trace says of any instruction that it ran. */
   private readonly mapped: boolean;
 
@@ -92,19 +95,38 @@ export class FlowGraph {
 
   private line(index: number): HTMLElement {
     const { code } = this;
-    const uses = this.lit !== "" && code.registers[index]!.includes(this.lit);
+    const parts = tokens(code.text[index]!);
+    const uses = parts.some(({ keys }) => share(keys, this.litKeys));
     return h(
       `button.ln${uses ? ".lit" : ""}${this.mapped && code.hits[index] === 0 ? ".skip" : ""}`,
-      { type: "button", onclick: () => this.light(code.registers[index]!) },
+      { type: "button", onclick: () => this.next(parts.filter(({ keys }) => keys.length > 0)) },
       h("span.faint", code.pc[index]!.toString(16)),
-      h("span.name", code.text[index]),
+      h("span.name", ...parts.map((part) => this.part(part))),
       h("span.num.faint", code.hits[index]! > 0 ? count(code.hits[index]!) : ""),
     );
   }
 
-  private light(registers: readonly string[]): void {
-    const at = registers.indexOf(this.lit);
-    this.lit = registers[at + 1] ?? "";
+  /** A register is lit with all that name it; a click chooses it. */
+  private part({ text, keys }: Token): HTMLElement | string {
+    if (keys.length === 0) return text;
+    const lit = share(keys, this.litKeys);
+    const choose = (event: Event): void => {
+      event.stopPropagation();
+      this.light(text === this.lit ? "" : text, keys);
+    };
+    return h(`span.reg${lit ? ".lit" : ""}`, { "data-register": text, onclick: choose }, text);
+  }
+
+  /** The next register of a line, for whoever has no pointer; none after the last. */
+  private next(registers: readonly Token[]): void {
+    const at = registers.findIndex(({ text }) => text === this.lit);
+    const chosen = registers[at + 1];
+    this.light(chosen?.text ?? "", chosen?.keys ?? []);
+  }
+
+  private light(register: string, keys: readonly string[]): void {
+    this.lit = register;
+    this.litKeys = register === "" ? [] : keys;
     const scroll = this.host.querySelector(".hw-flow");
     const top = scroll?.scrollTop ?? 0;
     this.draw();

@@ -19,6 +19,7 @@ export function drawBuffer(host: HTMLElement, page: Page, buffer: BufferWire, wh
         ? ` · ${clip(shortType(buffer.dtype), 60)}`
         : ` · ${count(items)} × ${shortType(buffer.dtype)}`;
   const part = buffer.peak > 0 ? (100 * buffer.bytes) / buffer.peak : 0;
+  const uses = buffer.reads + buffer.writes;
   const share = part < 0.05 ? "under 0.1" : part.toFixed(1);
   fill(
     host,
@@ -47,25 +48,45 @@ export function drawBuffer(host: HTMLElement, page: Page, buffer: BufferWire, wh
       null,
       buffer.producer
         ? [useRow(page, buffer.producer, whole)]
-        : [h("div.none", buffer.uses > 0 ? "No slice of this capture wrote it." : "No use of it was recorded.")],
+        : [h("div.none", uses > 0 ? "No slice of this capture wrote it." : "No use of it was recorded.")],
       "producer",
     ),
-    (buffer.producer !== null || buffer.uses > 0) &&
+    (buffer.producer !== null || uses > 0) &&
       section(
-        "Consumers",
-        buffer.uses,
-        buffer.consumers.length > 0
-          ? buffer.consumers.map((use) => useRow(page, use, whole))
-          : [h("div.none", "Nobody used it again.")],
-        "consumers",
-        buffer.uses > buffer.consumers.length
-          ? `${counted(buffer.uses - buffer.consumers.length, "later use")} not listed.`
+        buffer.reads > 1 ? "Read by, last first" : "Read by",
+        buffer.reads,
+        buffer.readers.length > 0
+          ? buffer.readers.map((use) => useRow(page, use, whole))
+          : [h("div.none", "Nobody read it.")],
+        "readers",
+        buffer.reads > buffer.readers.length
+          ? `${counted(buffer.reads - buffer.readers.length, "earlier read")} not listed.`
           : buffer.unknown > 0
             ? `${counted(buffer.unknown, "use")} by slices that are not in this capture.`
             : "",
       ),
+    buffer.writes > 0 &&
+      section(
+        buffer.writes > 1 ? "Written again by, last first" : "Written again by",
+        buffer.writes,
+        [h("div.none.mem-reused", reused(buffer)), ...buffer.writers.map((use) => useRow(page, use, whole))],
+        "writers",
+        buffer.writes > buffer.writers.length
+          ? `${counted(buffer.writes - buffer.writers.length, "earlier write")} not listed.`
+          : "",
+      ),
     buffer.untouched && idle(buffer),
   );
+}
+
+/** Why one buffer has several writers: it is updated in place, or its memory serves one value after another. */
+function reused(buffer: BufferWire): string {
+  const makers = new Set([...(buffer.producer ? [buffer.producer] : []), ...buffer.writers].map((use) => use.name));
+  const times = buffer.writes + (buffer.producer ? 1 : 0);
+  const inPlace = buffer.writers.every((use) => use.mode !== "write");
+  if (inPlace) return "Updated in place: what writes it reads it too.";
+  if (makers.size === 1) return `The same kernel writes it each time, ${counted(times, "time")}.`;
+  return `One memory for ${counted(times, "value")} after each other: each write ends the one before.`;
 }
 
 function percentOf(part: number, whole: number): string {

@@ -362,10 +362,7 @@ class MemoryView implements View {
       this.setBuffer(null);
       fill(
         this.detail,
-        h(
-          "div.none.faint",
-          "Click a band, or a row of what was alive, for its size, lifetime, producer and consumers.",
-        ),
+        h("div.none.faint", "Click a band, or a row of what was alive, for its size, lifetime, producer and readers."),
       );
       return;
     }

@@ -9,6 +9,8 @@ export interface RangeLinks {
   colour(name: number): number;
   /** The Top page for this range; null when it has nothing to show. */
   top: string | null;
+  /** The call trees of this range. */
+  calls: string | null;
   find(name: string): void;
   /** Whether these are the figures of a range and not of everything. */
   ranged: boolean;
@@ -91,6 +93,8 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
       h(
         "div.h.more",
         h("span.grow", wire.kernels > 0 ? "Top kernels" : "Top names"),
+        links.calls !== null &&
+          h("a.plainw.tl-calls", { href: links.calls, title: "The call tree of this range" }, "tree"),
         links.top !== null
           ? h("a.plainw", { href: links.top }, `all ${count(wire.names)}`)
           : h("span.faint.plainw", `of ${count(wire.names)}`),

@@ -364,6 +364,9 @@ class TimelineView implements View {
             ...(wire.kernels === 0 && this.source!.whole.tracks.kind.includes("device") ? { group: "host" } : {}),
           })
         : null,
+      calls: this.page.has("calls")
+        ? this.page.nav.address("calls", range ? { range: `${Math.floor(range.t0)}-${Math.ceil(range.t1)}` } : {})
+        : null,
       find: (name) => this.page.nav.set({ find: name }),
       ranged: range !== null,
       tracks: this.source!.whole.tracks,

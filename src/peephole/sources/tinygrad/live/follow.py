@@ -289,7 +289,7 @@ class Follower:
             except IndexError:  # the program wrote it itself meanwhile
                 break
         for event in host:
-            timeline.host_event(event)
+            timeline.event(event)
         for event in devices:
             timeline.event(event)
         timeline.age(perf_counter_ns())

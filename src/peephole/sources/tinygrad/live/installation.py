@@ -101,13 +101,14 @@ def _read(path: Path) -> str:
 
 
 def _installed(folder: Path) -> str | None:
-    """The version of the installation that this package is part of."""
-    from importlib.metadata import distributions
+    """The version of the installation that this package is part of, which lies beside it.
 
-    for found in distributions(name="tinygrad"):
-        with suppress(OSError):
-            if folder.samefile(str(found.locate_file("tinygrad"))):
-                return found.version
+    Not by importlib.metadata: importing that while the program is interrupted changes what it exits with, since Python
+    forgets the interrupt when a text is executed, as named tuples are.
+    """
+    with suppress(OSError):
+        for found in sorted(folder.parent.glob("tinygrad-*.dist-info")):
+            return found.name.removeprefix("tinygrad-").removesuffix(".dist-info")
     return None
 
 
