@@ -112,7 +112,7 @@ class span:
                 self._set_inside(slot)
             else:
                 _set(self)
-            self._number = number = slot.writer.texts.get(self.name)
+            self._number = number = slot.writer.texts.get(self.name or "span")
             if number is None:
                 self._tell_new(start, slot.writer)
             else:
