@@ -185,7 +185,7 @@ def credit_whole_buffers(buffer: Any) -> None:
     def trace_num(self: Any) -> int:
         try:
             base = self.base
-            if (ever := getattr(buffer.profile_events, "end", None)) is not None and not hasattr(base, "_trace_num"):
+            if (ever := getattr(buffer.profile_events, "ever", None)) is not None and not hasattr(base, "_trace_num"):
                 base._trace_num = ever()
             return int(number(base))
         except BaseException as error:
