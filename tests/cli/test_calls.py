@@ -49,6 +49,7 @@ def test_calls_are_a_tree(capsys: pytest.CaptureFixture[str], nested: Path) -> N
         ("save", 1, 1, 15_000, 15_000),
     ]
     assert {r["track"] for r in found} == {"MainThread"}
+    assert [r["place"] for r in found] == [None, "/prog/train.py:7", "/prog/other.py:9", None]
     assert len(records(capsys, nested, "--calls")) == 54
 
 

@@ -65,6 +65,7 @@ def show_calls(capture: Capture, request: Request, chosen: Collection[int] | Non
 
 def _records(capture: Capture, tree: CallTree, printer: Printer) -> None:
     sums = tree.sums
+    places = places_of(capture, sums.row[len(tree.titles) :].tolist()) if not tree.inverted else {}
     for node in tree.order().tolist():
         if tree.depth[node]:
             printer.record(
@@ -75,7 +76,7 @@ def _records(capture: Capture, tree: CallTree, printer: Printer) -> None:
                     "total_ns": int(sums.total[node]),
                     "self_ns": int(sums.self[node]),
                     "track": tree.titles[int(tree.title[node])],
-                    "place": tree.place(node) or None,
+                    "place": tree.place(node) or places.get(int(sums.row[node])),
                 }
             )
 
