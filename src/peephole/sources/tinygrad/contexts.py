@@ -99,6 +99,13 @@ class Contexts:
             "compiler": "tinygrad",
         }
 
+    def adopt(self, index: int, name: str, keys: Sequence[str | bytes]) -> None:
+        """Remembers a context whose row another process writes."""
+        self._names[index] = name
+        for key in keys:
+            self._link(plain(key) if type(key) is str else key, index)
+        self.by_key.setdefault(name, index)
+
     def called(self, name: str) -> int:
         """The context of that name or function name; NONE where several have it that made different programs."""
         first = self.by_key.get(name, NONE)
