@@ -15,6 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from peephole.record.unseen import hide, unseen
+from peephole.sources.tinygrad.live.matching import Number
 from peephole.sources.tinygrad.live.node_lines import Caller
 
 
@@ -70,14 +71,23 @@ def add_effect_lines(ops: ModuleType, tensor: ModuleType) -> None:
     """Makes tinygrad's traced nodes carry the lines of assignments and copies."""
     kind, op = ops.UOp, ops.Ops
     traced = kind.__dict__.get("trace_num")
+    quick = traced if isinstance(traced, Number) else None
     own: Callable[[Any], int] | None = getattr(traced, "fxn", None)
-    if own is None or not all(name in kind.__dict__ for name in ("store", "copy_to_device")):
+    if (own is None and quick is None) or not all(name in kind.__dict__ for name in ("store", "copy_to_device")):
         return
     rewriting = ops.active_rewrites
     store = _Noting(kind.__dict__["store"], "store", tensor._METADATA, rewriting)
     copy = _Noting(kind.__dict__["copy_to_device"], "copy", tensor._METADATA, rewriting)
     kind.store, kind.copy_to_device = store, copy
     notes = {op.STORE: store.notes, op.COPY: copy.notes}
+    if quick is not None:
+        quick.notes = notes
+    elif own is not None:
+        _note_numbered(ops, traced, own, notes)
+
+
+def _note_numbered(ops: ModuleType, traced: Any, own: Callable[[Any], int], notes: dict[Any, Any]) -> None:
+    """Has tinygrad's own way of numbering nodes keep the notes."""
     fields, count = ops.uop_fields, ops.ucount
 
     @unseen

@@ -47,7 +47,7 @@ def match_quietly(ops: ModuleType) -> bool:
     return True
 
 
-class _Number:
+class Number:
     """A node's number, which its fields are kept under; given to a node after its sources, as tinygrad does."""
 
     def __init__(self, ops: Any, own: Any) -> None:
@@ -55,6 +55,8 @@ class _Number:
         self._name = own.nm
         self._next = ops.ucount.__next__
         self._level = ops.TRACEMETA
+        self.notes: dict[Any, Any] = {}
+        """Of an op that tinygrad keeps no metadata for: what stands in its place, by a node's first source."""
         self.__doc__ = own.__doc__
 
     def __get__(self, node: Any, owner: object = None) -> Any:
@@ -65,6 +67,7 @@ class _Number:
         if known is not None:
             return known
         fields, metadata = self._ops.uop_fields, self._ops.all_metadata if self._level.value >= 2 else None
+        notes = self.notes
         number = -1
         stack = [node]
         while stack:
@@ -86,7 +89,11 @@ class _Number:
             stack.pop()
             number = self._next()
             what = (node.op, node.dtype, tuple(sources), node.arg, node.tag)
-            fields[number] = what if metadata is None else (*what, metadata.get(node))
+            said = None if metadata is None else metadata.get(node)
+            if said is None and node.op in notes and below and (noted := notes[node.op].get(below[0])) is not None:
+                fields[number] = (*what, (noted,))
+            else:
+                fields[number] = what if metadata is None else (*what, said)
             own[name] = number
         return number
 
@@ -98,8 +105,8 @@ def number_quickly(ops: Any) -> bool:
     code = getattr(getattr(own, "fxn", None), "__code__", None)
     if code is None or set(code.co_names) != _NUMBERS or not all(hasattr(ops, name) for name in _NEEDED):
         return False
-    node.trace_num = _Number(ops, own)
-    _stand_in(_Number.__get__, type(own).__get__)
+    node.trace_num = Number(ops, own)
+    _stand_in(Number.__get__, type(own).__get__)
     return True
 
 
