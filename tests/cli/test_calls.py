@@ -97,6 +97,9 @@ def test_the_screen_says_what_there_is(capsys: pytest.CaptureFixture[str], neste
     assert any("1 track without nested slices" in line for line in lines)
     assert any("1 slice has no end and counts to the end of the trace" in line for line in lines)
     assert "No slices in this interval." in show(capsys, nested, "--calls", "--interval", "5ms", "6ms")
+    # of a part the time is that part's, and no number of slices is said to be
+    assert show(capsys, nested, "--calls", "-i", "save").splitlines()[0] == "MainThread  15.00 µs in calls that match"
+    assert "4 smaller ones not shown" in show(capsys, nested, "--calls", "-t", "0")
 
 
 def test_shares_are_of_what_was_there_to_spend(capsys: pytest.CaptureFixture[str], nested: Path) -> None:

@@ -172,6 +172,13 @@ def test_decorated_functions_keep_their_face(recorder: Any, finish: Any) -> None
     with pytest.raises(TypeError, match="decorates"):
         peephole.span("x")(3)  # type: ignore[type-var]
 
+    @peephole.span  # type: ignore[arg-type]
+    def bare() -> None:
+        pass
+
+    with pytest.raises(TypeError, match=r'write @span\("name"\)'):
+        bare()
+
 
 def test_generators_are_recorded_aside_and_pass_everything_through(recorder: Any, finish: Any) -> None:
     @peephole.span("gen")

@@ -131,6 +131,16 @@ def test_search_finds_every_kind_of_name(client: TestClient) -> None:
     assert nothing["searched"]["matches"] == 2
 
 
+def test_a_wrong_query_is_a_bad_request_or_said_in_the_answer(client: TestClient) -> None:
+    assert get(client, f"{HAND}/search?q=r_16")["error"] is None
+    said = get(client, f"{HAND}/search?q=kind:zzz")
+    assert (said["hits"], said["query"]) == ([], "kind:zzz")
+    assert said["error"].startswith("There is no kind zzz; there are kernel,")
+    answer = client.get(f"{HAND}/timeline/search?q=/(/")
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith("/(/ is not a regular expression")
+
+
 def test_a_rule_hit_leads_to_its_match(client: TestClient) -> None:
     (hit,) = get(client, f"{HAND}/search?q=rules.py:31")["hits"]
     assert (hit["context"], hit["step"], hit["match"], hit["count"]) == (0, 0, 2, 1)

@@ -268,6 +268,7 @@ def rewrites(check: Any) -> None:
     check("code.RunsWire", "/hand/contexts/1/runs")
     check("search.SearchWire", "/hand/search?q=r_16")
     check("search.SearchWire", "/hand/search?q=r_16_5")
+    check("search.SearchWire", "/hand/search?q=/(/")
 
 
 def compiled(check: Any) -> None:

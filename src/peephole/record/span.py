@@ -192,8 +192,11 @@ class span:
                 return
         self._write(lane, end, kind)
 
-    def __call__(self, function: Function) -> Function:
-        """The function, recorded with a span of this name (its own when none was given) at every call."""
+    def __call__(self, function: Function = None) -> Function:  # type: ignore[assignment]
+        """The function, recorded with a span of this name (its own when none was given) at every call.
+
+        Without one it was meant to be called itself, under `@span` without parentheses: `wrapped` says so.
+        """
         from peephole.record.wrap import wrapped
 
         return wrapped(function, self.name, self._args)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -42,6 +42,8 @@ class CallTree:
     inverted: bool = False
     left_out: int = 0
     """Of an inverted tree: callers further up than is shown."""
+    outer: NDArray[np.bool_] | None = None
+    """Of a searched tree: which nodes are there only because they call what was looked for."""
     title: Ints = field(init=False)
     """Number of the track."""
 
@@ -128,6 +130,7 @@ class CallTree:
             own,
             self.inverted,
             self.left_out,
+            None if self.outer is None else self.outer[keep],
         )
 
 
@@ -183,6 +186,8 @@ def inverted(tree: CallTree) -> CallTree:
     roots = len(tree.titles)
     table = NodeTable(roots, max(1, len(tree.functions)))
     nodes = np.arange(roots, len(tree))
+    if tree.outer is not None:
+        nodes = nodes[~tree.outer[nodes]]  # these have no time of their own that was looked for
     sums = tree.sums.pick(nodes)
     sums.total[tree.recursive()[nodes]] = 0
     above, at, budget = nodes, tree.title[nodes], _INVERTED
@@ -246,4 +251,5 @@ def searched(tree: CallTree, text: str) -> CallTree:
         np.logical_or.at(keep, tree.parent[nodes], keep[nodes])
         onto = nodes[outer[tree.parent[nodes]]]
         np.add.at(sums.total, tree.parent[onto], sums.total[onto])
-    return tree.pick(keep, sums)
+    before = np.zeros(len(tree), np.bool_) if tree.outer is None else tree.outer
+    return replace(tree, outer=outer | before).pick(keep, sums)

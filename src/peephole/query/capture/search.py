@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from peephole.errors import PeepholeError
+from peephole.errors import AskedError
 from peephole.frameworks import PACKAGES
 from peephole.model.plain_names import plain
 from peephole.query.capture.grammar import FIELDS, Mask, Query, parse
@@ -66,7 +66,7 @@ class SearchIndex:
     def search(self, text: str, limit: int = 40) -> Found:
         """Hits that the query holds for, those first whose name is it, then those that begin with it.
 
-        PeepholeError when it has a pattern that is none, or a kind that there is not.
+        AskedError when it has a pattern that is none, or a kind that there is not.
         """
         query = parse(text)
         if not query.terms:
@@ -87,7 +87,7 @@ class SearchIndex:
         known = [*KINDS, *dict.fromkeys(hit.note for hit in self._hits if hit.kind == "context" and hit.note)]
         for term in query.of("kind"):
             if not term.excluded and not term.mask(known).any():
-                raise PeepholeError(f"There is no kind {term.text}; there are {', '.join(dict.fromkeys(known))}.")
+                raise AskedError(f"There is no kind {term.text}; there are {', '.join(dict.fromkeys(known))}.")
 
     def _mask(self, query: Query) -> Mask:
         """What the query holds for, tracks apart: a rule, an op and a name of an instruction are what they are."""

@@ -1,7 +1,8 @@
 /** SQL: a query over the tables of the capture, its answer as a table, what was asked before. The address has the query. */
 import { fill, h } from "../../base/dom.ts";
 import { bytes, count, counted, duration } from "../../base/format.ts";
-import { isAbort, sentenceOf } from "../../data/client.ts";
+import { isAbort, isSilence, sentenceOf } from "../../data/client.ts";
+import { connection } from "../../data/connection.ts";
 import { leadsOf, readHistory, remember, sqlCsv, type Asked } from "../../data/sql.ts";
 import type { Params } from "../../state/place.ts";
 import { readSetting, writeSetting } from "../../state/settings.ts";
@@ -208,6 +209,7 @@ class SqlView implements View {
     } catch (error) {
       if (this.asking !== asking || this.leaving.signal.aborted) return;
       failed = true;
+      if (isSilence(error)) this.askWhenBack(sql);
       note = isAbort(error) ? `stopped after ${seconds()}` : sentenceOf(error);
       this.answer = null;
       this.results.show(null);
@@ -221,9 +223,16 @@ class SqlView implements View {
         this.results.element.classList.remove("stale");
       }
     }
-    this.keep(remember(this.history, { sql, name: "", note, failed }));
+    if (!connection.gone) this.keep(remember(this.history, { sql, name: "", note, failed }));
     this.drawAnswer();
     this.page.middle.dataset["answered"] = failed ? "failed" : sql;
+  }
+
+  /** Asks a query once more that the server did not hear, unless another was asked meanwhile. */
+  private askWhenBack(sql: string): void {
+    void connection.whenBack().then(() => {
+      if (this.asked === sql && !this.asking && !this.leaving.signal.aborted) void this.ask(sql);
+    });
   }
 
   private drawAnswer(): void {
