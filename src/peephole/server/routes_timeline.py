@@ -149,6 +149,7 @@ async def window(request: Request) -> Response:
         found = lane_windows(capture, lanes, t0, t1, pixels)
         head: dict[str, Any] = {
             "generation": _generation(shelf, capture),
+            "origin": str(span[0]),
             "n": [len(lane) for lane in found],
             "width": [lane.width for lane in found],
         }
@@ -190,6 +191,7 @@ async def series(request: Request) -> Response:
         found = series_pixels(capture, counters, devices, t0, t1, pixels)
         head = {
             "generation": _generation(shelf, capture),
+            "origin": str(span[0]),
             "n": [len(one.start) for one in found],
             "peak": [one.peak for one in found],
             "peakTime": [one.peak_time - span[0] for one in found],

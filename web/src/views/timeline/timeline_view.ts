@@ -2,6 +2,7 @@
 import { plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { count, duration } from "../../base/format.ts";
+import { OneAtATime } from "../../base/one_at_a_time.ts";
 import { isAbort } from "../../data/client.ts";
 import { TimelineSource } from "../../data/timeline.ts";
 import { clampSpan, type Span } from "../../layout/span.ts";
@@ -62,7 +63,7 @@ class TimelineView implements View {
   private asked = { bar: "", figures: "", slice: "", flows: "" };
   private figuring = new AbortController();
   private slicing = new AbortController();
-  private renewing: Promise<void> | null = null;
+  private readonly renewal = new OneAtATime(() => this.renew());
   private opening = true;
   /** The first picture comes before the figures: both at once would keep each other waiting. */
   private pictured = false;
@@ -164,7 +165,7 @@ class TimelineView implements View {
 
   grown(info: CaptureInfo): void {
     this.info = info;
-    this.renew();
+    this.renewal.ask();
   }
 
   dispose(): void {
@@ -187,7 +188,7 @@ class TimelineView implements View {
       this.page.client,
       whole,
       () => this.stage.redraw(),
-      () => this.renew(),
+      () => this.renewal.ask(),
       (error) =>
         showLayer(
           this.stage.element,
@@ -208,26 +209,19 @@ class TimelineView implements View {
     this.stage.scrollTo(numberParam(this.params, "y", 0));
   }
 
-  /** A live capture has more: asks anew, once at a time, and keeps what is shown until it comes. */
-  private renew(): void {
-    this.renewing ??= this.page.client
-      .get<TimelineWire>("timeline")
-      .then((whole) => {
-        this.renewing = null;
-        const { source } = this;
-        if (this.leaving.signal.aborted || !source || whole.generation === source.whole.generation) return;
-        const shift = Number(BigInt(source.whole.origin) - BigInt(whole.origin));
-        if (shift !== 0) this.stage.setSpan({ t0: this.stage.span.t0 + shift, t1: this.stage.span.t1 + shift });
-        source.renew(whole);
-        clearLayer(this.stage.element);
-        this.stage.setSource(source);
-        this.asked = { bar: "", figures: "", slice: "", flows: "" };
-        this.arrive();
-        if (this.slice) void this.refocus(this.slice, shift);
-      })
-      .catch(() => {
-        this.renewing = null;
-      });
+  /** A live capture has more: asks anew, and keeps what is shown until it comes. */
+  private async renew(): Promise<void> {
+    const whole = await this.page.client.get<TimelineWire>("timeline", this.leaving.signal);
+    const { source } = this;
+    if (!source || whole.generation === source.whole.generation) return;
+    const shift = Number(BigInt(source.whole.origin) - BigInt(whole.origin));
+    if (shift !== 0) this.stage.setSpan({ t0: this.stage.span.t0 + shift, t1: this.stage.span.t1 + shift });
+    source.renew(whole);
+    clearLayer(this.stage.element);
+    this.stage.setSource(source);
+    this.asked = { bar: "", figures: "", slice: "", flows: "" };
+    this.arrive();
+    if (this.slice) void this.refocus(this.slice, shift);
   }
 
   /** Rows are numbered anew when a live capture grows: the focused slice is found by its place. */
