@@ -131,6 +131,8 @@ export interface HitsWire {
   row: number;
   start: number;
   near: string[];
+  /** From the first to the last of the runs that a row of Top stands for; null of words. */
+  extent: [number, number] | null;
 }
 
 export interface GapWire {

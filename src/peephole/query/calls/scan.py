@@ -47,11 +47,14 @@ class Part:
         )
 
 
+Numbering = Callable[[NDArray[np.int32], int, int, Ints | None], NDArray[np.int32]]
+
+
 def scan_nodes(
     capture: Capture,
     table: NodeTable,
     roots: Callable[[Ints], NDArray[np.int32]],
-    functions: Callable[[NDArray[np.int32], int, int], NDArray[np.int32]],
+    functions: Numbering,
     tracks: Collection[int] | None = None,
     interval: tuple[int, int] | None = None,
 ) -> None:
@@ -70,7 +73,7 @@ class Scan:
         capture: Capture,
         table: NodeTable,
         roots: Callable[[Ints], NDArray[np.int32]],
-        functions: Callable[[NDArray[np.int32], int, int], NDArray[np.int32]],
+        functions: Numbering,
         interval: tuple[int, int] | None,
     ) -> None:
         self._capture = capture
@@ -95,7 +98,7 @@ class Scan:
 
     def _read(self, first: int, past: int) -> Part:
         start, dur, name, context = self._capture.slice_rows(first, past, self._linked)
-        function = self._functions(name, first, past)
+        function = self._functions(name, first, past, context)
         root, row = np.zeros(len(start), np.int32), np.arange(first, past)
         part = Part(root, start, start + dur, dur, function, row, context)
         if self._interval is None:
@@ -119,7 +122,13 @@ class Scan:
         bounds = runs(track)
         rank = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         low, high = int(part.start.min()), int(part.end.max())
-        shift = rank * (high - low + 1) - low
+        many = len(bounds) - 1
+        if many > 1 and not 0 <= (high - low + 1) * many < _CODES:  # damaged times: no room for one behind the other
+            own = lanes.track[some]
+            for number in np.unique(own).tolist():
+                self._small(some[own == number])
+            return
+        shift = rank * (high - low + 1) - low if many > 1 else 0
         root = self._roots(track.astype(np.int64))
         part = Part(root, part.start + shift, part.end + shift, part.dur, part.function, part.row, part.context)
         if depth.any():
