@@ -73,6 +73,9 @@ def test_calls_of_a_range_a_search_and_by_place(capsys: pytest.CaptureFixture[st
     ]
     save = records(capsys, nested, "--calls", "-i", "SAV")
     assert [(r["name"], r["total_ns"], r["self_ns"]) for r in save] == [("main", 15_000, 0), ("save", 15_000, 15_000)]
+    assert records(capsys, nested, "--calls", "-i", "/^SAV.$/") == save
+    assert main(["show", str(nested), "--calls", "-i", "/(/"]) == 2
+    assert "(" in capsys.readouterr().err
     assert main(["show", str(nested), "--calls", "-i", "sav3"]) == 2
     assert "did you mean 'save'?" in capsys.readouterr().err
     apart = records(capsys, nested, "--calls", "--by-place", "-s", "MainThread")

@@ -16,6 +16,7 @@ from peephole.store.capture import Capture
 from peephole.store.tables.lanes import Lanes, runs
 
 Ints = NDArray[np.int64]
+_FURTHEST: Final = 1 << 62
 PART: Final = 1 << 16
 """Rows that are read at once; tracks with fewer are taken together."""
 _CODES: Final = 1 << 62
@@ -122,13 +123,12 @@ class Scan:
         bounds = runs(track)
         rank = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         low, high = int(part.start.min()), int(part.end.max())
-        many = len(bounds) - 1
-        if many > 1 and not 0 <= (high - low + 1) * many < _CODES:  # damaged times: no room for one behind the other
-            own = lanes.track[some]
-            for number in np.unique(own).tolist():
-                self._small(some[own == number])
+        if len(bounds) > 2 and (high - low + 1) * (len(bounds) - 1) >= _FURTHEST:
+            # clocks so far apart that the tracks cannot be laid one behind the other
+            for number in np.unique(lanes.track[some]).tolist():
+                self._small(some[lanes.track[some] == number])
             return
-        shift = rank * (high - low + 1) - low if many > 1 else 0
+        shift = rank * (high - low + 1) - low
         root = self._roots(track.astype(np.int64))
         part = Part(root, part.start + shift, part.end + shift, part.dur, part.function, part.row, part.context)
         if depth.any():

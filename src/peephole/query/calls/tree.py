@@ -9,9 +9,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from peephole.model.plain_names import plain
 from peephole.query.calls.functions import Functions
 from peephole.query.calls.node_table import NodeTable, Sums
 from peephole.query.calls.scan import scan_nodes
+from peephole.query.capture.grammar import parse
 from peephole.store.capture import Capture
 from peephole.store.tables.lanes import runs
 
@@ -227,9 +229,11 @@ def by_function(tree: CallTree) -> FunctionSums:
 
 
 def searched(tree: CallTree, text: str) -> CallTree:
-    """What calls functions whose names have these words, and what they call; callers count with that part only."""
-    words = text.lower().split()
-    hits = np.array([all(word in name.lower() for word in words) for name, _ in tree.functions] or [False])
+    """What calls functions that a query holds for, and what they call; callers count with that part only.
+
+    PeepholeError when a pattern of the query (`query/capture/grammar.py`) is not right.
+    """
+    hits = parse(text).mask([plain(name) for name, _ in tree.functions] or [""], {})
     roots = len(tree.titles)
     hit = np.zeros(len(tree), np.bool_)
     hit[roots:] = hits[tree.function[roots:]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,16 +27,16 @@ class ContextRuns:
     """ns"""
 
 
-def runs_of_contexts(capture: Capture) -> dict[int, ContextRuns] | None:
+def runs_of_contexts(capture: Capture, only: Collection[int] | None = None) -> dict[int, ContextRuns] | None:
     """The runs on devices by context, of those that ran; None when there are too many slices to count at once.
 
-    The compilation of a kernel is a slice of its context too, on the host, and no run.
+    `only`: on these tracks. The compilation of a kernel is a slice of its context too, on the host, and no run.
     """
     if capture.count("slices") > COUNTED:
         return None
     if not capture.count("contexts"):
         return {}
-    tracks = [row.id for row in group_tracks(capture, "kernels")]
+    tracks = [row.id for row in group_tracks(capture, "kernels") if only is None or row.id in only]
     # as Top sums up its rows
     functions = Functions(capture, by_kernel=True)
     sums = by_function(call_tree(capture, tracks, together="kernels", functions=functions)).sums

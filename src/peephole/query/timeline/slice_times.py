@@ -30,14 +30,20 @@ class SliceTimes:
 
     def on_tracks(self, query: Query) -> Times:
         """Of every name, on the tracks that the query holds for."""
+        return self._sums(self._wanted(query))
+
+    def by_context(self, query: Query | None = None) -> dict[int, tuple[int, int]] | None:
+        """Of every context's slices on devices, those that the query holds for: the runs of a kernel.
+
+        None when there are too many to count.
+        """
+        found = runs_of_contexts(self._capture, None if query is None else self._wanted(query))
+        return None if found is None else {context: (runs.count, runs.total) for context, runs in found.items()}
+
+    def _wanted(self, query: Query) -> set[int]:
         ids, names = self._tracks
         mask = query.mask([""] * len(ids), {"track": names})
-        return self._sums({id_ for id_, own in zip(ids, mask.tolist(), strict=True) if own})
-
-    def by_context(self) -> dict[int, tuple[int, int]]:
-        """Of every context's slices on devices: the runs of a kernel."""
-        found = runs_of_contexts(self._capture) or {}
-        return {context: (runs.count, runs.total) for context, runs in found.items()}
+        return {id_ for id_, own in zip(ids, mask.tolist(), strict=True) if own}
 
     def _sums(self, tracks: set[int] | None) -> Times:
         capture = self._capture

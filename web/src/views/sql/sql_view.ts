@@ -49,6 +49,7 @@ class SqlView implements View {
   private readonly title = h("b", "Result");
   private readonly chip = h("span.chip", { hidden: true });
   private readonly trouble = h("div.sql-trouble", { role: "alert", hidden: true });
+  private readonly waiting = h("p.none", "Ctrl Enter runs the query; its rows will be here.");
   private readonly csv: HTMLElement;
   private readonly whole = h("a.btn", { download: "peephole.csv", hidden: true }, "All as CSV");
   private readonly seg = h("span.seg", { role: "group", "aria-label": "Which queries" });
@@ -100,10 +101,12 @@ class SqlView implements View {
       this.editor.element,
       this.trouble,
       h("div.bar", this.title, this.chip, h("span.grow"), this.csv, this.whole),
+      this.waiting,
       this.results.element,
     );
     page.right.append(h("div.bar", h("b", "Queries"), h("span.grow"), this.seg), this.queries, this.chosenRow);
     this.results.show(null);
+    this.csv.hidden = true;
     this.drawSide();
     this.drawStatus();
     void this.load();
@@ -188,6 +191,7 @@ class SqlView implements View {
     const seconds = (): string => `${((performance.now() - begun) / 1000).toFixed(1)} s`;
     fill(this.runButton, "Stop ", h("kbd", "Esc"));
     this.trouble.hidden = true;
+    this.waiting.hidden = true;
     this.chip.hidden = false;
     this.chip.textContent = "running";
     const ticking = window.setInterval(() => (this.chip.textContent = `running · ${seconds()}`), TICK_MS);
@@ -261,7 +265,7 @@ class SqlView implements View {
     const sql = this.editor.text.trim();
     const before = this.history.find((one) => one.sql === sql);
     if (sql === "") return;
-    const kept = before ?? { sql, name: "", note: "not run yet", failed: false };
+    const kept = before ?? { sql, name: "", note: "", failed: false };
     const named = { ...kept, name: this.name.value.trim() };
     this.keep(before ? this.history.map((one) => (one === before ? named : one)) : remember(this.history, named));
   }

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from peephole.record.unseen import hide, unseen
 from peephole.sources.tinygrad.live.node_lines import Caller
 
 
@@ -40,12 +41,17 @@ class _Noting:
         self.notes: WeakKeyDictionary[Any, Noted] = WeakKeyDictionary()
         """By the first source of the node that is about to be made."""
 
+    @unseen
     def __get__(self, node: Any, owner: type | None = None) -> Any:
-        if node is None:
-            return self._plain
-        if not self._rewriting:
-            self._note(node)
-        return self._plain.__get__(node, owner)
+        try:
+            if node is None:
+                return self._plain
+            if not self._rewriting:
+                self._note(node)
+            return self._plain.__get__(node, owner)
+        except BaseException as error:
+            hide(error)
+            raise
 
     def _note(self, node: Any) -> None:
         asking = sys._getframe(2)
@@ -74,13 +80,18 @@ def add_effect_lines(ops: ModuleType, tensor: ModuleType) -> None:
     notes = {op.STORE: store.notes, op.COPY: copy.notes}
     fields, count = ops.uop_fields, ops.ucount
 
+    @unseen
     def trace_num(node: Any) -> int:
-        known = notes.get(node.op)
-        noted = known.get(node.src[0]) if known is not None and node.src and node.metadata is None else None
-        if noted is None:
-            return own(node)
-        number: int = next(count)
-        fields[number] = (node.op, node.dtype, tuple(s.trace_num for s in node.src), node.arg, node.tag, (noted,))
-        return number
+        try:
+            known = notes.get(node.op)
+            noted = known.get(node.src[0]) if known is not None and node.src and node.metadata is None else None
+            if noted is None:
+                return own(node)
+            number: int = next(count)
+            fields[number] = (node.op, node.dtype, tuple(s.trace_num for s in node.src), node.arg, node.tag, (noted,))
+            return number
+        except BaseException as error:
+            hide(error)
+            raise
 
     traced.fxn = trace_num
