@@ -103,7 +103,7 @@ def test_the_rule_of_a_match(client: TestClient) -> None:
 
 def test_artifacts(client: TestClient) -> None:
     code = get(client, f"{HAND}/code")
-    assert code == {"context": [1], "lines": [3], "ops": [0], "error": [0], "machine": [0]}
+    assert code == {"context": [1], "lines": [3], "ops": [0], "error": [0], "machine": [0], "runs": [3], "total": [600]}
     rows = [artifact["row"] for artifact in get(client, f"{HAND}/contexts/1")["artifacts"]]
     texts = {
         get(client, f"{HAND}/artifacts/{row}")["kind"]: get(client, f"{HAND}/artifacts/{row}")["text"] for row in rows

@@ -48,11 +48,14 @@ class Part:
         )
 
 
+Numbering = Callable[[NDArray[np.int32], int, int, Ints | None], NDArray[np.int32]]
+
+
 def scan_nodes(
     capture: Capture,
     table: NodeTable,
     roots: Callable[[Ints], NDArray[np.int32]],
-    functions: Callable[[NDArray[np.int32], int, int], NDArray[np.int32]],
+    functions: Numbering,
     tracks: Collection[int] | None = None,
     interval: tuple[int, int] | None = None,
 ) -> None:
@@ -71,7 +74,7 @@ class Scan:
         capture: Capture,
         table: NodeTable,
         roots: Callable[[Ints], NDArray[np.int32]],
-        functions: Callable[[NDArray[np.int32], int, int], NDArray[np.int32]],
+        functions: Numbering,
         interval: tuple[int, int] | None,
     ) -> None:
         self._capture = capture
@@ -96,7 +99,7 @@ class Scan:
 
     def _read(self, first: int, past: int) -> Part:
         start, dur, name, context = self._capture.slice_rows(first, past, self._linked)
-        function = self._functions(name, first, past)
+        function = self._functions(name, first, past, context)
         root, row = np.zeros(len(start), np.int32), np.arange(first, past)
         part = Part(root, start, start + dur, dur, function, row, context)
         if self._interval is None:

@@ -140,15 +140,17 @@ def call_tree(
     interval: tuple[int, int] | None = None,
     by_place: bool = False,
     together: str | None = None,
+    functions: Functions | None = None,
 ) -> CallTree:
     """The calls on these tracks, or on all. Of an interval, slices count with the part that lies in it.
 
-    `together`: one tree of that title for all tracks, instead of one for each name of a track.
+    `together`: one tree of that title for all tracks, instead of one for each name of a track. `functions`: what is one
+    function, when not what has one name.
     """
     ids, titles, title_of = track_titles(capture)
     if together is not None:
         titles, title_of = [together], np.zeros_like(title_of)
-    functions = Functions(capture, by_place)
+    functions = functions or Functions(capture, by_place)
     table = NodeTable(len(titles), functions.limit)
     scan_nodes(capture, table, lambda track: title_of[np.searchsorted(ids, track)], functions.numbers, tracks, interval)
     parent, function, depth, sums = table.result()
