@@ -157,8 +157,14 @@ export class Stage {
     if (graph) this.drawLegend(graph);
   }
 
-  /** Draws a graph; "step" keeps every surviving box where it is. */
-  async show(graph: GraphWire, mode: "fresh" | "step", camera: Camera | null, scope = graph.step): Promise<void> {
+  /** Draws a graph; "step" keeps every surviving box where it is. `way`: the graphs that its layout came over. */
+  async show(
+    graph: GraphWire,
+    mode: "fresh" | "step",
+    scope: number,
+    anchor: string | null,
+    way: readonly (() => Promise<GraphWire>)[] = [],
+  ): Promise<void> {
     clearLayer(this.body);
     this.scope = scope;
     if (this.find.value === "") this.found.textContent = "";
@@ -167,7 +173,13 @@ export class Stage {
     const indexes = !isNamed(graph) || graph.fold.some((bits) => (bits & INDEXING) !== 0);
     this.buttons.get("indexing")!.hidden = !indexes;
     if (this.asText) this.drawText();
-    else await this.drawGraph(mode, camera);
+    else await this.drawGraph(mode, anchor, way);
+  }
+
+  /** What makes a link show the same picture: the camera, and the way to the layout. */
+  get link(): { at: string | null; laid: string | null } | null {
+    if (!this.view || this.asText || this.drawn !== this.graph || !this.graph) return null;
+    return { at: this.view.anchor, laid: this.view.trail.format(this.graph.step) };
   }
 
   select(identity: number | null): void {
@@ -252,7 +264,11 @@ export class Stage {
     this.view?.dispose();
   }
 
-  private async drawGraph(mode: "fresh" | "step", camera: Camera | null): Promise<void> {
+  private async drawGraph(
+    mode: "fresh" | "step",
+    anchor: string | null,
+    way: readonly (() => Promise<GraphWire>)[] = [],
+  ): Promise<void> {
     const graph = this.graph!;
     if (!this.view) {
       this.view = new GraphView(this.graphHost, {
@@ -267,10 +283,16 @@ export class Stage {
       for (const name of NAMES) if (this.shown.has(name) !== SHOWN_AT_FIRST.includes(name)) this.view.toggle(name);
     }
     this.drawn = graph;
-    await this.view.show(this.picture(graph), mode);
+    const before = way.map((get) => async (): Promise<[GraphWire, number]> => {
+      const earlier = await get();
+      return [this.picture(earlier), earlier.step];
+    });
+    const retraced = before.length > 0 && (await this.view.retrace(before));
+    if (this.graph !== graph) return;
+    await this.view.show(this.picture(graph), retraced ? "step" : mode, graph.step);
     if (this.graph !== graph) return;
     this.view.select(this.selected);
-    if (camera) this.view.camera = camera;
+    if (anchor !== null || retraced) this.view.lookAt(anchor);
   }
 
   /** A graph of named instructions in the form that it is drawn in; any other as it is. */
@@ -334,6 +356,6 @@ export class Stage {
   }
 
   private redraw(): void {
-    if (this.graph && !this.asText) void this.view?.show(this.picture(this.graph), "step");
+    if (this.graph && !this.asText) void this.view?.show(this.picture(this.graph), "step", this.graph.step);
   }
 }

@@ -1,0 +1,112 @@
+"""Stepping through rewrites: links that show the same picture, the change in sight, the history of a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .test_rewrites import busiest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from .conftest import Shown
+
+pytestmark = pytest.mark.browser
+
+
+def longest(view: Shown) -> tuple[int, int]:
+    """The step with most matches."""
+    return busiest(view.served, 100_000)
+
+
+def on_screen(view: Shown) -> dict[int, tuple[float, float]]:
+    """Boxes whose middle is inside the graph's part of the window, and where."""
+    area = view.page.locator(".graph").bounding_box()
+    assert area is not None
+    right, bottom = area["x"] + area["width"], area["y"] + area["height"]
+    return {
+        box["key"]: (round(box["px"], 0), round(box["py"], 0))
+        for box in view.boxes()
+        if area["x"] <= box["px"] <= right and area["y"] <= box["py"] <= bottom
+    }
+
+
+def near(a: dict[int, tuple[float, float]], b: dict[int, tuple[float, float]]) -> list[Any]:
+    """What is not at the same place in both, to two pixels; a box at the very edge may be in one alone."""
+    assert len(a) >= 5
+    wrong: list[Any] = [
+        key for key in a.keys() & b.keys() if max(abs(p - q) for p, q in zip(a[key], b[key], strict=True)) > 2
+    ]
+    return wrong + [key for key in a.keys() ^ b.keys() if len(a.keys() ^ b.keys()) > 1]
+
+
+def fresh(view: Shown, browser: Browser) -> dict[int, tuple[float, float]]:
+    """What another browser shows for the address that this one has."""
+    context = browser.new_context(viewport={"width": 1600, "height": 900}, reduced_motion="reduce")
+    try:
+        other = type(view)(context.new_page(), view.served)
+        other.open(view.page.evaluate("location.hash"))
+        other.wait_shown(view.shown)
+        return on_screen(other)
+    finally:
+        context.close()
+
+
+def rest(view: Shown, laid: str | None) -> None:
+    """Until the address has the layout and the camera of what is shown."""
+    view.wait_param("laid", laid)
+    view.until(
+        """() => {
+          const at = new URLSearchParams(location.hash.split('?')[1] ?? '').get('at');
+          return at !== null && at === document.querySelector('.graph').graphView.anchor;
+        }"""
+    )
+
+
+def test_a_link_after_21_keys_and_a_jump_shows_the_same_boxes_in_another_browser(
+    rewrites: Shown, browser: Browser
+) -> None:
+    step, matches = longest(rewrites)
+    keys = 21
+    assert matches > keys + 12
+    rewrites.open(f"#/small/rewrites?step={step}")
+    rewrites.wait_shown(f"{step}/0")
+    for match in range(1, keys + 1):
+        rewrites.page.keyboard.press("ArrowRight")
+        rewrites.wait_shown(f"{step}/{match}")
+    rest(rewrites, f"0-{keys}")
+    assert near(on_screen(rewrites), fresh(rewrites, browser)) == []
+
+    jump = keys + 12
+    rewrites.page.evaluate("match => { location.hash = location.hash.replace(/match=\\d+/, `match=${match}`) }", jump)
+    rewrites.wait_shown(f"{step}/{jump}")
+    rewrites.page.keyboard.press("ArrowLeft")
+    rewrites.wait_shown(f"{step}/{jump - 1}")
+    rest(rewrites, f"0-{keys},{jump}-{jump - 1}")
+    assert near(on_screen(rewrites), fresh(rewrites, browser)) == []
+
+    # the camera is told from a box: moved and zoomed it means the same
+    rewrites.page.evaluate(
+        """() => {
+          const view = document.querySelector('.graph').graphView, {x, y} = view.camera;
+          view.camera = {x: x + 90, y, zoom: 0.4};
+        }"""
+    )
+    rest(rewrites, f"0-{keys},{jump}-{jump - 1}")
+    assert near(on_screen(rewrites), fresh(rewrites, browser)) == []
+
+
+def test_stepping_back_is_the_same_way_as_never_having_gone_on(rewrites: Shown, browser: Browser) -> None:
+    step, _ = longest(rewrites)
+    rewrites.open(f"#/small/rewrites?step={step}")
+    rewrites.wait_shown(f"{step}/0")
+    for match in [*range(1, 13), *range(11, 5, -1)]:
+        rewrites.page.keyboard.press("ArrowRight" if match > int(rewrites.shown.split("/")[1]) else "ArrowLeft")
+        rewrites.wait_shown(f"{step}/{match}")
+    rest(rewrites, "0-6")
+    assert near(on_screen(rewrites), fresh(rewrites, browser)) == []
+    rewrites.page.keyboard.press("s")  # another scene is laid out anew, and the link says so
+    rest(rewrites, None)
+    assert near(on_screen(rewrites), fresh(rewrites, browser)) == []
