@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .test_rewrites import busiest
+from .test_rewrites import api, busiest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -110,3 +110,73 @@ def test_stepping_back_is_the_same_way_as_never_having_gone_on(rewrites: Shown, 
     rewrites.page.keyboard.press("s")  # another scene is laid out anew, and the link says so
     rest(rewrites, None)
     assert near(on_screen(rewrites), fresh(rewrites, browser)) == []
+
+
+def changed_in_sight(view: Shown) -> bool:
+    seen = on_screen(view)
+    return any(box["key"] in seen for box in view.boxes() if box["state"])
+
+
+def look_away(view: Shown) -> dict[str, float]:
+    """Moves the view to a corner of the graph that is far from any change."""
+    far: dict[str, float] = view.page.evaluate(
+        """() => {
+          const view = document.querySelector('.graph').graphView;
+          const right = Math.max(...view.boxes.map(box => box.x));
+          view.camera = {x: right + 3000, y: 0, zoom: 0.9};
+          return view.camera;
+        }"""
+    )
+    return far
+
+
+def test_stepping_moves_the_view_only_when_the_change_is_outside(rewrites: Shown) -> None:
+    step, _ = longest(rewrites)
+    camera = "() => document.querySelector('.graph').graphView.camera"
+    rewrites.open(f"#/small/rewrites?step={step}")
+    rewrites.wait_shown(f"{step}/0")
+    page, moved = rewrites.page, 0
+    for match in range(1, 15):
+        before = page.evaluate(camera)
+        page.keyboard.press("ArrowRight")
+        rewrites.wait_shown(f"{step}/{match}")
+        after = page.evaluate(camera)
+        assert after["zoom"] == before["zoom"]
+        if any(box["state"] for box in rewrites.boxes()):
+            assert changed_in_sight(rewrites)
+        if after != before:
+            moved += 1
+            page.evaluate("c => { document.querySelector('.graph').graphView.camera = c }", before)
+            assert not changed_in_sight(rewrites)  # it had to move
+            page.evaluate("c => { document.querySelector('.graph').graphView.camera = c }", after)
+    look_away(rewrites)
+    page.keyboard.press("ArrowRight")
+    rewrites.wait_shown(f"{step}/15")
+    assert changed_in_sight(rewrites)
+
+    page.keyboard.press("k")
+    away = look_away(rewrites)
+    page.keyboard.press("ArrowRight")
+    rewrites.wait_shown(f"{step}/16")
+    assert page.evaluate(camera) == away
+    assert page.locator(".graph-outside").is_visible()
+    page.keyboard.press("k")  # on again: it goes there at once
+    assert changed_in_sight(rewrites)
+    page.reload()
+    rewrites.wait_shown(f"{step}/16")
+    assert page.locator(".btn", has_text="Follow").get_attribute("aria-pressed") == "true"
+
+
+def test_rows_of_one_rule_say_what_they_matched(rewrites: Shown) -> None:
+    step, matches = longest(rewrites)
+    wire = api(rewrites.served, f"steps/{step}/matches?first=1&count={min(matches, 2000)}")
+    columns = [wire[name] for name in ("op", "became", "line", "file")]
+    rules = list(zip(*columns, strict=True))
+    told = list(zip(*columns, wire["about"], strict=True))
+    assert len(set(rules)) < len(rules) / 3  # many rows of one rule
+    assert len(set(told)) > 1.5 * len(set(rules))
+    rewrites.open(f"#/small/rewrites?step={step}&match=1")
+    rewrites.wait_shown(f"{step}/1")
+    row = rewrites.page.locator(".matches [aria-selected=true] .about")
+    assert row.inner_text().startswith(wire["abouts"][wire["about"][0]])
+    assert "(" in row.inner_text()

@@ -96,6 +96,7 @@ async def list_matches(request: Request) -> Response:
 
 
 def _matches(capture: Capture, step: int, first: int, count: int) -> dict[str, Any]:
+    from peephole.query.rewrites.match_words import match_words
     from peephole.query.rewrites.step_graphs import matches
     from peephole.server.rule_source import rule_handler
 
@@ -107,10 +108,13 @@ def _matches(capture: Capture, step: int, first: int, count: int) -> dict[str, A
     rules = {(row.file, row.line): None for row in page}
     called = {rule: rule_handler(capture, *rule) for rule in rules}
     handlers, handler_list = coded([called[row.file, row.line] for row in page])
+    about, about_list = coded(match_words(capture, step, [row.before for row in page]))
     return {
         "step": step,
         "total": len(rows),
         "first": first,
+        "about": about,
+        "abouts": about_list,
         "before": [row.before for row in page],
         "after": [row.after for row in page],
         "op": both[: len(page)],

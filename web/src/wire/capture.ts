@@ -89,6 +89,9 @@ export interface MatchesWire {
   handler: number[];
   handlers: string[];
   dur: number[];
+  /** The node that was matched and what it reads, in a few words. */
+  about: number[];
+  abouts: string[];
   /** Where instructions have names: what an entry is, the names before and after, and how many boxes differ. */
   kind: number[];
   kinds: EntryKind[];

@@ -20,23 +20,14 @@ import { listen, type Point } from "../common/viewport/gestures.ts";
 import { PlaneViewport } from "../common/viewport/plane_viewport.ts";
 import { boxAt, boxesOf, changeOutside, middleKey, onScreen, type BoxAt } from "./boxes_at.ts";
 import { anchorOf, cameraAt } from "./anchor.ts";
-import { changes, fitted, opening, revealing } from "./camera.ts";
+import { changes, fitted, following, opening, revealing } from "./camera.ts";
 import { fullText, short, spoken } from "./describe.ts";
 import { find } from "./find.ts";
 import { copyFrom, step, type Direction } from "./keyboard.ts";
 import { Notice, Outside } from "./notice.ts";
+import type { GraphOptions } from "./options.ts";
 import { Overlay, type Tool } from "./overlay.ts";
 import { toolsOf } from "./tools.ts";
-
-export interface GraphOptions {
-  onSelect(identity: number | null): void;
-  /** A CALL was opened: the node's id. */
-  onOpenCall(id: number): void;
-  onCamera(camera: Camera): void;
-  /** Nodes that stand by themselves, nodes of the graph, and what is hidden in words. */
-  onCounts(shown: number, total: number, hidden: string): void;
-  theme(): "dark" | "light";
-}
 
 const REFINE_MS = 110;
 /** Nodes around a change that stay by themselves in a large graph. */
@@ -66,6 +57,8 @@ export class GraphView {
   private readonly places = new Places();
   /** The way to the layout on the screen. */
   readonly trail = new Trail();
+  /** Whether stepping keeps the change in sight. */
+  follow = false;
   private station: Station = { step: -1, match: 0 };
   /** On the way to a picture: those before it are not drawn. */
   private passing = false;
@@ -138,6 +131,7 @@ export class GraphView {
       this.trail.add(this.station);
       const { scene: old, placement } = this.picture!;
       this.place(scene, pinned(scene, { scene: old, placement, memory: this.places.known }));
+      if (this.follow && !this.passing) this.keepInSight();
       return;
     }
     if (await this.layout(scene)) this.lookAt(null);
@@ -238,6 +232,12 @@ export class GraphView {
     }
     this.redraw();
     return found.length;
+  }
+
+  /** Moves the view when nothing of what this match changed is in it. */
+  keepInSight(): void {
+    if (this.picture === null || !changeOutside(this.picture, this.view, this.width, this.height)) return;
+    this.camera = following(this.picture, this.view, this.width, this.height) ?? this.view;
   }
 
   /** Moves the view to what this match changed; false when nothing of it is there to be seen. */

@@ -13,6 +13,7 @@ import { isCall } from "../../layout/labels.ts";
 import { showLayer, waitFor, type Progress } from "../common/states.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { contextPage, stackSection } from "./context_page.ts";
+import { REWRITES_KEYS } from "./keys.ts";
 import { MatchPane } from "./match_pane.ts";
 import { showNode, type NodeActions } from "./node_section.ts";
 import { PassDrawer } from "./pass_drawer.ts";
@@ -33,19 +34,7 @@ export const REWRITES: ViewDef = {
   id: "rewrites",
   title: "Rewrites",
   panes: { left: "Contexts and steps", right: "Matches" },
-  keys: [
-    ["Next, previous match", "→ ←"],
-    ["Play", "hold →"],
-    ["Steps and contexts", "↑ ↓"],
-    ["Indexing", "R"],
-    ["Call sources", "C"],
-    ["Sink", "S"],
-    ["Graph or text", "G"],
-    ["Show the change", "Z"],
-    ["Kernel of a call", "O"],
-    ["Find in graph", "Ctrl F"],
-    ["Along the edges", "⇧ ← ↑ → ↓"],
-  ],
+  keys: REWRITES_KEYS,
   available: (info) => (info.tables["contexts"] ?? 0) > 0,
   create: (page) => new RewritesView(page),
 };
@@ -137,6 +126,9 @@ class RewritesView implements View {
         return true;
       case "z":
         this.stage.showChange();
+        return true;
+      case "k":
+        this.stage.toggleFollow();
         return true;
       case "o":
         this.openSelected();

@@ -2,7 +2,7 @@
 import { nameNodes } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
-import { theme, onTheme } from "../../state/settings.ts";
+import { onTheme, readSetting, theme, writeSetting } from "../../state/settings.ts";
 import { INDEXING } from "../../layout/fold.ts";
 import { drawable, isNamed } from "../../layout/instructions.ts";
 import type { GraphWire } from "../../wire/graph.ts";
@@ -52,7 +52,8 @@ export class Stage {
   private readonly textHost = h("div.texts", { hidden: true });
   private readonly modes: Record<"graph" | "text", HTMLElement>;
   private readonly buttons = new Map<Toggle, HTMLElement>();
-  private readonly tools: Record<"again" | "change" | "fit", HTMLElement>;
+  private readonly tools: Record<"again" | "follow" | "change" | "fit", HTMLElement>;
+  private follow = readSetting("follow", "on") === "on";
   private readonly zoom = h("span.num.dim.zoom");
   private readonly find = h("input.find", {
     type: "text",
@@ -101,6 +102,16 @@ export class Stage {
     });
     this.tools = {
       again: h("button.btn.wide", { type: "button", onclick: () => void this.view?.layoutAgain() }, "Lay out again"),
+      follow: h(
+        "button.btn.wide",
+        {
+          type: "button",
+          title: "Stepping moves the view when the change is outside of it",
+          onclick: () => this.toggleFollow(),
+        },
+        "Follow ",
+        h("kbd", "K"),
+      ),
       change: h(
         "button.btn.wide",
         { type: "button", title: "Show what this match changed", onclick: () => this.showChange() },
@@ -236,6 +247,14 @@ export class Stage {
       );
   }
 
+  /** Whether stepping keeps the change in sight; the browser remembers it. */
+  toggleFollow(): void {
+    this.follow = !this.follow;
+    writeSetting("follow", this.follow ? "on" : "off");
+    this.mark();
+    if (this.follow) this.view?.keepInSight();
+  }
+
   /** A short word about what a key did not do. */
   say(text: string): void {
     this.found.textContent = text;
@@ -278,6 +297,7 @@ export class Stage {
         onCounts: (shown, total, hidden) => this.actions.onCounts(shown, total, hidden),
         theme,
       });
+      this.view.follow = this.follow;
       // for tests and measurements: where the boxes are
       Object.assign(this.graphHost, { graphView: this.view });
       for (const name of NAMES) if (this.shown.has(name) !== SHOWN_AT_FIRST.includes(name)) this.view.toggle(name);
@@ -323,10 +343,10 @@ export class Stage {
 
   /** Without a graph there is nothing to switch, fit or find; in the text nothing to fold, lay out or fit. */
   private usable(graph: boolean): void {
-    const { again, change, fit } = this.tools;
+    const { again, follow, change, fit } = this.tools;
     const [everywhere, drawn] = [
       [this.modes.graph, this.modes.text, change, this.find],
-      [...this.buttons.values(), again, fit],
+      [...this.buttons.values(), again, follow, fit],
     ];
     for (const control of everywhere) (control as HTMLButtonElement).disabled = !graph;
     for (const control of drawn) (control as HTMLButtonElement).disabled = !graph || this.asText;
@@ -340,6 +360,9 @@ export class Stage {
     this.modes.text.setAttribute("aria-pressed", String(this.asText));
     this.graphHost.hidden = this.asText;
     this.textHost.hidden = !this.asText;
+    this.tools.follow.classList.toggle("on", this.follow);
+    this.tools.follow.setAttribute("aria-pressed", String(this.follow));
+    if (this.view) this.view.follow = this.follow;
     for (const [name, button] of this.buttons) {
       button.classList.toggle("on", this.shown.has(name));
       button.setAttribute("aria-pressed", String(this.shown.has(name)));
