@@ -186,7 +186,7 @@ export class MatchPane {
         h("span.i.faint.num", count(number)),
         h("span.ell.name", h("b", `${row.op} → ${row.became || "error"}`), " ", h("span.dim", clip(row.handler, 80))),
         h("span.num.dim", micros(row.dur)),
-        h("span.about", h("span.ell.mono", row.about), h("span.loc.mono", location(row.file, row.line))),
+        h("span.about", h("span.ell.mono", row.about), h("span.loc.mono", `${row.file.split("/").at(-1)}:${row.line}`)),
       ),
       () =>
         [
