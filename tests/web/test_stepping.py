@@ -180,3 +180,64 @@ def test_rows_of_one_rule_say_what_they_matched(rewrites: Shown) -> None:
     row = rewrites.page.locator(".matches [aria-selected=true] .about")
     assert row.inner_text().startswith(wire["abouts"][wire["about"][0]])
     assert "(" in row.inner_text()
+
+
+def lives(view: Shown, step: int, matches: int) -> dict[int, list[int]]:
+    """The matches that touched each node of a pass, out of its graphs one by one."""
+    touched: dict[int, list[int]] = {}
+    for match in range(1, matches + 1):
+        graph = api(view.served, f"steps/{step}/graph?match={match}")
+        nodes = [graph["identity"][at] for at in (*graph["added"], *graph["changed"])]
+        for identity in {*nodes, *(node["identity"] for node in graph["removed"])}:
+            touched.setdefault(identity, []).append(match)
+    return touched
+
+
+def test_a_history_has_every_match_that_touched_a_node_and_leads_to_it(rewrites: Shown) -> None:
+    step, matches = busiest(rewrites.served, 40)
+    truth = lives(rewrites, step, matches)
+    for identity, touched in truth.items():
+        told = api(rewrites.served, f"steps/{step}/history?identity={identity}&match={touched[0]}")
+        assert told["touched"] == touched
+    identity = max((one for one in truth if len(truth[one]) < 10), key=lambda one: len(truth[one]))
+    touched = truth[identity]
+    assert len(touched) >= 2
+    rewrites.open(f"#/small/rewrites?step={step}&match={touched[0]}&node={identity}")
+    links = rewrites.page.locator(".history .link", has_text="match")
+    links.first.wait_for()
+    assert rewrites.page.locator(".history [aria-current=true]").inner_text() == f"match {touched[0]}"
+    look_away(rewrites)
+    rewrites.page.locator(".history .link", has_text=f"match {touched[-1]}").last.click()
+    rewrites.wait_shown(f"{step}/{touched[-1]}")
+    if any(box["key"] == identity for box in rewrites.boxes()):
+        assert identity in on_screen(rewrites)
+
+
+def test_a_history_goes_on_through_the_passes_of_the_context(rewrites: Shown) -> None:
+    steps = api(rewrites.served, "steps")
+    step, _ = busiest(rewrites.served, 40)
+    at = steps["id"].index(step)
+    context = [s for s, c in zip(steps["id"], steps["context"], strict=True) if c == steps["context"][at]]
+    graph = api(rewrites.served, f"steps/{step}/graph")
+    found = {one: api(rewrites.served, f"steps/{step}/passages?identity={one}") for one in graph["identity"][:12]}
+    identity, passages = max(found.items(), key=lambda item: len(item[1]))
+    assert passages
+    assert [one["step"] for one in passages] == sorted(one["step"] for one in passages)
+    assert {one["step"] for one in passages} <= set(context) - {step}
+    node = graph["id"][graph["identity"].index(identity)]
+    for one in passages:  # it is there: as it went out of the pass before, and into the one after
+        first = api(rewrites.served, f"steps/{one['step']}/graph?match={max(0, one['created'])}")
+        assert one["identity"] in first["identity"]
+    before = [one for one in passages if one["step"] < step]
+    if before:
+        last = before[-1]
+        end = api(
+            rewrites.served, f"steps/{last['step']}/graph?match={steps['matches'][steps['id'].index(last['step'])]}"
+        )
+        assert end["id"][end["identity"].index(last["identity"])] == node
+    rewrites.open(f"#/small/rewrites?step={step}&node={identity}")
+    rewrites.page.locator(".history .name").first.wait_for()
+    other = passages[0]
+    rewrites.page.locator(".history .name", has_text=other["name"]).first.click()
+    rewrites.wait_shown(f"{other['step']}/0")
+    rewrites.wait_param("node", str(other["identity"]))

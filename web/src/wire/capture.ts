@@ -183,6 +183,15 @@ export interface ArtifactRow {
 export interface HistoryWire {
   created: number;
   deleted: number;
+  /** Every match that made, changed or removed it. */
+  touched: number[];
+}
+
+/** A node on its way through another pass of its context. */
+export interface PassageWire extends HistoryWire {
+  step: number;
+  name: string;
+  identity: number;
 }
 
 /** A node as it was recorded; only `known: false` for one that a replay made. */

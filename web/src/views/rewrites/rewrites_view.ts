@@ -7,7 +7,7 @@ import { Passes } from "../../data/passes.ts";
 import { ContextTree } from "../../data/tree.ts";
 import { isNamed } from "../../layout/instructions.ts";
 import { changed, numberParam, type Params } from "../../state/place.ts";
-import type { ContextsWire, ContextWire, HistoryWire, NodeWire, StepsWire } from "../../wire/capture.ts";
+import type { ContextsWire, ContextWire, HistoryWire, NodeWire, PassageWire, StepsWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { isCall } from "../../layout/labels.ts";
 import { showLayer, waitFor, type Progress } from "../common/states.ts";
@@ -61,6 +61,8 @@ class RewritesView implements View {
   private lastMove = -PAUSE_MS;
   private lastStep = { id: -1, at: -HURRY_MS, hurried: false };
   private cameraTimer = 0;
+  /** A node that is to be in sight once its graph is there. */
+  private sought: number | null = null;
   private leaving = new AbortController();
   private loading = new AbortController();
 
@@ -330,6 +332,8 @@ class RewritesView implements View {
     );
     if (signal.aborted) return;
     this.busy = false;
+    if (this.sought !== null) this.stage.light(this.sought, null);
+    this.sought = null;
     this.drawer.show(facts.id, graph);
     this.page.middle.dataset["shown"] = key;
     this.drawStatus();
@@ -375,7 +379,11 @@ class RewritesView implements View {
   private nodeActions(graph: GraphWire): NodeActions {
     return {
       select: (other) => this.page.nav.set({ node: other }, "replace"),
-      goTo: (match) => this.page.nav.set({ match: match === 0 ? null : match }),
+      goTo: (step, match, identity) => {
+        this.sought = identity;
+        const place = step === graph.step ? {} : { at: null, laid: null };
+        this.page.nav.set({ step, match: match === 0 ? null : match, node: identity, ...place });
+      },
       close: () => this.page.nav.set({ node: null }),
       called: async (id) => {
         const context = await this.called(id);
@@ -387,6 +395,8 @@ class RewritesView implements View {
       recorded: (id) => this.page.client.once<NodeWire>(`nodes/${id}`),
       history: (node) =>
         this.page.client.once<HistoryWire>(`steps/${graph.step}/history?identity=${node}&match=${graph.match}`),
+      passages: (node) =>
+        this.page.client.once<PassageWire[]>(`steps/${graph.step}/passages?identity=${node}&match=${graph.match}`),
     };
   }
 
