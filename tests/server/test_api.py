@@ -87,11 +87,12 @@ def test_a_node_by_its_number(client: TestClient) -> None:
 def test_when_a_node_came_and_went(client: TestClient) -> None:
     before = get(client, f"{HAND}/steps/0/graph")
     identity = {before["ops"][code]: before["identity"][at] for at, code in enumerate(before["op"])}
-    assert get(client, f"{HAND}/steps/0/history?identity={identity['MUL']}") == {"created": 0, "deleted": 1}
-    assert get(client, f"{HAND}/steps/0/history?identity={identity['MUL']}&match=1") == {"created": 0, "deleted": 1}
-    assert get(client, f"{HAND}/steps/0/history?identity={identity['ADD']}&match=1") == {"created": 0, "deleted": 2}
-    assert get(client, f"{HAND}/steps/0/history?identity={identity['SINK']}") == {"created": 0, "deleted": -1}
-    assert get(client, f"{HAND}/steps/0/history?identity=999") == {"created": -1, "deleted": -1}
+    ask = f"{HAND}/steps/0/history?identity="
+    assert get(client, f"{ask}{identity['MUL']}") == {"created": 0, "deleted": 1, "touched": [1]}
+    assert get(client, f"{ask}{identity['MUL']}&match=1") == {"created": 0, "deleted": 1, "touched": [1]}
+    assert get(client, f"{ask}{identity['ADD']}&match=1") == {"created": 0, "deleted": 2, "touched": [1, 2]}
+    assert get(client, f"{ask}{identity['SINK']}") == {"created": 0, "deleted": -1, "touched": [2]}
+    assert get(client, f"{ask}999") == {"created": -1, "deleted": -1, "touched": []}
 
 
 def test_the_rule_of_a_match(client: TestClient) -> None:

@@ -234,6 +234,11 @@ def test_every_answer_has_the_keys_that_the_page_reads(answers: TestClient, inte
     for handle in ("hand", "steps", "hw", "tape", "real"):
         check("capture.CaptureInfo", f"/{handle}")
     rewrites(check)
+    for step in get("/real/steps")["id"]:
+        node = get(f"/real/steps/{step}/graph")["identity"][0]
+        if found := get(f"/real/steps/{step}/passages?identity={node}"):
+            checker.check(found[0], {"is": "interface", "name": "capture.PassageWire"}, "capture.PassageWire")
+            break
     compiled(check)
     timeline(check)
     memory(check)

@@ -206,3 +206,26 @@ def test_buttons_of_a_bar_say_what_they_are_before_the_answer_is_there(view: Sho
         view.page.wait_for_selector(".view .prog")
         assert all(box is not None and box["width"] > 10 for box in boxes(view, ".bar .seg:visible"))
         assert "" not in [text.strip() for text in view.page.locator(".bar button:visible").all_inner_texts()]
+
+
+def test_another_schedule_chosen_while_one_is_being_laid_out(view: Shown) -> None:
+    view.page.add_init_script(
+        """(() => {
+          const post = Worker.prototype.postMessage;
+          Worker.prototype.postMessage = function (...args) {
+            window.posted = (window.posted ?? 0) + 1;
+            setTimeout(() => post.apply(this, args), 300);
+          };
+        })()"""
+    )
+    contexts = api(view.served, "contexts")
+    first, second = [at for at, kind in zip(contexts["id"], contexts["kind"], strict=True) if kind == "schedule"][:2]
+    view.page.goto(f"{view.served.address}#/small/schedule?context={first}")
+    view.until("() => window.posted === 1")  # read, its layout under way
+    held = hold(view, f"**/contexts/{second}/schedule")
+    view.page.evaluate("at => { location.hash = `/small/schedule?context=${at}`; }", second)
+    view.until("() => window.posted === 1 && document.querySelector('.layer') !== null", seconds=5)
+    for one in held:
+        one.continue_()
+    view.page.unroute(f"**/contexts/{second}/schedule")
+    view.wait_shown(f"schedule/{second}")

@@ -22,7 +22,7 @@ from peephole.server.routes_captures import shelf_of
 from peephole.store.capture import Capture
 
 if TYPE_CHECKING:
-    from peephole.query.rewrites.node_history import NodeHistory
+    from peephole.query.rewrites.node_history import NodeHistory, Passage
     from peephole.query.rewrites.step_graphs import MatchInfo
 
 PAGE = 10_000
@@ -96,6 +96,7 @@ async def list_matches(request: Request) -> Response:
 
 
 def _matches(capture: Capture, step: int, first: int, count: int) -> dict[str, Any]:
+    from peephole.query.rewrites.match_words import match_words
     from peephole.query.rewrites.step_graphs import matches
     from peephole.server.rule_source import rule_handler
 
@@ -107,10 +108,13 @@ def _matches(capture: Capture, step: int, first: int, count: int) -> dict[str, A
     rules = {(row.file, row.line): None for row in page}
     called = {rule: rule_handler(capture, *rule) for rule in rules}
     handlers, handler_list = coded([called[row.file, row.line] for row in page])
+    about, about_list = coded(match_words(capture, step, [row.before for row in page]))
     return {
         "step": step,
         "total": len(rows),
         "first": first,
+        "about": about,
+        "abouts": about_list,
         "before": [row.before for row in page],
         "after": [row.after for row in page],
         "op": both[: len(page)],
@@ -222,7 +226,7 @@ async def one_match(request: Request) -> Response:
 
 
 async def history(request: Request) -> Response:
-    """The match that made a node and the one that removed it, found from a match at which it is there (or goes)."""
+    """The matches that made, changed and removed a node, found from a match at which it is there (or goes)."""
     step, match = path_number(request, "step"), query_number(request, "match", 0)
     identity = query_number(request, "identity", 0)
 
@@ -230,6 +234,19 @@ async def history(request: Request) -> Response:
         from peephole.query.rewrites.node_history import node_history
 
         return node_history(capture, step, identity, match, gone)
+
+    return reply(await ask_while_wanted(request, shelf_of(request), answer))
+
+
+async def passages(request: Request) -> Response:
+    """The other passes of the context that a node goes through, one object each."""
+    step, match = path_number(request, "step"), query_number(request, "match", 0)
+    identity = query_number(request, "identity", 0)
+
+    def answer(capture: Capture, gone: Callable[[], bool]) -> list[Passage]:
+        from peephole.query.rewrites.node_history import node_passages
+
+        return node_passages(capture, step, identity, match, gone)
 
     return reply(await ask_while_wanted(request, shelf_of(request), answer))
 
@@ -271,5 +288,6 @@ ROUTES = [
     Route("/captures/{capture}/steps/{step}/graph", graph),
     Route("/captures/{capture}/steps/{step}/decisions", step_decisions),
     Route("/captures/{capture}/steps/{step}/history", history),
+    Route("/captures/{capture}/steps/{step}/passages", passages),
     Route("/captures/{capture}/steps/{step}/progress", replay_progress),
 ]

@@ -17,6 +17,8 @@ export interface MatchRow {
   /** Name of the function that the rule calls, empty when unknown. */
   handler: string;
   dur: number;
+  /** The node that was matched and what it reads: tells rows of one rule apart. */
+  about: string;
   kind: EntryKind;
   /** Names of the instructions before and after, empty where they have none. */
   beforeName: string;
@@ -64,6 +66,7 @@ export class Matches {
       source: wire.sources[wire.source[at]!] ?? "",
       handler: wire.handlers[wire.handler[at]!] ?? "",
       dur: wire.dur[at]!,
+      about: wire.abouts[wire.about[at]!] ?? "",
       kind: wire.kinds[wire.kind[at]!] ?? "rule",
       beforeName: wire.names[wire.beforeName[at]!] ?? "",
       afterName: wire.names[wire.afterName[at]!] ?? "",

@@ -2,6 +2,7 @@ import { topologicalOrder, adjacency } from "./adjacency.ts";
 import { CurveWriter, exit } from "./curve.ts";
 import { BOX, GAP, LONGEST, ROW, type Placement } from "./drawing.ts";
 import { twinsOf } from "./route.ts";
+import type { Place } from "./places.ts";
 import { Rows, thread } from "./rows.ts";
 import type { Scene } from "./scene.ts";
 
@@ -10,7 +11,7 @@ export interface Before {
   scene: Scene;
   placement: Placement;
   /** Where boxes stood earlier in this step, by key: what comes back goes back there. */
-  memory: ReadonlyMap<number, readonly [number, number]>;
+  memory: ReadonlyMap<number, Place>;
 }
 
 /** How far down and up a new box may go for room, and what a row costs against a pixel to the side. */
@@ -67,14 +68,18 @@ export function pinned(scene: Scene, before: Before): Placement {
     }
 
     function roomFor(box: number): [number, number] {
+      const remembered = before.memory.get(scene.key[box]!);
+      if (remembered !== undefined) {
+        const [x, y, width = scene.width[box]!, beside = scene.right[box]!] = remembered;
+        if (boxes.isFree(Rows.rowOf(y), x - width / 2 - 1, x + width / 2 + beside + 1)) {
+          scene.width[box] = width;
+          scene.right[box] = Math.min(scene.right[box]!, beside);
+          return [x, y];
+        }
+      }
       const half = scene.width[box]! / 2;
       const left = half + GAP / 2;
       const right = half + scene.right[box]! + GAP / 2;
-      const remembered = before.memory.get(scene.key[box]!);
-      if (remembered !== undefined) {
-        const [mx, my] = remembered;
-        if (boxes.isFree(Rows.rowOf(my), mx - half - 1, mx + right - GAP / 2 + 1)) return [mx, my];
-      }
       let above = -Infinity;
       let below = Infinity;
       let sum = 0;

@@ -317,3 +317,8 @@ export function widthOf(text: Label): number {
 function tagWidth(tag: string): number {
   return tag === "" ? 0 : 6 + 14 + Math.min(14, tag.length) * 6.02;
 }
+
+/** The part of a scene that a layout needs: the rest would only be copied to the worker and back. */
+export function drawingOf(scene: Scene): Pick<Scene, "count" | "width" | "right" | "from" | "to"> {
+  return { count: scene.count, width: scene.width, right: scene.right, from: scene.from, to: scene.to };
+}

@@ -89,6 +89,9 @@ export interface MatchesWire {
   handler: number[];
   handlers: string[];
   dur: number[];
+  /** The node that was matched and what it reads, in a few words. */
+  about: number[];
+  abouts: string[];
   /** Where instructions have names: what an entry is, the names before and after, and how many boxes differ. */
   kind: number[];
   kinds: EntryKind[];
@@ -180,6 +183,15 @@ export interface ArtifactRow {
 export interface HistoryWire {
   created: number;
   deleted: number;
+  /** Every match that made, changed or removed it. */
+  touched: number[];
+}
+
+/** A node on its way through another pass of its context. */
+export interface PassageWire extends HistoryWire {
+  step: number;
+  name: string;
+  identity: number;
 }
 
 /** A node as it was recorded; only `known: false` for one that a replay made. */

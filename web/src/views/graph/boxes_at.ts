@@ -3,6 +3,7 @@ import { seen } from "../../draw/canvas.ts";
 import type { Camera, Picture } from "../../draw/renderer.ts";
 import { BOX } from "../../layout/drawing.ts";
 import type { Point } from "../common/viewport/gestures.ts";
+import { short } from "./describe.ts";
 
 /** The uppermost box at a point of the view, px; -1 for none. From far away it need not be hit exactly. */
 export function boxAt(picture: Picture, camera: Camera, at: Point, width: number, height: number): number {
@@ -40,4 +41,39 @@ export function changeOutside({ scene, placement }: Picture, camera: Camera, wid
     if (x > view.left && x < view.right && y > view.top && y < view.bottom) return false;
   }
   return changes > 0;
+}
+
+/** Where a box is in the view, px. */
+export function onScreen(
+  { scene, placement }: Picture,
+  box: number,
+  { x, y, zoom }: Camera,
+  width: number,
+  height: number,
+): { left: number; top: number; bottom: number } {
+  const top = height / 2 + (placement.y[box]! - BOX / 2 - y) * zoom;
+  return { left: width / 2 + (placement.x[box]! - scene.width[box]! / 2 - x) * zoom, top, bottom: top + BOX * zoom };
+}
+
+/** A box by itself: for tests and measurements. */
+export interface BoxAt {
+  key: number;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  state: number;
+  name: string;
+}
+
+export function boxesOf({ scene, placement }: Picture): BoxAt[] {
+  return Array.from(scene.key, (key, box) => ({
+    key,
+    x: placement.x[box]!,
+    y: placement.y[box]!,
+    width: scene.width[box]!,
+    height: BOX,
+    state: scene.state[box]!,
+    name: short(scene, box),
+  }));
 }

@@ -99,6 +99,35 @@ export function changes(picture: Picture, width: number, height: number): Camera
   return all.zoom >= LEAST_READABLE ? all : { ...opening(picture, -1, width, height), zoom: LEAST_READABLE };
 }
 
+/**
+ * The camera that has what a match changed in view, at the same zoom and moved no further than needed; where that is too
+ * wide, what of it is nearest. Null when nothing changed in the picture.
+ */
+export function following(picture: Picture, from: Camera, width: number, height: number): Camera | null {
+  const { scene, placement } = picture;
+  const changed = Array.from(scene.state.keys()).filter((box) => scene.state[box] !== 0);
+  if (changed.length === 0) return null;
+  const half = { x: width / 2 / from.zoom, y: height / 2 / from.zoom };
+  const margin = { x: Math.min(40 / from.zoom, half.x / 4), y: Math.min(70 / from.zoom, half.y / 4) };
+  const edges = (boxes: number[]): Bounds => ({
+    left: Math.min(...boxes.map((box) => placement.x[box]! - scene.width[box]! / 2)) - margin.x,
+    right: Math.max(...boxes.map((box) => placement.x[box]! + scene.width[box]! / 2)) + margin.x,
+    top: Math.min(...boxes.map((box) => placement.y[box]! - BOX / 2)) - margin.y,
+    bottom: Math.max(...boxes.map((box) => placement.y[box]! + BOX / 2)) + margin.y,
+  });
+  const off = (box: number): number => Math.hypot(placement.x[box]! - from.x, placement.y[box]! - from.y);
+  let around = edges(changed.slice(0, 10_000));
+  if (around.right - around.left > 2 * half.x || around.bottom - around.top > 2 * half.y)
+    around = edges([changed.reduce((best, box) => (off(box) < off(best) ? box : best))]);
+  const within = (value: number, low: number, high: number, reach: number): number =>
+    high - low > 2 * reach ? (low + high) / 2 : Math.min(low + reach, Math.max(high - reach, value));
+  return {
+    x: within(from.x, around.left, around.right, half.x),
+    y: within(from.y, around.top, around.bottom, half.y),
+    zoom: from.zoom,
+  };
+}
+
 /** The camera that has a box in view, moved no further than needed. */
 export function revealing(picture: Picture, box: number, from: Camera, width: number, height: number): Camera {
   const { scene, placement } = picture;

@@ -8,31 +8,26 @@ import { divide, isLarge, neighbourhood, openBlock } from "../../layout/blocks.t
 import { isCall } from "../../layout/labels.ts";
 import { LayoutClient } from "../../layout/client.ts";
 import { lowestOfLargest } from "../../layout/components.ts";
-import { BOX, type Placement } from "../../layout/drawing.ts";
+import type { Placement } from "../../layout/drawing.ts";
 import { DEFAULT_SWITCHES, type Switches } from "../../layout/fold.ts";
 import type { Folding } from "../../layout/folding.ts";
 import { pinned } from "../../layout/pinned.ts";
-import { scene as sceneOf, type Scene } from "../../layout/scene.ts";
+import { Places } from "../../layout/places.ts";
+import { drawingOf, scene as sceneOf, type Scene } from "../../layout/scene.ts";
+import { Trail, type Station } from "../../state/trail.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { listen, type Point } from "../common/viewport/gestures.ts";
 import { PlaneViewport } from "../common/viewport/plane_viewport.ts";
-import { boxAt, changeOutside, middleKey } from "./boxes_at.ts";
-import { changes, fitted, opening, revealing } from "./camera.ts";
+import { boxAt, boxesOf, changeOutside, middleKey, onScreen, type BoxAt } from "./boxes_at.ts";
+import { anchorOf, cameraAt } from "./anchor.ts";
+import { changes, fitted, following, opening, revealing } from "./camera.ts";
 import { fullText, short, spoken } from "./describe.ts";
 import { find } from "./find.ts";
-import { step, type Direction } from "./keyboard.ts";
+import { copyFrom, step, type Direction } from "./keyboard.ts";
 import { Notice, Outside } from "./notice.ts";
+import type { GraphOptions } from "./options.ts";
 import { Overlay, type Tool } from "./overlay.ts";
-
-export interface GraphOptions {
-  onSelect(identity: number | null): void;
-  /** A CALL was opened: the node's id. */
-  onOpenCall(id: number): void;
-  onCamera(camera: Camera): void;
-  /** Nodes that stand by themselves, nodes of the graph, and what is hidden in words. */
-  onCounts(shown: number, total: number, hidden: string): void;
-  theme(): "dark" | "light";
-}
+import { toolsOf } from "./tools.ts";
 
 const REFINE_MS = 110;
 /** Nodes around a change that stay by themselves in a large graph. */
@@ -59,7 +54,14 @@ export class GraphView {
   private picture: Picture | null = null;
   private theme: Theme;
   private folding: Folding = { switches: { ...DEFAULT_SWITCHES }, opened: new Set(), closed: new Set(), blocks: null };
-  private readonly memory = new Map<number, readonly [number, number]>();
+  private readonly places = new Places();
+  /** The way to the layout on the screen. */
+  readonly trail = new Trail();
+  /** Whether stepping keeps the change in sight. */
+  follow = false;
+  private station: Station = { step: -1, match: 0 };
+  /** On the way to a picture: those before it are not drawn. */
+  private passing = false;
   private view: Camera = { x: 0, y: 0, zoom: 1 };
   private marks: Marks = { selected: -1, hovered: -1, second: -1, found: new Set() };
   private selected: number | null = null;
@@ -103,28 +105,69 @@ export class GraphView {
     this.moved();
   }
 
-  /** Draws a graph. "step" keeps every surviving box in its place, to the pixel; "fresh" lays it out anew. */
-  async show(graph: GraphWire, mode: "fresh" | "step"): Promise<void> {
+  /**
+   * Draws a graph. "step" keeps every surviving box in its place, to the pixel; "fresh" lays it out anew. `step` is
+   * what the way there calls its pass.
+   */
+  show(graph: GraphWire, mode: "fresh" | "step", step = graph.step): Promise<void> {
+    this.passing = false;
+    return this.showGraph(graph, mode, step);
+  }
+
+  private async showGraph(graph: GraphWire, mode: "fresh" | "step", step: number): Promise<void> {
+    this.station = { step, match: graph.match };
     // a pass whose layout is still under way has no places to keep yet
-    const stepping = mode === "step" && this.picture !== null && this.shownStep === graph.step;
+    const kept = mode === "step" && this.picture !== null && this.shownStep === graph.step;
+    const stepping = kept && !this.trail.isFull(this.station);
     this.refreshTheme();
     this.graph = graph;
     if (!stepping) {
       this.folding = { ...this.folding, opened: new Set(), closed: new Set(), blocks: null };
-      this.memory.clear();
       if (isLarge(graph, this.folding)) this.folding.blocks = divide(graph, this.folding, this.change(NEAR));
     }
     const scene = sceneOf(graph, this.folding);
     if (stepping) {
       this.ticket++;
-      this.place(
-        scene,
-        pinned(scene, { scene: this.picture!.scene, placement: this.picture!.placement, memory: this.memory }),
-      );
+      this.trail.add(this.station);
+      const { scene: old, placement } = this.picture!;
+      this.place(scene, pinned(scene, { scene: old, placement, memory: this.places.known }));
+      if (this.follow && !this.passing) this.keepInSight();
       return;
     }
-    if (!(await this.layout(scene))) return;
-    this.view = opening(this.picture!, this.boxOfNode(graph.root), this.width, this.height);
+    if (await this.layout(scene)) this.lookAt(null);
+  }
+
+  /** Goes the way to a graph again, out of sight; false when one of them could not be had. */
+  async retrace(way: readonly (() => Promise<[GraphWire, number]>)[]): Promise<boolean> {
+    const began = ++this.ticket;
+    this.passing = true;
+    try {
+      for (const [at, get] of way.entries()) {
+        const [graph, step] = await get();
+        if (this.ticket !== began + at) return false; // something else is shown meanwhile
+        await this.showGraph(graph, at === 0 ? "fresh" : "step", step);
+      }
+    } catch {
+      return false;
+    } finally {
+      this.passing = false;
+    }
+    return true;
+  }
+
+  /** Where the view is, told from a box: the selected one when it is in sight, else the one nearest to the middle. */
+  get anchor(): string | null {
+    return this.picture === null
+      ? null
+      : anchorOf(this.picture, this.view, this.marks.selected, this.width, this.height);
+  }
+
+  /** Goes to where an anchor says, or where a new graph is opened. */
+  lookAt(anchor: string | null): void {
+    if (this.picture === null) return;
+    this.view =
+      cameraAt(anchor, this.picture, (key) => this.boxOfKey(key)) ??
+      opening(this.picture, this.boxOfNode(this.graph!.root), this.width, this.height);
     this.moved();
     this.renderNow();
   }
@@ -191,6 +234,12 @@ export class GraphView {
     return found.length;
   }
 
+  /** Moves the view when nothing of what this match changed is in it. */
+  keepInSight(): void {
+    if (this.picture === null || !changeOutside(this.picture, this.view, this.width, this.height)) return;
+    this.camera = following(this.picture, this.view, this.width, this.height) ?? this.view;
+  }
+
   /** Moves the view to what this match changed; false when nothing of it is there to be seen. */
   showChange(): boolean {
     const at = this.picture === null ? null : changes(this.picture, this.width, this.height);
@@ -223,24 +272,16 @@ export class GraphView {
   }
 
   /** Boxes and their places, for tests and measurements. */
-  get boxes(): { key: number; x: number; y: number; width: number; height: number; state: number; name: string }[] {
-    if (this.picture === null) return [];
-    const { scene, placement } = this.picture;
-    return Array.from(scene.key, (key, box) => ({
-      key,
-      x: placement.x[box]!,
-      y: placement.y[box]!,
-      width: scene.width[box]!,
-      height: BOX,
-      state: scene.state[box]!,
-      name: short(scene, box),
-    }));
+  get boxes(): BoxAt[] {
+    return this.picture === null ? [] : boxesOf(this.picture);
   }
 
   private async layout(scene: Scene): Promise<boolean> {
     const ticket = ++this.ticket;
     const placement = await this.client.layout(drawingOf(scene));
     if (ticket !== this.ticket || this.stop.signal.aborted) return false;
+    this.places.clear();
+    this.trail.begin(this.station);
     this.place(scene, placement);
     return true;
   }
@@ -248,7 +289,8 @@ export class GraphView {
   private place(scene: Scene, placement: Placement): void {
     this.picture = pictureOf(scene, placement);
     this.shownStep = this.graph!.step;
-    scene.key.forEach((key, box) => this.memory.set(key, [placement.x[box]!, placement.y[box]!]));
+    this.places.remember(scene, placement, this.trail.length);
+    if (this.passing) return;
     this.renderer.setPicture(this.picture);
     this.minimap.setPicture(this.picture, this.theme, devicePixelRatio);
     this.marks = { ...this.marks, hovered: -1, found: new Set(find(this.graph!, scene, this.search.text)) };
@@ -290,34 +332,11 @@ export class GraphView {
   }
 
   private toolsOf(box: number): Tool[] {
-    const { scene } = this.picture!;
-    const key = scene.key[box]!;
-    const tools: Tool[] = [];
-    const v = scene.node[box]!;
-    const again = (): void => void this.layoutAgain(key);
-    const flip = (set: Set<number>): void => void (set.has(key) ? set.delete(key) : set.add(key));
-    if (scene.block[box]! >= 0) tools.push({ title: "Expand", act: () => this.open(box) });
-    if (v < 0) return tools;
-    if (isCall(this.graph!, v))
-      tools.push({ title: "Open kernel", act: () => this.options.onOpenCall(this.graph!.id[v]!) });
-    if (this.folding.closed.has(key))
-      tools.push({ title: "Show sources", act: () => (flip(this.folding.closed), again()) });
-    else if (scene.to.includes(box))
-      tools.push({ title: "Fold sources", act: () => (flip(this.folding.closed), again()) });
-    const opened = this.folding.opened.has(key);
-    if (opened || this.foldedSources(v)) {
-      tools.push({
-        title: opened ? "Fold constants" : "Show constants",
-        act: () => (flip(this.folding.opened), again()),
-      });
-    }
-    return tools;
-  }
-
-  private foldedSources(v: number): boolean {
-    const { srcStart, src } = this.graph!;
-    for (let i = srcStart[v]!; i < srcStart[v + 1]!; i++) if (this.picture!.scene.boxOf[src[i]!]! < 0) return true;
-    return false;
+    return toolsOf(this.graph!, this.picture!, this.folding, box, {
+      open: (other) => this.open(other),
+      openCall: (id) => this.options.onOpenCall(id),
+      again: (key) => void this.layoutAgain(key),
+    });
   }
 
   /** Opens what a double click or Enter asks for: a call's kernel, a block, folded sources. */
@@ -351,7 +370,9 @@ export class GraphView {
       // the text lies over the canvas: what it does not use goes on to what is below
       wheel: (event) => this.canvas.dispatchEvent(new WheelEvent("wheel", event)),
     }, signal); // prettier-ignore
-    document.addEventListener("copy", (event) => this.copy(event), { signal });
+    const chosen = (): string | null =>
+      this.marks.selected < 0 ? null : fullText(this.graph!, this.picture!.scene, this.marks.selected);
+    copyFrom(this.canvas, chosen, signal);
     return new PlaneViewport(this.canvas, target, signal);
   }
 
@@ -374,23 +395,6 @@ export class GraphView {
     event.stopPropagation();
   }
 
-  /** Copies the selected box when no text is selected. */
-  private copy(event: ClipboardEvent): void {
-    const chosen = document.getSelection()?.toString() ?? "";
-    const inField =
-      document.activeElement instanceof HTMLInputElement || document.activeElement instanceof HTMLTextAreaElement;
-    if (
-      chosen !== "" ||
-      inField ||
-      this.marks.selected < 0 ||
-      this.picture === null ||
-      this.canvas.offsetParent === null
-    )
-      return;
-    event.clipboardData?.setData("text/plain", fullText(this.graph!, this.picture.scene, this.marks.selected));
-    event.preventDefault();
-  }
-
   private choose(box: number): void {
     const key = box < 0 ? null : this.picture!.scene.key[box]!;
     this.canvas.focus({ preventScroll: true });
@@ -409,12 +413,8 @@ export class GraphView {
     if (box < 0) return this.overlay.leaveTip();
     this.overlay.tipSoon(() => {
       if (this.picture === null || this.marks.hovered !== box) return null;
-      const { scene, placement } = this.picture;
-      const { zoom, x, y } = this.view;
-      const top = this.height / 2 + (placement.y[box]! - BOX / 2 - y) * zoom;
-      const left = this.width / 2 + (placement.x[box]! - scene.width[box]! / 2 - x) * zoom;
-      const tools = this.toolsOf(box);
-      return { text: fullText(this.graph!, scene, box), tools, left, top, bottom: top + BOX * zoom };
+      const text = fullText(this.graph!, this.picture.scene, box);
+      return { text, tools: this.toolsOf(box), ...onScreen(this.picture, box, this.view, this.width, this.height) };
     });
   }
 
@@ -464,6 +464,7 @@ export class GraphView {
   }
 
   private moved(): void {
+    if (this.passing) return;
     this.overlay.hideTip();
     this.options.onCamera(this.camera);
     this.redraw();
@@ -476,7 +477,7 @@ export class GraphView {
   private renderNow(): void {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
-    if (this.picture === null) return;
+    if (this.picture === null || this.passing) return;
     const rough = this.renderer.draw(this.view, this.marks);
     this.drawRest();
     clearTimeout(this.refineTimer);
@@ -492,9 +493,4 @@ export class GraphView {
     this.map.hidden = !this.minimap.draw(this.view, this.width, this.height, this.theme, devicePixelRatio);
     this.overlay.place(this.view, this.picture, this.width, this.height);
   }
-}
-
-/** The part of a scene that a layout needs: the rest would only be copied to the worker and back. */
-function drawingOf(scene: Scene): Pick<Scene, "count" | "width" | "right" | "from" | "to"> {
-  return { count: scene.count, width: scene.width, right: scene.right, from: scene.from, to: scene.to };
 }

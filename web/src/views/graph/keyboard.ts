@@ -20,3 +20,17 @@ export function step(picture: Picture, box: number, direction: Direction): numbe
     Math.hypot(placement.x[other]! - placement.x[box]!, placement.y[other]! - placement.y[box]!);
   return along.length === 0 ? box : along.reduce((best, other) => (off(other) < off(best) ? other : best));
 }
+
+/** Copies the selected box, as text, when no text is selected. */
+export function copyFrom(canvas: HTMLCanvasElement, chosen: () => string | null, signal: AbortSignal): void {
+  const copy = (event: ClipboardEvent): void => {
+    const { activeElement } = document;
+    const inField = activeElement instanceof HTMLInputElement || activeElement instanceof HTMLTextAreaElement;
+    if ((document.getSelection()?.toString() ?? "") !== "" || inField || canvas.offsetParent === null) return;
+    const text = chosen();
+    if (text === null) return;
+    event.clipboardData?.setData("text/plain", text);
+    event.preventDefault();
+  };
+  document.addEventListener("copy", copy, { signal });
+}

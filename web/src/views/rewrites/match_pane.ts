@@ -186,11 +186,12 @@ export class MatchPane {
         h("span.i.faint.num", count(number)),
         h("span.ell.name", h("b", `${row.op} → ${row.became || "error"}`), " ", h("span.dim", clip(row.handler, 80))),
         h("span.num.dim", micros(row.dur)),
-        h("span.loc.mono.ell", location(row.file, row.line)),
+        h("span.about", h("span.ell.mono", row.about), h("span.loc.mono", `${row.file.split("/").at(-1)}:${row.line}`)),
       ),
       () =>
         [
           `match ${count(number)}: ${row.op} → ${row.became || "the rule raised"}`,
+          row.about,
           row.source.trim(),
           `${row.file}:${row.line}`,
         ].join("\n"),

@@ -4,7 +4,7 @@ import { clip, count } from "../../base/format.ts";
 import { sentenceOf } from "../../data/client.ts";
 import { label } from "../../data/listing.ts";
 import { isCall } from "../../layout/labels.ts";
-import type { HistoryWire, NodeWire } from "../../wire/capture.ts";
+import type { HistoryWire, NodeWire, PassageWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { copyButton } from "../common/copy.ts";
 import { locationLink } from "../common/location.ts";
@@ -14,10 +14,12 @@ const MOST = 24;
 export interface NodeActions {
   /** Select another node by identity. */
   select(identity: number): void;
-  /** Go to a match of this step. */
-  goTo(match: number): void;
+  /** Go to a match and show a node there. */
+  goTo(step: number, match: number, identity: number): void;
   close(): void;
   history(identity: number): Promise<HistoryWire>;
+  /** The same in the other passes of its context. */
+  passages(identity: number): Promise<PassageWire[]>;
   /** What a call was compiled in, by the node's id: a name and its address; null when nothing is known. */
   called(id: number): Promise<{ name: string; href: string } | null>;
   /** What the capture knows about a node by its id. */
@@ -97,7 +99,26 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
   const ask = (): Promise<void> =>
     actions.history(identity).then(
       (wire) => {
-        if (history.isConnected) fill(history, ...historyLinks(wire, actions));
+        if (!history.isConnected) return;
+        const here = { ...wire, step: graph.step, name: "", identity };
+        fill(history, historyLine(here, graph.match, actions));
+        void actions.passages(identity).then(
+          (others) => {
+            const line = (one: PassageWire): HTMLElement => historyLine(one, -1, actions);
+            if (others.length === 0 || !history.isConnected) return;
+            const [before, after] = [
+              others.filter((one) => one.step < graph.step),
+              others.filter((one) => one.step > graph.step),
+            ];
+            fill(
+              history,
+              ...before.map(line),
+              historyLine({ ...here, name: "this pass" }, graph.match, actions),
+              ...after.map(line),
+            );
+          },
+          () => undefined,
+        );
       },
       (error: unknown) =>
         fill(
@@ -117,15 +138,36 @@ function fromNodes(metadata: string): Node[] {
   return [locationLink(file, Number(line)), h("span.faint.name", name === "" ? "" : ` in ${clip(name, 120)}`)];
 }
 
-function historyLinks(wire: HistoryWire, actions: NodeActions): Node[] {
-  const link = (match: number, text: string): Node =>
-    h("button.link", { type: "button", onclick: () => actions.goTo(match) }, text);
+/** The matches of one pass that touched a node, each a link to it; the one on the screen stands out. */
+function historyLine(wire: PassageWire, shown: number, actions: NodeActions): HTMLElement {
+  const go =
+    (match: number): (() => void) =>
+    () =>
+      actions.goTo(wire.step, match, wire.identity);
+  const link = (match: number): Node =>
+    h(
+      "button.link",
+      { type: "button", "aria-current": match === shown && "true", onclick: go(match) },
+      `match ${count(match)}`,
+    );
   const parts: Node[] = [];
-  if (wire.created === 0) parts.push(link(0, "in the graph that went in"));
-  else if (wire.created > 0) parts.push(h("span", "made by "), link(wire.created, `match ${count(wire.created)}`));
-  if (wire.deleted > 0) parts.push(h("span", ", removed by "), link(wire.deleted, `match ${count(wire.deleted)}`));
-  else if (parts.length > 0) parts.push(h("span.faint", ", still there at the end"));
-  return parts.length > 0 ? parts : [h("span.faint", "unknown")];
+  const say = (words: string, ...links: Node[]): void => {
+    if (parts.length > 0) parts.push(document.createTextNode(", "));
+    parts.push(document.createTextNode(words));
+    links.forEach((one, at) => parts.push(document.createTextNode(at === 0 ? " " : ", "), one));
+  };
+  if (wire.created === 0 && wire.name === "")
+    parts.push(h("button.link", { type: "button", onclick: go(0) }, "in the graph that went in"));
+  if (wire.created > 0) say("made by", link(wire.created));
+  const changed = wire.touched.filter((match) => match !== wire.created && match !== wire.deleted);
+  if (changed.length > 0) say("changed by", ...changed.slice(0, MOST).map(link));
+  if (changed.length > MOST) parts.push(h("span.faint", ` and ${count(changed.length - MOST)} more`));
+  if (wire.deleted > 0) say("removed by", link(wire.deleted));
+  else if (wire.created >= 0 && wire.name === "") parts.push(h("span.faint", ", still there at the end"));
+  if (wire.created < 0) parts.push(h("span.faint", "unknown"));
+  if (parts.length === 0) parts.push(h("span.faint", "untouched"));
+  if (wire.name === "") return h("div", ...parts);
+  return h("div", h("button.link.name", { type: "button", onclick: go(0) }, clip(wire.name, 60)), ": ", ...parts);
 }
 
 function fieldsOf(graph: GraphWire, at: number): [string, string][] {

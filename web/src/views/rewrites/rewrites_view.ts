@@ -7,19 +7,21 @@ import { Passes } from "../../data/passes.ts";
 import { ContextTree } from "../../data/tree.ts";
 import { isNamed } from "../../layout/instructions.ts";
 import { changed, numberParam, type Params } from "../../state/place.ts";
-import type { ContextsWire, ContextWire, HistoryWire, NodeWire, StepsWire } from "../../wire/capture.ts";
+import type { ContextsWire, ContextWire, HistoryWire, NodeWire, PassageWire, StepsWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { isCall } from "../../layout/labels.ts";
 import { showLayer, waitFor, type Progress } from "../common/states.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { contextPage, stackSection } from "./context_page.ts";
+import { REWRITES_KEYS } from "./keys.ts";
 import { MatchPane } from "./match_pane.ts";
-import { showNode } from "./node_section.ts";
+import { showNode, type NodeActions } from "./node_section.ts";
 import { PassDrawer } from "./pass_drawer.ts";
 import { entriesOf, factsOf, nextPass } from "./pass_facts.ts";
 import { rewritesStatus } from "./rewrites_status.ts";
-import { SHOWN_AT_FIRST, Stage, type Camera, type Toggle } from "./stage.ts";
+import { SHOWN_AT_FIRST, Stage, type Toggle } from "./stage.ts";
 import { TreePane } from "./tree_pane.ts";
+import { wayTo } from "./way.ts";
 
 /** Stepping with pauses makes entries in the history, playing does not. */
 const PAUSE_MS = 900;
@@ -32,19 +34,7 @@ export const REWRITES: ViewDef = {
   id: "rewrites",
   title: "Rewrites",
   panes: { left: "Contexts and steps", right: "Matches" },
-  keys: [
-    ["Next, previous match", "→ ←"],
-    ["Play", "hold →"],
-    ["Steps and contexts", "↑ ↓"],
-    ["Indexing", "R"],
-    ["Call sources", "C"],
-    ["Sink", "S"],
-    ["Graph or text", "G"],
-    ["Show the change", "Z"],
-    ["Kernel of a call", "O"],
-    ["Find in graph", "Ctrl F"],
-    ["Along the edges", "⇧ ← ↑ → ↓"],
-  ],
+  keys: REWRITES_KEYS,
   available: (info) => (info.tables["contexts"] ?? 0) > 0,
   create: (page) => new RewritesView(page),
 };
@@ -71,6 +61,8 @@ class RewritesView implements View {
   private lastMove = -PAUSE_MS;
   private lastStep = { id: -1, at: -HURRY_MS, hurried: false };
   private cameraTimer = 0;
+  /** A node that is to be in sight once its graph is there. */
+  private sought: number | null = null;
   private leaving = new AbortController();
   private loading = new AbortController();
 
@@ -79,7 +71,10 @@ class RewritesView implements View {
     this.passes = new Passes(page.client, () => this.treePane?.learned());
     this.stage = new Stage(page.middle, {
       onSelect: (identity) => page.nav.set({ node: identity, id: null }, "replace"),
-      onCamera: (camera) => this.rememberCamera(camera),
+      onCamera: ({ zoom }) => {
+        this.stage.setZoom(zoom);
+        this.rememberCamera();
+      },
       onCounts: (shown, total, hidden) => {
         this.counts = [shown, total, hidden];
         this.drawStatus();
@@ -133,6 +128,9 @@ class RewritesView implements View {
         return true;
       case "z":
         this.stage.showChange();
+        return true;
+      case "k":
+        this.stage.toggleFollow();
         return true;
       case "o":
         this.openSelected();
@@ -239,7 +237,10 @@ class RewritesView implements View {
     const at = steps.id.findIndex((_, step) => this.tree!.worked(step));
     const change = at >= 0 ? { step: steps.id[at]! } : contexts.id.length > 0 ? { context: contexts.id[0]! } : null;
     if (change)
-      this.page.nav.set({ step: null, context: null, match: null, node: null, at: null, ...change }, "replace");
+      this.page.nav.set(
+        { step: null, context: null, match: null, node: null, at: null, laid: null, ...change },
+        "replace",
+      );
   }
 
   private applyModes(): void {
@@ -319,26 +320,31 @@ class RewritesView implements View {
     this.stage.title(...names, facts.name, match, graph);
     this.matches.showError(graph.error);
     this.showSelection();
-    const camera = mode === "fresh" ? cameraOf(this.params) : null;
+    const anchor = mode === "fresh" ? (this.params["at"] ?? null) : null;
+    const way =
+      mode === "fresh" ? wayTo(graph, this.params["laid"], (step, match) => this.graphs.get(step, match, signal)) : [];
     const laying = { title: `Laying out ${clip(facts.name, 80)}`, note: `${count(graph.id.length)} nodes` };
     await waitFor(
       this.stage.body,
       laying,
-      (stop) => abortable(this.stage.show(graph, mode, camera, scope), stop),
+      (stop) => abortable(this.stage.show(graph, mode, scope, anchor, way), stop),
       signal,
     );
     if (signal.aborted) return;
     this.busy = false;
+    if (this.sought !== null) this.stage.light(this.sought, null);
+    this.sought = null;
     this.drawer.show(facts.id, graph);
     this.page.middle.dataset["shown"] = key;
     this.drawStatus();
+    this.rememberCamera();
     this.graphs.ahead(facts.id, match + 1, facts.matches);
   }
 
   /** Stopped on the way to a match: the last one that was reached is shown, since it is there. */
   private stoppedAt(step: number, wanted: number, done: number): boolean {
     if (done <= 0 || done >= wanted || this.params["step"] !== String(step)) return false;
-    window.setTimeout(() => this.page.nav.set({ match: done, at: null }, "replace"));
+    window.setTimeout(() => this.page.nav.set({ match: done, at: null, laid: null }, "replace"));
     return true;
   }
 
@@ -367,24 +373,31 @@ class RewritesView implements View {
       this.matches.nodeSection.hidden = true;
       return;
     }
-    showNode(this.matches.nodeSection, graph, identity, {
+    showNode(this.matches.nodeSection, graph, identity, this.nodeActions(graph));
+  }
+
+  private nodeActions(graph: GraphWire): NodeActions {
+    return {
       select: (other) => this.page.nav.set({ node: other }, "replace"),
-      goTo: (match) => this.page.nav.set({ match: match === 0 ? null : match }),
+      goTo: (step, match, identity) => {
+        this.sought = identity;
+        const place = step === graph.step ? {} : { at: null, laid: null };
+        this.page.nav.set({ step, match: match === 0 ? null : match, node: identity, ...place });
+      },
       close: () => this.page.nav.set({ node: null }),
       called: async (id) => {
         const context = await this.called(id);
         const at = this.tree!.contextAt.get(context);
-        return at === undefined
-          ? null
-          : {
-              name: plain(this.tree!.contexts.name[at]!),
-              href: this.page.nav.address("rewrites", { context: String(context) }),
-            };
+        if (at === undefined) return null;
+        const href = this.page.nav.address("rewrites", { context: String(context) });
+        return { name: plain(this.tree!.contexts.name[at]!), href };
       },
       recorded: (id) => this.page.client.once<NodeWire>(`nodes/${id}`),
       history: (node) =>
         this.page.client.once<HistoryWire>(`steps/${graph.step}/history?identity=${node}&match=${graph.match}`),
-    });
+      passages: (node) =>
+        this.page.client.once<PassageWire[]>(`steps/${graph.step}/passages?identity=${node}&match=${graph.match}`),
+    };
   }
 
   private showContext(at: number): void {
@@ -442,14 +455,15 @@ class RewritesView implements View {
     this.page.nav.set({ show: text === SHOWN_AT_FIRST.join(",") ? null : text === "" ? "none" : text }, "replace");
   }
 
-  private rememberCamera(camera: Camera): void {
-    this.stage.setZoom(camera.zoom);
+  /** Writes camera and layout into the address once they rest. */
+  private rememberCamera(): void {
     window.clearTimeout(this.cameraTimer);
     const step = this.graph?.step;
     this.cameraTimer = window.setTimeout(() => {
       // the camera of a graph that was left says nothing about the next one
       if (step === undefined || this.params["step"] !== String(step) || this.leaving.signal.aborted) return;
-      this.page.nav.set({ at: `${Math.round(camera.x)},${Math.round(camera.y)},${camera.zoom.toFixed(3)}` }, "replace");
+      const link = this.busy ? null : this.stage.link;
+      if (link !== null) this.page.nav.set(link, "replace");
     }, CAMERA_MS);
   }
 
@@ -483,11 +497,4 @@ class RewritesView implements View {
     // as text all of it is there
     rewritesStatus(this.page, graph, this.params["as"] === "text" ? [0, 0, ""] : this.counts);
   }
-}
-
-function cameraOf(params: Params): Camera | null {
-  const [x, y, zoom] = (params["at"] ?? "").split(",").map(Number);
-  return x !== undefined && y !== undefined && zoom !== undefined && [x, y, zoom].every(Number.isFinite) && zoom > 0
-    ? { x, y, zoom }
-    : null;
 }

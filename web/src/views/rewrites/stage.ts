@@ -2,7 +2,7 @@
 import { nameNodes } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
-import { theme, onTheme } from "../../state/settings.ts";
+import { onTheme, readSetting, theme, writeSetting } from "../../state/settings.ts";
 import { INDEXING } from "../../layout/fold.ts";
 import { drawable, isNamed } from "../../layout/instructions.ts";
 import type { GraphWire } from "../../wire/graph.ts";
@@ -52,7 +52,8 @@ export class Stage {
   private readonly textHost = h("div.texts", { hidden: true });
   private readonly modes: Record<"graph" | "text", HTMLElement>;
   private readonly buttons = new Map<Toggle, HTMLElement>();
-  private readonly tools: Record<"again" | "change" | "fit", HTMLElement>;
+  private readonly tools: Record<"again" | "follow" | "change" | "fit", HTMLElement>;
+  private follow = readSetting("follow", "on") === "on";
   private readonly zoom = h("span.num.dim.zoom");
   private readonly find = h("input.find", {
     type: "text",
@@ -101,6 +102,16 @@ export class Stage {
     });
     this.tools = {
       again: h("button.btn.wide", { type: "button", onclick: () => void this.view?.layoutAgain() }, "Lay out again"),
+      follow: h(
+        "button.btn.wide",
+        {
+          type: "button",
+          title: "Stepping moves the view when the change is outside of it",
+          onclick: () => this.toggleFollow(),
+        },
+        "Follow ",
+        h("kbd", "K"),
+      ),
       change: h(
         "button.btn.wide",
         { type: "button", title: "Show what this match changed", onclick: () => this.showChange() },
@@ -157,8 +168,14 @@ export class Stage {
     if (graph) this.drawLegend(graph);
   }
 
-  /** Draws a graph; "step" keeps every surviving box where it is. */
-  async show(graph: GraphWire, mode: "fresh" | "step", camera: Camera | null, scope = graph.step): Promise<void> {
+  /** Draws a graph; "step" keeps every surviving box where it is. `way`: the graphs that its layout came over. */
+  async show(
+    graph: GraphWire,
+    mode: "fresh" | "step",
+    scope: number,
+    anchor: string | null,
+    way: readonly (() => Promise<GraphWire>)[] = [],
+  ): Promise<void> {
     clearLayer(this.body);
     this.scope = scope;
     if (this.find.value === "") this.found.textContent = "";
@@ -167,7 +184,13 @@ export class Stage {
     const indexes = !isNamed(graph) || graph.fold.some((bits) => (bits & INDEXING) !== 0);
     this.buttons.get("indexing")!.hidden = !indexes;
     if (this.asText) this.drawText();
-    else await this.drawGraph(mode, camera);
+    else await this.drawGraph(mode, anchor, way);
+  }
+
+  /** What makes a link show the same picture: the camera, and the way to the layout. */
+  get link(): { at: string | null; laid: string | null } | null {
+    if (!this.view || this.asText || this.drawn !== this.graph || !this.graph) return null;
+    return { at: this.view.anchor, laid: this.view.trail.format(this.graph.step) };
   }
 
   select(identity: number | null): void {
@@ -224,6 +247,14 @@ export class Stage {
       );
   }
 
+  /** Whether stepping keeps the change in sight; the browser remembers it. */
+  toggleFollow(): void {
+    this.follow = !this.follow;
+    writeSetting("follow", this.follow ? "on" : "off");
+    this.mark();
+    if (this.follow) this.view?.keepInSight();
+  }
+
   /** A short word about what a key did not do. */
   say(text: string): void {
     this.found.textContent = text;
@@ -252,7 +283,11 @@ export class Stage {
     this.view?.dispose();
   }
 
-  private async drawGraph(mode: "fresh" | "step", camera: Camera | null): Promise<void> {
+  private async drawGraph(
+    mode: "fresh" | "step",
+    anchor: string | null,
+    way: readonly (() => Promise<GraphWire>)[] = [],
+  ): Promise<void> {
     const graph = this.graph!;
     if (!this.view) {
       this.view = new GraphView(this.graphHost, {
@@ -262,15 +297,22 @@ export class Stage {
         onCounts: (shown, total, hidden) => this.actions.onCounts(shown, total, hidden),
         theme,
       });
+      this.view.follow = this.follow;
       // for tests and measurements: where the boxes are
       Object.assign(this.graphHost, { graphView: this.view });
       for (const name of NAMES) if (this.shown.has(name) !== SHOWN_AT_FIRST.includes(name)) this.view.toggle(name);
     }
     this.drawn = graph;
-    await this.view.show(this.picture(graph), mode);
+    const before = way.map((get) => async (): Promise<[GraphWire, number]> => {
+      const earlier = await get();
+      return [this.picture(earlier), earlier.step];
+    });
+    const retraced = before.length > 0 && (await this.view.retrace(before));
+    if (this.graph !== graph) return;
+    await this.view.show(this.picture(graph), retraced ? "step" : mode, graph.step);
     if (this.graph !== graph) return;
     this.view.select(this.selected);
-    if (camera) this.view.camera = camera;
+    if (anchor !== null || retraced) this.view.lookAt(anchor);
   }
 
   /** A graph of named instructions in the form that it is drawn in; any other as it is. */
@@ -301,10 +343,10 @@ export class Stage {
 
   /** Without a graph there is nothing to switch, fit or find; in the text nothing to fold, lay out or fit. */
   private usable(graph: boolean): void {
-    const { again, change, fit } = this.tools;
+    const { again, follow, change, fit } = this.tools;
     const [everywhere, drawn] = [
       [this.modes.graph, this.modes.text, change, this.find],
-      [...this.buttons.values(), again, fit],
+      [...this.buttons.values(), again, follow, fit],
     ];
     for (const control of everywhere) (control as HTMLButtonElement).disabled = !graph;
     for (const control of drawn) (control as HTMLButtonElement).disabled = !graph || this.asText;
@@ -318,6 +360,9 @@ export class Stage {
     this.modes.text.setAttribute("aria-pressed", String(this.asText));
     this.graphHost.hidden = this.asText;
     this.textHost.hidden = !this.asText;
+    this.tools.follow.classList.toggle("on", this.follow);
+    this.tools.follow.setAttribute("aria-pressed", String(this.follow));
+    if (this.view) this.view.follow = this.follow;
     for (const [name, button] of this.buttons) {
       button.classList.toggle("on", this.shown.has(name));
       button.setAttribute("aria-pressed", String(this.shown.has(name)));
@@ -334,6 +379,6 @@ export class Stage {
   }
 
   private redraw(): void {
-    if (this.graph && !this.asText) void this.view?.show(this.picture(this.graph), "step");
+    if (this.graph && !this.asText) void this.view?.show(this.picture(this.graph), "step", this.graph.step);
   }
 }

@@ -216,6 +216,7 @@ class ScheduleView implements View {
       if (!schedule || signal.aborted) return;
       this.schedule = schedule;
       await this.draw();
+      if (signal.aborted) return; // another one was chosen while this was laid out
     }
     this.drawRows();
     this.drawSelection();
@@ -245,6 +246,7 @@ class ScheduleView implements View {
     // for tests: where the boxes are
     Object.assign(this.graphHost, { graphView: this.view });
     await this.view.show(this.graph, "fresh");
+    if (this.schedule !== schedule) return;
     this.page.middle.dataset["shown"] = `schedule/${schedule.context}`;
   }
 

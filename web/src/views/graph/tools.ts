@@ -1,0 +1,38 @@
+/** What can be done with a box: the buttons of its tooltip. */
+import type { Picture } from "../../draw/renderer.ts";
+import type { Folding } from "../../layout/folding.ts";
+import { isCall } from "../../layout/labels.ts";
+import type { GraphWire } from "../../wire/graph.ts";
+import type { Tool } from "./overlay.ts";
+
+export interface ToolActions {
+  open(box: number): void;
+  openCall(id: number): void;
+  /** What is folded has changed: the picture is to be made anew around a box. */
+  again(key: number): void;
+}
+
+export function toolsOf(graph: GraphWire, picture: Picture, folding: Folding, box: number, act: ToolActions): Tool[] {
+  const { scene } = picture;
+  const key = scene.key[box]!;
+  const tools: Tool[] = [];
+  const v = scene.node[box]!;
+  const flip = (set: Set<number>): void => {
+    if (!set.delete(key)) set.add(key);
+    act.again(key);
+  };
+  if (scene.block[box]! >= 0) tools.push({ title: "Expand", act: () => act.open(box) });
+  if (v < 0) return tools;
+  if (isCall(graph, v)) tools.push({ title: "Open kernel", act: () => act.openCall(graph.id[v]!) });
+  if (folding.closed.has(key)) tools.push({ title: "Show sources", act: () => flip(folding.closed) });
+  else if (scene.to.includes(box)) tools.push({ title: "Fold sources", act: () => flip(folding.closed) });
+  const opened = folding.opened.has(key);
+  if (opened || foldedSources(graph, picture, v))
+    tools.push({ title: opened ? "Fold constants" : "Show constants", act: () => flip(folding.opened) });
+  return tools;
+}
+
+function foldedSources({ srcStart, src }: GraphWire, picture: Picture, v: number): boolean {
+  for (let i = srcStart[v]!; i < srcStart[v + 1]!; i++) if (picture.scene.boxOf[src[i]!]! < 0) return true;
+  return false;
+}
