@@ -345,7 +345,7 @@ for n in itertools.count(2):
             assert process.stdout.readline()
         live = open_capture(capture)  # while it runs, by another process
         deadline = time.monotonic() + 20
-        while live.count("contexts") < 4 and time.monotonic() < deadline:
+        while (live.count("contexts") < 4 or live.count("matches") <= 50) and time.monotonic() < deadline:
             time.sleep(0.1)
             live.refresh()
         assert live.count("contexts") >= 4 and live.count("slices") > 10
