@@ -21,6 +21,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -40,6 +42,15 @@ FRAMES = """() => new Promise(done => {
   };
   step();
 })"""
+
+
+USED = """import json, os, subprocess, sys, time
+began = time.perf_counter()
+child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, used = os.wait4(child.pid, 0)
+assert status == 0
+print(json.dumps([time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss // 1024]))"""
+"""What a command takes; a small program, since a child begins with the memory of the one that starts it."""
 
 
 def report(bench: str, ours: float, peer: float, unit: str, **about: Any) -> None:
@@ -78,6 +89,31 @@ def query(path: Path) -> None:
         wall, cpu = (statistics.median(run[at][which] for run in runs) for which in (0, 1))
         report(f"call tree of {slices:,} slices, {name}", wall, budget, "s", cpu=round(cpu, 3), nodes=nodes, mb=memory)
     report("inverted", statistics.median(run[3] for run in runs), budget, "s", nodes=nodes)
+
+
+def top(folder: Path) -> None:
+    """Reports what `show -t` takes of 872,000 kernels with args, and of a million tracks."""
+    from peephole.model.sink import Joined, Strings
+    from peephole.store.writer import CaptureWriter
+
+    many, names = 872_000, [f"r_{i}" for i in range(50)]
+    with CaptureWriter(folder / "args.peep") as writer:
+        row = np.arange(many)
+        writer.append("tracks", {"id": [0, 1], "name": ["GPU", "GPU:1"], "kind": ["device"] * 2})
+        writer.append("contexts", {"id": list(range(50)), "name": names, "kind": ["kernel"] * 50})
+        args = Joined(['{"flops":', row * 13 + 1_000_000, ',"bytes_per_s":', row * 7, ',"grid":[', row % 64, ",1,1]}"])
+        times = {"track": (row % 2).astype(np.int32), "start": row * 10, "dur": np.full(many, 9)}
+        writer.append("slices", {**times, "name": Strings(row % 50, names), "context": row % 50, "args": args})
+    with CaptureWriter(folder / "tracks.peep") as writer:
+        row = np.arange(1_000_000)
+        titles = {"id": row.astype(np.int32), "name": [f"t{i}" for i in range(len(row))]}
+        writer.append("tracks", {**titles, "kind": ["thread"] * len(row)})
+        times = {"track": row.astype(np.int32), "start": row * 10, "dur": np.full(len(row), 7)}
+        writer.append("slices", {**times, "name": Strings(row % 50, names)})
+    for name, seconds in (("args", 0.6), ("tracks", 5.0)):
+        command = [sys.executable, "-c", USED, sys.executable, "-m", "peephole", "show", "-t", f"{folder / name}.peep"]
+        wall, cpu, memory = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        report(f"show -t, {name}", wall, seconds, "s", cpu=round(cpu, 3), mb=memory)
 
 
 def page(path: Path) -> None:
@@ -125,6 +161,7 @@ def main() -> None:
         for path in paths:
             query(path)
         page(paths[-1])
+        top(Path(folder))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Recording tinygrad live against VIZ=-1: wall time, peak memory, and the time from the last line to the end.
+"""Recording tinygrad live against VIZ=-1: CPU and wall time, peak memory, and the time from the last line to the end.
+
+Serial on both sides (PARALLEL=0), and once more as the program is without VIZ, which compiles in parallel: recorded
+against unrecorded.
 
     python bench/tinygrad_live.py [--rounds 3] [--steps 50] [--device NULL] [program]
 
@@ -44,15 +47,16 @@ def main() -> None:
     parser.add_argument("--steps", default="50")
     parser.add_argument("--device", default="NULL")
     args = parser.parse_args()
-    ours, peer, whole = [], [], []
+    ours, peer, whole, parallel, unrecorded = [], [], [], [], []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         program = folder / "program.py"
         program.write_text(Path(args.program).read_text() + LAST_LINE)
         env = {**os.environ, "DEV": args.device, "STEPS": args.steps, "TMPDIR": temporary, "CACHELEVEL": "0"}
         env["PYTHONPATH"] = str(ROOT / "src")
-        for name in ("VIZ", "PROFILE", "PEEPHOLE", "PEEPHOLE_CAPTURE"):
+        for name in ("VIZ", "PROFILE", "PEEPHOLE", "PEEPHOLE_CAPTURE", "PARALLEL"):
             env.pop(name, None)
+        free, env = env, {**env, "PARALLEL": "0"}
         for number in range(args.rounds):
             # The recorded process itself, without the sealing that follows in the one that started it.
             capture = folder / f"r{number}.peep"
@@ -65,7 +69,12 @@ def main() -> None:
             ours.append(run([sys.executable, str(program)], live, folder))
             command = [sys.executable, "-m", "peephole", "run", "-o", str(folder / f"whole{number}.peep"), str(program)]
             whole.append(run(command, env, folder))
+            command[5] = str(folder / f"parallel{number}.peep")
+            parallel.append(run(command, free, folder))
+            unrecorded.append(run([sys.executable, str(program)], free, folder))
     report("tinygrad live wall of `peephole run`, sealed", "s", whole, peer, 0)
+    report("tinygrad live CPU time of `peephole run`, sealed", "s", whole, peer, 3)
+    report("tinygrad live wall of `peephole run`, parallel, against unrecorded", "s", parallel, unrecorded, 0)
     for index, (name, unit) in enumerate(MEASURED):
         report(f"tinygrad live {name}", unit, ours, peer, index)
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 settings.register_profile("peephole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("peephole")
 
+os.environ.setdefault("PARALLEL", "0")
+"""tinygrad compiles in worker processes otherwise, which a small program spends most of its time on."""
 # a shell starts what runs in its background (`make test &`) deaf to Ctrl-C, and what the tests start would inherit that
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

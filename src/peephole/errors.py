@@ -1,4 +1,4 @@
-"""The two errors that a user may see; `cli.main` is the one place that catches them."""
+"""The errors that a user may see; `cli.main` is the one place that catches them."""
 
 from __future__ import annotations
 
@@ -9,3 +9,7 @@ class PeepholeError(Exception):
 
 class CaptureError(PeepholeError):
     """A capture or a foreign file that cannot be read."""
+
+
+class AskedError(PeepholeError):
+    """A question that is wrong whatever the capture holds: a pattern that is none."""

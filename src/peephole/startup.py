@@ -38,6 +38,7 @@ FRAMEWORKS: Final = (
             "tinygrad.uop.ops",
             "tinygrad.device",
             "tinygrad.tensor",
+            "tinygrad.engine.worker",
             "tinygrad.engine.realize",
             "tinygrad.runtime.ops_cpu",
             "tinygrad.runtime.ops_python",

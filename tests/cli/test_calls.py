@@ -73,6 +73,9 @@ def test_calls_of_a_range_a_search_and_by_place(capsys: pytest.CaptureFixture[st
     ]
     save = records(capsys, nested, "--calls", "-i", "SAV")
     assert [(r["name"], r["total_ns"], r["self_ns"]) for r in save] == [("main", 15_000, 0), ("save", 15_000, 15_000)]
+    assert records(capsys, nested, "--calls", "-i", "/^SAV.$/") == save
+    assert main(["show", str(nested), "--calls", "-i", "/(/"]) == 2
+    assert "(" in capsys.readouterr().err
     assert main(["show", str(nested), "--calls", "-i", "sav3"]) == 2
     assert "did you mean 'save'?" in capsys.readouterr().err
     apart = records(capsys, nested, "--calls", "--by-place", "-s", "MainThread")
@@ -94,6 +97,9 @@ def test_the_screen_says_what_there_is(capsys: pytest.CaptureFixture[str], neste
     assert any("1 track without nested slices" in line for line in lines)
     assert any("1 slice has no end and counts to the end of the trace" in line for line in lines)
     assert "No slices in this interval." in show(capsys, nested, "--calls", "--interval", "5ms", "6ms")
+    # of a part the time is that part's, and no number of slices is said to be
+    assert show(capsys, nested, "--calls", "-i", "save").splitlines()[0] == "MainThread  15.00 µs in calls that match"
+    assert "4 smaller ones not shown" in show(capsys, nested, "--calls", "-t", "0")
 
 
 def test_shares_are_of_what_was_there_to_spend(capsys: pytest.CaptureFixture[str], nested: Path) -> None:

@@ -105,3 +105,16 @@ def test_a_variable_keeps_all_arguments_out(tmp_path: Path) -> None:
 )
 def test_which_words_are_secrets(words: list[str], masked: list[str]) -> None:
     assert kept(["it.py", *words]) == ["it.py", *masked]
+
+
+def test_the_command_line_of_every_kind_of_program_is_known(tmp_path: Path) -> None:
+    environment = {**os.environ, "PEEPHOLE": "1", "PEEPHOLE_DIR": str(tmp_path)}
+    subprocess.run(
+        [sys.executable, "-m", "timeit", "-n", "1", "pass"], env=environment, check=True, capture_output=True
+    )
+    subprocess.run([sys.executable, "-c", "pass", "x"], env=environment, check=True, capture_output=True)
+    manifests = {
+        path.name.split("-")[0]: json.loads((path / "manifest.json").read_text()) for path in tmp_path.glob("*.peep")
+    }
+    assert set(manifests) == {"timeit", "python"}
+    assert manifests["timeit"]["program"] == "timeit"

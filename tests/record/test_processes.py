@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -349,7 +350,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if done.returncode:
         pytest.skip(f"this machine lets nobody mount: {done.stderr.decode().strip()}")
     yield folder
-    subprocess.run(["umount", folder], check=True)
+    for left in range(40, -1, -1):
+        gc.collect()  # a capture that a test opened has files on it until it is collected
+        if not subprocess.run(["umount", folder], capture_output=True, check=left == 0).returncode:
+            break
+        time.sleep(0.25)
 
 
 def test_a_file_system_that_is_really_full(program: Any, small_disk: Path) -> None:
@@ -448,19 +453,6 @@ def test_events_of_a_signal_handler_get_in_between(program: Any, tmp_path: Path)
     seen = [json.loads(args or "")["count"] for name, args in rows if name == "tick"]
     assert sorted(seen) == list(range(1, ticks + 1))
     assert sorted(json.loads(args or "")["step"] for name, args in rows if name == "a") == list(range(1, steps + 1))
-
-
-def test_the_command_line_of_every_kind_of_program_is_known(tmp_path: Path, read_journal: Any) -> None:
-    environment = {**os.environ, "PEEPHOLE": "1", "PEEPHOLE_DIR": str(tmp_path)}
-    subprocess.run(
-        [sys.executable, "-m", "timeit", "-n", "1", "pass"], env=environment, check=True, capture_output=True
-    )
-    subprocess.run([sys.executable, "-c", "pass", "x"], env=environment, check=True, capture_output=True)
-    manifests = {
-        path.name.split("-")[0]: json.loads((path / "manifest.json").read_text()) for path in tmp_path.glob("*.peep")
-    }
-    assert set(manifests) == {"timeit", "python"}
-    assert manifests["timeit"]["program"] == "timeit"
 
 
 def test_lost_events_are_counted_once_and_blamed_on_what_was_short(program: Any, tmp_path: Path) -> None:

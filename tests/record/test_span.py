@@ -172,6 +172,13 @@ def test_decorated_functions_keep_their_face(recorder: Any, finish: Any) -> None
     with pytest.raises(TypeError, match="decorates"):
         peephole.span("x")(3)  # type: ignore[type-var]
 
+    @peephole.span  # type: ignore[arg-type]
+    def bare() -> None:
+        pass
+
+    with pytest.raises(TypeError, match=r'write @span\("name"\)'):
+        bare()
+
 
 def test_generators_are_recorded_aside_and_pass_everything_through(recorder: Any, finish: Any) -> None:
     @peephole.span("gen")
@@ -427,3 +434,11 @@ def test_spans_opened_and_closed_in_any_order_never_overlap(
     open_rows = [row for key, row in last_open.items() if key not in known]
     assert len(open_rows) == len(spans)
     assert_rows_never_overlap(journal.slices + open_rows)
+
+
+def test_a_span_without_a_name_is_called_span_whatever_texts_there_are(recorder: Any, finish: Any) -> None:
+    peephole.marker("")  # the empty text has a number from now on
+    for _ in range(2):
+        with peephole.span(""):
+            pass
+    assert [row["name"] for row in finish().slices] == ["span", "span"]

@@ -104,7 +104,7 @@ def test_the_rule_of_a_match(client: TestClient) -> None:
 
 def test_artifacts(client: TestClient) -> None:
     code = get(client, f"{HAND}/code")
-    assert code == {"context": [1], "lines": [3], "ops": [0], "error": [0], "machine": [0]}
+    assert code == {"context": [1], "lines": [3], "ops": [0], "error": [0], "machine": [0], "runs": [3], "total": [600]}
     rows = [artifact["row"] for artifact in get(client, f"{HAND}/contexts/1")["artifacts"]]
     texts = {
         get(client, f"{HAND}/artifacts/{row}")["kind"]: get(client, f"{HAND}/artifacts/{row}")["text"] for row in rows
@@ -130,6 +130,16 @@ def test_search_finds_every_kind_of_name(client: TestClient) -> None:
     assert nothing["hits"] == []
     assert nothing["near"][0]["text"] == "r_16_4"
     assert nothing["searched"]["matches"] == 2
+
+
+def test_a_wrong_query_is_a_bad_request_or_said_in_the_answer(client: TestClient) -> None:
+    assert get(client, f"{HAND}/search?q=r_16")["error"] is None
+    said = get(client, f"{HAND}/search?q=kind:zzz")
+    assert (said["hits"], said["query"]) == ([], "kind:zzz")
+    assert said["error"].startswith("There is no kind zzz; there are kernel,")
+    answer = client.get(f"{HAND}/timeline/search?q=/(/")
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith("/(/ is not a regular expression")
 
 
 def test_a_rule_hit_leads_to_its_match(client: TestClient) -> None:

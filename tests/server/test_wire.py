@@ -273,6 +273,7 @@ def rewrites(check: Any) -> None:
     check("code.RunsWire", "/hand/contexts/1/runs")
     check("search.SearchWire", "/hand/search?q=r_16")
     check("search.SearchWire", "/hand/search?q=r_16_5")
+    check("search.SearchWire", "/hand/search?q=/(/")
 
 
 def compiled(check: Any) -> None:
@@ -281,6 +282,7 @@ def compiled(check: Any) -> None:
     steps = check("capture.StepsWire", "/real/steps")
     step = next(i for i, matches in zip(steps["id"], steps["matches"], strict=True) if matches > 0)
     check("capture.MatchWire", f"/real/steps/{step}/matches/1")
+    check("schedule.SchedulesWire", "/real/schedules")
     for i, kind in zip(contexts["id"], contexts["kind"], strict=True):
         if kind == "schedule":
             found = check("schedule.ScheduleWire", f"/real/contexts/{i}/schedule")

@@ -104,19 +104,30 @@ def test_the_command_has_the_limits(peephole: Cli, path: Path) -> None:
     large = peephole("query", "--limit-memory", "50MB", "SELECT list(range) FROM range(100000000)", path, check=False)
     assert large.returncode == 2
     assert "50 MB" in large.stderr
-    for option, word in (
-        ("--limit-time", "x"),
-        ("--limit-time", "-1"),
-        ("--limit-memory", "many"),
-        ("--limit-memory", "0"),
+    for option, word, why in (
+        ("--limit-time", "x", "'x' is no number of seconds"),
+        ("--limit-time", "-1", "'-1' is no number of seconds"),
+        ("--limit-memory", "many", "'many' is no number of bytes"),
+        ("--limit-memory", "0", "'0' is less than the 1MB"),
     ):
         wrong = peephole("query", option, word, "SELECT 1", path, check=False)
         assert wrong.returncode == 2
-        assert option in wrong.stderr
+        assert f"{option}: {why}" in wrong.stderr
     assert peephole("query", "--limit-time", "0", "--limit-memory", "2GiB", "SELECT 1 AS a", path).stdout.split() == [
         "a",
         "1",
     ]
+
+
+def test_json_has_every_column_of_a_join(peephole: Cli, path: Path) -> None:
+    asked = "SELECT 1 AS name, 2 AS name, 3 AS name_1, 4 AS name"
+    assert peephole("query", "--json", asked, path).stdout == '{"name":1,"name_2":2,"name_1":3,"name_3":4}\n'
+
+
+def test_no_sql_is_said_to_be_none(capture: Capture) -> None:
+    for nothing in ("", "  ", "-- only a comment", ";"):
+        with pytest.raises(PeepholeError, match="no SQL to run"):
+            run_sql(capture, nothing)
 
 
 def test_options_stand_anywhere(peephole: Cli, path: Path) -> None:

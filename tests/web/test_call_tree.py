@@ -99,7 +99,7 @@ def test_a_click_selects_in_both_halves_and_a_double_click_focuses(calls: Shown)
     x, y = box["x"] + 10 + wide * (54 + 9) / 100, box["y"] + 8 + 3 * 23 + 11
     page.mouse.click(x, y)
     calls.until("() => document.querySelector('.call-list [aria-selected=true]')?.dataset.name === 'run'")
-    assert calls.param("sel") == "main/step/run"
+    calls.wait_param("sel", "main/step/run")
     calls.page.wait_for_selector("aside[data-name=run]")
     page.mouse.dblclick(box["x"] + 40, y)
     calls.wait_param("focus", "main/step/compile")
@@ -139,7 +139,7 @@ def test_a_filter_keeps_callers_and_what_is_called(calls: Shown) -> None:
     ]  # fmt: skip
     page.keyboard.press("Control+A")
     page.keyboard.type("nonsense")
-    page.wait_for_selector("text=Nothing is named nonsense")
+    page.wait_for_selector("text=No function fits “nonsense”.")
     page.keyboard.press("Escape")
     calls.until("() => document.querySelectorAll('.call-list .crow').length === 6")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from peephole.server.library import Library
 from peephole.store.writer import CaptureWriter
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
     from .conftest import Served, Shown
 
@@ -43,7 +44,7 @@ def test_the_source_of_a_kernel(view: Shown) -> None:
     shown = page.locator(".code .tx").all_text_contents()
     assert [line.rstrip("\n") for line in shown] == text.rstrip("\n").split("\n")
     assert page.locator(".code .k").count() > 0
-    assert page.locator(".pane.l [aria-selected=true] .n").inner_text() == str(len(shown))
+    assert page.locator(".pane.l [aria-selected=true] .n.lines").inner_text() == str(len(shown))
 
 
 def test_ops_and_ast_have_tabs_and_an_address(view: Shown) -> None:
@@ -109,12 +110,16 @@ def test_a_schedule_shows_its_kernels_and_why_two_are_two(view: Shown) -> None:
     names = api(view.served, "contexts")["name"]
     for at, kernel in enumerate(kernels):  # kernels of one name are told apart as in the other views
         before = names[: kernel["context"]].count(kernel["name"])
-        expected = f"{kernel['name']}n{before + 1}" if before else kernel["name"]
-        assert rows.nth(at).inner_text().replace("\n", "").removesuffix(str(at + 1)) == expected
+        expected = f"{kernel['name']}#{before + 1}" if before else kernel["name"]
+        # and numbered as `peephole why` and the address do
+        assert rows.nth(at).inner_text().replace("\n", "").removesuffix(f"#{at}") == expected
     rows.nth(0).click()
     view.wait_param("a", "0")
     page.wait_for_selector(".pane.r .title")
     assert page.locator(".pane.r .title").inner_text() == kernels[0]["name"]
+    runs = api(view.served, f"contexts/{kernels[0]['context']}/runs")  # what Code says
+    assert runs["count"] > 0 and (kernels[0]["runs"], kernels[0]["total"]) == (runs["count"], runs["total"])
+    assert page.locator(".pane.r dd[data-ns]").get_attribute("data-ns") == str(runs["total"])
     rows.nth(1).click(modifiers=["Shift"])
     view.wait_param("b", "1")
     page.wait_for_selector(".pane.r .answer")
@@ -128,6 +133,28 @@ def test_a_schedule_shows_its_kernels_and_why_two_are_two(view: Shown) -> None:
     page.wait_for_selector(".pane.r .title")
     page.get_by_role("link", name="Code").last.click()
     view.until("() => location.hash.startsWith('#/small/code')")
+
+
+def test_a_schedule_says_how_many_kernels_it_has_whatever_its_name_says(view: Shown) -> None:
+    """tinygrad calls one that was cached "Schedule 0 Kernels"."""
+
+    def renamed(route: Route) -> None:
+        reply = route.fetch()
+        wire = reply.json()
+        wire["name"] = [re.sub(r"^Schedule \d+", "Schedule 0", name) for name in wire["name"]]
+        route.fulfill(response=reply, json=wire)
+
+    view.page.route("**/captures/small/contexts", renamed)
+    context = kernel_named(view.served, "Schedule 4 Kernels n3")
+    view.open(f"#/small/schedule?context={context}")
+    view.wait_shown(f"schedule/{context}")
+    wanted = [str(number) for number in api(view.served, "schedules")["kernels"]]
+    assert "4" in wanted and len(wanted) > 1
+    view.until(
+        "all => JSON.stringify([...document.querySelectorAll(\".tree [aria-level='1'] .n\")]"
+        ".map((one) => one.textContent)) === JSON.stringify(all)",
+        wanted,
+    )
 
 
 def test_the_rule_behind_a_boundary_can_be_visited(view: Shown) -> None:

@@ -105,6 +105,18 @@ def test_the_last_picture_stays_while_the_server_is_gone_and_the_page_goes_on_by
     assert page.get_by_text("The server does not answer").count() == 0
 
 
+def test_a_query_that_the_server_did_not_hear_is_asked_again_and_is_no_failed_one(page: Page, server: Server) -> None:
+    _open(page, server, "sql")
+    server.stop()
+    page.get_by_role("button", name="Run Ctrl").click()
+    page.locator(".sql-trouble").get_by_text("The server does not answer").wait_for()
+    assert page.locator(".sql-entry .failed").count() == 0
+    server.start()
+    page.locator(".sql-row:not(.sql-head)").first.wait_for()
+    assert not page.locator(".sql-trouble").is_visible()
+    assert page.locator(".sql-entry").count() == 1
+
+
 def test_a_live_capture_says_when_its_server_has_gone_and_when_it_is_back(page: Page, server: Server) -> None:
     """The capture is sealed; the browser is told that it is live."""
 

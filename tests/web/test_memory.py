@@ -292,6 +292,25 @@ def test_a_link_with_a_buffer_alone_finds_its_device(page: Page, address: str) -
     assert stage(page, "s.picture.buffers") is False
 
 
+def test_a_cache_that_is_written_in_parts_is_not_said_to_end_with_each_write(
+    page: Page, static: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "cache.peep"
+    with CaptureWriter(path) as writer:
+        writer.append("tracks", {"id": [0], "name": ["CPU"], "kind": ["device"]})
+        buffer = {"id": [1], "device": ["CPU"], "alloc": [5], "free": [-1], "bytes": [256], "dtype": ["float"]}
+        writer.append("buffers", buffer)
+        rows = {"start": [10, 20, 30], "dur": [5] * 3, "name": ["fill", "row", "row"], "correlation": [1, 2, 3]}
+        writer.append("slices", {"track": [0] * 3, **rows})
+        writer.append("uses", {"buffer": [1] * 3, "slice": [1, 2, 3], "mode": ["write"] * 3, "position": [0] * 3})
+    for served in start(create_app(Library([path]), static=static)):
+        page.goto(f"{served.address}#/cache/memory?buffer=1")
+        said = page.locator(".mem-reused")
+        said.wait_for()
+        assert said.inner_text() == "Written 3 times: a write replaces what was there, or a part of it."
+        assert page.locator(".writers .mem-use").count() == 2
+
+
 def test_names_are_data(page: Page, static: Path, tmp_path: Path, hostile_name: str) -> None:
     path = tmp_path / "odd.peep"
     with CaptureWriter(path) as writer:

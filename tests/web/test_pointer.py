@@ -128,7 +128,7 @@ def test_what_to_show_of_a_trace_stays_under_the_pointer(drawn: Shown) -> None:
 
 def test_a_binary_of_no_kernel_makes_no_code_tab(drawn: Shown) -> None:
     drawn.open("#/hw/hardware")
-    assert drawn.page.locator(".tabs a").all_inner_texts() == ["Hardware"]
+    assert drawn.page.locator(".tabs a").all_inner_texts() == ["Hardware", "SQL"]
 
 
 def test_a_search_in_a_capture_without_names_says_so(drawn: Shown) -> None:

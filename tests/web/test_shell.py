@@ -55,6 +55,16 @@ def test_search_says_what_is_near_when_there_is_nothing(rewrites: Shown) -> None
     page.wait_for_selector(".palette", state="detached")
 
 
+def test_a_wrong_query_is_said_and_not_tried_again(rewrites: Shown) -> None:
+    page = rewrites.page
+    page.keyboard.press("/")
+    for query, sentence in (("/(/", "/(/ is not a regular expression"), ("kind:zzz", "There is no kind zzz")):
+        page.keyboard.press("Control+a")
+        page.keyboard.type(query)
+        page.locator(".results").get_by_text(sentence).wait_for()
+        assert page.locator(".results button").count() == 0
+
+
 def test_an_op_leads_to_the_match_that_made_one(rewrites: Shown) -> None:
     page = rewrites.page
     page.keyboard.press("/")

@@ -57,6 +57,20 @@ def test_a_query_is_run_by_key_and_is_in_the_address(sql: Shown) -> None:
     assert page.get_by_label("SQL query").input_value() == QUERY
 
 
+def test_before_a_query_ran_nothing_says_that_it_did(sql: Shown) -> None:
+    page = sql.page
+    waiting = page.get_by_text("Ctrl Enter runs the query")
+    copy = page.get_by_role("button", name="Copy as CSV")
+    assert waiting.is_visible()
+    assert not copy.is_visible()
+    assert "✓" not in page.locator(".sql-queries").inner_text()
+    run(sql, QUERY)
+    answered(sql, QUERY)
+    assert not waiting.is_visible()
+    assert copy.is_visible()
+    assert "✓" in page.locator(".sql-queries").inner_text()
+
+
 def test_no_number_is_cut(sql: Shown) -> None:
     run(sql, QUERY)
     answered(sql, QUERY)

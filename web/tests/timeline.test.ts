@@ -1,3 +1,4 @@
+import { serials } from "../src/data/serials.ts";
 import { describe, expect, it } from "vitest";
 import { figure } from "../src/draw/timeline_painter.ts";
 import { gridFor, PIXELS, tileKey, TileStore } from "../src/data/timeline_tiles.ts";
@@ -148,6 +149,7 @@ describe("top", () => {
   const top = {
     total: 100,
     name: ["b", "=a", "c"],
+    serial: [1, 1, 2],
     sum: [60, 30, 10],
     self: [20, 30, 10],
     mean: [60, 10, 10],
@@ -168,6 +170,10 @@ describe("top", () => {
   });
   it("gives no formula to a spreadsheet", () => {
     expect(toCsv(top, [1]).split("\n")[1]).toMatch(/^'=a,30,30,0\.300000,3,10,/);
+  });
+  it("numbers kernels of one name as the terminal does", () => {
+    expect(toCsv(top, [2]).split("\n")[1]).toMatch(/^c#2,10,/);
+    expect(serials(["a", "b", "a"])).toEqual(["", "", "#2"]);
   });
 });
 

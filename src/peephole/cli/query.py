@@ -52,8 +52,9 @@ def run(args: argparse.Namespace) -> int:
     answer = run_sql(open_target(args.capture), args.sql, limits)
     printer = Printer(args.json)
     if args.json:
+        keys = _keys(answer.columns)
         for row in answer.rows:
-            printer.record({name: _plain(value) for name, value in zip(answer.columns, row, strict=True)})
+            printer.record({key: _plain(value) for key, value in zip(keys, row, strict=True)})
         return 0
     numeric = [kind.upper().startswith(_NUMBERS) for kind in answer.types]
     columns = [
@@ -73,22 +74,38 @@ def run(args: argparse.Namespace) -> int:
 
 def _seconds(text: str) -> float:
     """A number of seconds; an error of the parser when it is none."""
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
     if not 0 <= number < 1e9:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds: 0.5, 60, 0 for ever")
     return number
 
 
 def _bytes(text: str) -> int:
-    """A number of bytes as people write it: `500MB`, `2 GiB`."""
+    """A number of bytes as people write it, `500MB`, `2 GiB`; an error of the parser when it is none."""
     found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*([kMGT]?)(i?)B?\s*", text, re.IGNORECASE)
     if found is None:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes: 500MB, 2GB")
     power = " kmgt".index(found[2].lower() or " ")
     number = int(float(found[1]) * (1024 if found[3] else 1000) ** power)
     if number < 1_000_000:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is less than the 1MB that a query needs")
     return number
+
+
+def _keys(names: Iterable[str]) -> list[str]:
+    """Keys of an object with all columns: two of one name, as a join has them, become `name` and `name_1`."""
+    names = list(names)
+    keys: list[str] = []
+    for at, name in enumerate(names):
+        key, number = name, 0
+        while key in keys or (number and key in names[at:]):
+            number += 1
+            key = f"{name}_{number}"
+        keys.append(key)
+    return keys
 
 
 def _parts(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from peephole.cli.format import Column, Printer, count, duration
 from peephole.cli.target import add_json, add_target, not_a_capture, open_target
+from peephole.errors import PeepholeError
 
 HELP = """Finds kernels, contexts, passes, rules, ops, instructions and slices by their name, the page's search in the
 terminal. Words may come in any order and case, and all must hold:
@@ -15,7 +17,8 @@ terminal. Words may come in any order and case, and all must hold:
   '/^r_\\d+$/'                    a regular expression (RE2)
   -copy                          without it (after --)
   kind:kernel track:CPU          what it is; the track that it ran on
-  rule:symbolic.py op:REDUCE     rules and ops alone
+  rule:symbolic.py               rules alone
+  op:REDUCE                      ops, and instructions of that op, alone
 
 Exact names come first, then what begins with the words, the longest total time before the others."""
 
@@ -26,16 +29,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     parser.add_argument("words", metavar="QUERY", help="what to look for, as one argument")
     add_target(parser)
-    parser.add_argument("-n", type=int, metavar="N", default=40, help="at most N hits (default: 40)")
+    parser.add_argument("-n", type=int, metavar="N", default=40, help="at most N hits (default: 40; 0: all)")
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints a line for each hit; 1 when there is none, with close names."""
+    from peephole.query.capture.grammar import parse
     from peephole.query.capture.search import build_index
 
     not_a_capture(args.words, "peephole search QUERY CAPTURE")
-    found = build_index(open_target(args.capture)).search(args.words, max(1, args.n))
+    if not parse(args.words).terms:
+        raise PeepholeError("There is nothing to look for in the query; give a word of a name, or kind:kernel.")
+    found = build_index(open_target(args.capture)).search(args.words, args.n if args.n > 0 else sys.maxsize)
     printer = Printer(args.json)
     if args.json:
         for hit in found.hits:

@@ -34,7 +34,7 @@ def show_calls(capture: Capture, request: Request, chosen: Collection[int] | Non
     if request.inverted:
         tree = inverted(tree)
     if printer.json:
-        _records(capture, tree, printer)
+        _records(tree, printer)
         return
     open_ones = unfinished(capture, chosen)
     nested = np.zeros(len(tree.titles), np.bool_)
@@ -49,7 +49,8 @@ def show_calls(capture: Capture, request: Request, chosen: Collection[int] | Non
     for track in deep[:_TRACKS].tolist():
         if track != deep[0]:
             printer.line()
-        _tree(capture, tree, order[tree.title[order] == track], request.top, printer)
+        nodes = order[tree.title[order] == track]
+        _tree(capture, tree, nodes, request.top, printer, whole=not request.items)
     notes = []
     if len(deep) > _TRACKS:
         notes.append(f"and {count(len(deep) - _TRACKS)} more tracks: -s NAME shows one")
@@ -63,7 +64,7 @@ def show_calls(capture: Capture, request: Request, chosen: Collection[int] | Non
         printer.line((note, "dim"))
 
 
-def _records(capture: Capture, tree: CallTree, printer: Printer) -> None:
+def _records(tree: CallTree, printer: Printer) -> None:
     sums = tree.sums
     for node in tree.order().tolist():
         if tree.depth[node]:
@@ -80,8 +81,10 @@ def _records(capture: Capture, tree: CallTree, printer: Printer) -> None:
             )
 
 
-def _tree(capture: Capture, tree: CallTree, nodes: np.ndarray, limit: int | None, printer: Printer) -> None:
-    """Prints the branches of one track that matter."""
+def _tree(
+    capture: Capture, tree: CallTree, nodes: np.ndarray, limit: int | None, printer: Printer, *, whole: bool
+) -> None:
+    """Prints the branches of one track that matter; `whole` when the tree is all that ran on it."""
     track, nodes = int(nodes[0]), nodes[1:]
     busy = int(tree.sums.total[track])
     weight = tree.weight()
@@ -95,11 +98,12 @@ def _tree(capture: Capture, tree: CallTree, nodes: np.ndarray, limit: int | None
             while parent >= len(tree.titles) and parent not in kept:
                 kept.add(parent)
                 parent = int(tree.parent[parent])
-        large = np.array([node for node in nodes.tolist() if node in kept])
+        large = np.array([node for node in nodes.tolist() if node in kept], np.int64)
     places = places_of(capture, tree.sums.row[large].tolist()) if not tree.inverted else {}
     located = {node: tree.place(node) or places.get(int(tree.sums.row[node]), "") for node in large.tolist()}
+    slices = f"busy, {count(int(tree.sums.count[track]))} slices"
     printer.line(
-        (tree.titles[track], "bold"), (f"  {duration(busy)} busy, {count(int(tree.sums.count[track]))} slices", "dim")
+        (tree.titles[track], "bold"), (f"  {duration(busy)} {slices if whole else 'in calls that match'}", "dim")
     )
     sums = tree.sums
     columns = (

@@ -29,6 +29,13 @@ only when no later slice of that process has its track, depth and start; it then
 A slice with FLAG_PROVISIONAL, whose time is an estimate, counts only until a SETTLED record of its thread comes or the
 process ends in order.
 
+What comes again and again, a kernel of a captured graph, is described once, by a PLAN record, and each time that it
+ran is one RUN record of a slot (RUN): the reader makes of it a slice, with the args that follow from the plan's
+amounts, and its uses. A plan is JSON: {"plan": number, "track", "name", "context", "amounts": {arg: amount}, "uses":
+[[buffer, mode, position], …]}. An amount is a number or a list of steps: a number, a variable (a list with its name)
+or a list of a sign (AMOUNTS) and the places of one or two earlier steps; the last one is the amount. The arg is the
+amount per second. A use whose buffer is -2 is told by the run: the payload goes on with an i64 for each.
+
 `journal/pNNNNN/open.NNNN` has a slot (MARK) for each row of each track that spans were on: the span that was begun
 there last. It is open when no slice has its track, depth and start. A slot whose two starts differ was being written.
 
@@ -95,6 +102,15 @@ KIND_SETTLED: Final = 8
 """No payload: the provisional slices of this thread so far are replaced by final ones."""
 KIND_TEXT: Final = 9
 """Payload: number u32, then the text in UTF-8 (surrogates kept)."""
+KIND_PLAN: Final = 10
+"""Payload: JSON, see above. The last one of a number counts from there on."""
+KIND_RUN: Final = 11
+"""Payload: RUN, then the buffers that the plan leaves open."""
+RUN: Final = struct.Struct("<qIIII")
+"""start, dur, plan, correlation, number of the text that holds the variables as a JSON object (0: none)."""
+OPEN_BUFFER: Final = -2
+AMOUNTS: Final = frozenset(("+", "-", "*", "//", "%", "max", "<", "!=", "==", "&", "|", "^", "neg"))
+"""What may stand in an amount beside numbers and variables."""
 
 MARK: Final = struct.Struct("<qIIqIHH")
 """A slot of `open.NNNN`: start, name, correlation, start again, track, depth, thread ordinal plus 1 (0: no slot)."""

@@ -3,6 +3,12 @@
 Python 3.11 collects in the middle of any call that makes objects, `ContextVar.set` among them, which finalizers must
 not enter once more: the process would crash. Later ones collect between two steps of Python only. So a context
 variable is left as it is while a collection runs.
+
+The collector calls its callbacks at the start and at the end. A handler or tracing function may come in as soon as one
+of them is Python, so the first that is called and the last are methods of a dict, called with the phase as the key:
+
+    start   running["start"] = …    _arrange: running["stop"] = …    the program's own    running.pop("start")
+    stop    running["stop"] = …     _arrange                         the program's own    running.pop("stop")
 """
 
 from __future__ import annotations
@@ -10,19 +16,24 @@ from __future__ import annotations
 import contextlib
 import gc
 import sys
+from collections.abc import Callable
 from contextvars import ContextVar
 from threading import get_ident
 from typing import Any, Final
 
-thread = 0
-"""The thread in which a collection runs; 0 when none does. Read it as `collection.thread`, it changes."""
+running: Final[dict[str, Any]] = {}
+"""Not empty while a collection runs, in any thread."""
 
+_thread = 0
+"""The thread that collects; 0 as long as nobody knows."""
 _IN_THE_MIDDLE: Final = sys.version_info < (3, 12)
+_first: Final[Callable[[str, Any], Any]] = running.__setitem__
+_last: Final[Callable[[str, Any], Any]] = running.pop
 
 
 def runs_here() -> bool:
     """Whether a collection runs in this thread: what is called is called by a finalizer."""
-    return thread != 0 and thread == get_ident()
+    return bool(running) and _thread in (0, get_ident())
 
 
 def set_outside(variable: ContextVar[Any], value: Any) -> None:
@@ -33,32 +44,31 @@ def set_outside(variable: ContextVar[Any], value: Any) -> None:
 
 def watch() -> None:
     """Begins to look; the collector's callbacks of the program come in between ours."""
-    if _IN_THE_MIDDLE and _begins not in gc.callbacks:
-        gc.callbacks.insert(0, _begins)
-        gc.callbacks.append(_Ends())
+    if _IN_THE_MIDDLE and _arrange not in gc.callbacks:
+        gc.callbacks.append(_last)
+        gc.callbacks.insert(0, _arrange)
+        gc.callbacks.insert(0, _first)
 
 
 def forget() -> None:
     """Looks no more."""
     if not runs_here():
-        for callback in [callback for callback in gc.callbacks if callback is _begins or type(callback) is _Ends]:
+        for callback in (_first, _arrange, _last):
             with contextlib.suppress(ValueError):
                 gc.callbacks.remove(callback)
+        running.clear()
 
 
-def _begins(phase: str, _: dict[str, int]) -> None:
-    global thread  # noqa: PLW0603 - there is one collector
+def _arrange(phase: str, _: dict[str, int]) -> None:
+    global _thread  # noqa: PLW0603 - there is one collector
     if phase == "start":
-        thread = get_ident()
-
-
-class _Ends:
-    """The last callback; when others have come behind it, which may use a span as well, another one is put there."""
-
-    def __call__(self, phase: str, _: dict[str, int]) -> None:
-        global thread  # noqa: PLW0603
-        if phase == "stop":
-            if gc.callbacks and gc.callbacks[-1] is self:
-                thread = 0
-            elif type(gc.callbacks[-1]) is not _Ends:
-                gc.callbacks.append(_Ends())
+        running["stop"] = True
+        _thread = get_ident()
+    else:
+        _thread = 0
+    callbacks = gc.callbacks
+    if callbacks[-1] is not _last:
+        # others have come behind, and may use a span as well; what stands behind this one may be moved by now
+        with contextlib.suppress(ValueError):
+            callbacks.remove(_last)
+        callbacks.append(_last)

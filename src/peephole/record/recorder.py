@@ -12,7 +12,15 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any, Final
 
-from peephole.model.journal import FLAG_PROVISIONAL, KIND_FACTS, KIND_FREE, KIND_PROBLEM, KIND_SETTLED, SHORT
+from peephole.model.journal import (
+    FLAG_PROVISIONAL,
+    KIND_FACTS,
+    KIND_FREE,
+    KIND_PROBLEM,
+    KIND_SETTLED,
+    PROCESS_SHIFT,
+    SHORT,
+)
 from peephole.model.tables import NONE
 from peephole.record import process
 from peephole.record.marks import Marks
@@ -242,6 +250,12 @@ class Recorder:
         """A number for a context, step, node or buffer, unlike all others of this process."""
         return next(self._next_id)
 
+    def global_id(self, number: int) -> int:
+        """How rows of another process name a thing of this one; not for the capture's first process."""
+        self.open_process()
+        ordinal: int = self._home["home"].ordinal
+        return (ordinal << PROCESS_SHIFT) + number
+
     def on_exit(self, callback: Callable[[], object]) -> None:
         """Calls back before the journal closes, at the end of the recording or of the interpreter; last one first."""
         self._exit_callbacks.append(callback)
@@ -294,6 +308,7 @@ class Recorder:
         for writer in writers:
             writer.end()
         self.closed = True
+        self.generation = -1  # no lane's
         for writer in writers:
             # a segment that another thread is writing stays as it is: its reader stops where that one stopped
             if writer is own or writer in self._free_writers:
@@ -308,6 +323,8 @@ class Recorder:
 
     def forked(self) -> None:
         """Begins a journal of its own in a forked child. The parent's segments are mapped here too: hands off."""
+        if self.closed:
+            return
         self.generation += 1
         self._writers = []
         self._free_writers = []

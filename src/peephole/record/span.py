@@ -42,6 +42,7 @@ _pack_both: Final = struct.Struct(f"<Iq{INLINE - 8}sxB{SLICE.format[1:]}").pack
 """A slot of args without context, and the slice's."""
 _OWN_NAMES: Final = 1000
 _modules: Final = sys.modules
+_collecting: Final = collection.running
 _running_loop: Callable[[], object] | None = None
 
 
@@ -90,7 +91,7 @@ class span:
         parent = _get()
         if (
             stack[-1] is parent
-            and not collection.thread
+            and not _collecting
             and ("asyncio" not in _modules if _running_loop is None else _running_loop() is None)
         ):
             self._depth = depth = 0 if parent is None else parent._depth + 1
@@ -107,11 +108,11 @@ class span:
             if stack[-2] is not parent:
                 lane, depth = self._settle_anew(lane, slot), 0
             self.start = start = perf_counter_ns()
-            if collection.thread:
+            if _collecting:
                 self._set_inside(slot)
             else:
                 _set(self)
-            self._number = number = slot.writer.texts.get(self.name)
+            self._number = number = slot.writer.texts.get(self.name or "span")
             if number is None:
                 self._tell_new(start, slot.writer)
             else:
@@ -153,11 +154,11 @@ class span:
         if lane.order:
             lane.release()
         if _get() is self:
-            if not collection.thread or not collection.runs_here():
+            if not _collecting or not collection.runs_here():
                 _set(self._parent)  # else the next span finds that this one has ended
         elif slot.inside:
             self._leave_inside(slot)
-        if recorder.closed or lane.generation != recorder.generation:
+        if lane.generation != recorder.generation:
             return  # written when the recording stopped, or the parent's to write
         number = self._number
         writer = slot.writer
@@ -191,8 +192,11 @@ class span:
                 return
         self._write(lane, end, kind)
 
-    def __call__(self, function: Function) -> Function:
-        """The function, recorded with a span of this name (its own when none was given) at every call."""
+    def __call__(self, function: Function = None) -> Function:  # type: ignore[assignment]
+        """The function, recorded with a span of this name (its own when none was given) at every call.
+
+        Without one it was meant to be called itself, under `@span` without parentheses: `wrapped` says so.
+        """
         from peephole.record.wrap import wrapped
 
         return wrapped(function, self.name, self._args)
@@ -267,7 +271,7 @@ class span:
         lane.drop(self)
         self._lane = None
         lane.release()
-        if _get() is self and not collection.thread:
+        if _get() is self and not _collecting:
             _set(self._parent)
 
     def _set_inside(self, slot: Any) -> None:

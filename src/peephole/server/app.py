@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount
 
-from peephole.errors import CaptureError, PeepholeError
+from peephole.errors import AskedError, CaptureError, PeepholeError
 from peephole.server.library import Library, problem_sentence
 from peephole.server.pages import STATIC, page_routes
 from peephole.server.replies import Refusal, refuse
@@ -35,8 +35,9 @@ async def _http(_: Request, error: Exception) -> Response:
 
 
 async def _mendable(_: Request, error: Exception) -> Response:
-    # a capture that cannot be read, or something that this capture does not have
-    return refuse(422 if isinstance(error, CaptureError) else 404, problem_sentence(error))
+    # a capture that cannot be read, a wrong question, or something that this capture does not have
+    status = 422 if isinstance(error, CaptureError) else 400 if isinstance(error, AskedError) else 404
+    return refuse(status, problem_sentence(error))
 
 
 async def _fault(_: Request, error: Exception) -> Response:

@@ -26,7 +26,13 @@ BINARY = frozenset({"binary", "data"})
 
 async def list_code(request: Request) -> Response:
     """Every context that left code behind, with the number of its source lines and ops."""
-    return reply(await ask_once(shelf_of(request), "code", _code))
+    shelf = shelf_of(request)
+    runs = await ask_once(shelf, "runs", runs_of_contexts)
+    code = await ask_once(shelf, "code", _code)
+    known = [None if runs is None else runs.get(context, ContextRuns(0, 0)) for context in code["context"]]
+    times = {"runs": [-1 if own is None else own.count for own in known],
+             "total": [-1 if own is None else own.total for own in known]}  # fmt: skip
+    return reply({**code, **times})
 
 
 def _code(capture: Capture) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from peephole.server.library import ask
+from peephole.query.timeline.context_runs import ContextRuns, runs_of_contexts
+from peephole.server.library import ask, ask_once
 from peephole.server.replies import path_number, query_number, reply
 from peephole.server.routes_captures import shelf_of
 
@@ -22,20 +23,35 @@ async def one_schedule(request: Request) -> Response:
     """Kernels in the order in which they run, and what they read and write."""
     number = path_number(request, "context")
 
+    shelf = shelf_of(request)
+    runs = await ask_once(shelf, "runs", runs_of_contexts)
+
     def answer(capture: Capture) -> dict[str, Any]:
         from peephole.query.rewrites.schedules import schedule
 
-        return _wire(schedule(capture, number))
+        return _wire(schedule(capture, number), runs)
 
-    return reply(await ask(shelf_of(request), answer))
+    return reply(await ask(shelf, answer))
 
 
-def _wire(found: Schedule) -> dict[str, Any]:
+async def schedules(request: Request) -> Response:
+    """How many kernels each schedule has, which the name of one that was cached does not say."""
+
+    def answer(capture: Capture) -> dict[str, list[int]]:
+        from peephole.query.rewrites.schedules import kernels_of_schedule, schedule_contexts
+
+        found = [context for context, _ in schedule_contexts(capture)]
+        return {"context": found, "kernels": [len(kernels_of_schedule(capture, context)) for context in found]}
+
+    return reply(await ask_once(shelf_of(request), "schedules", answer))
+
+
+def _wire(found: Schedule, runs: dict[int, ContextRuns] | None) -> dict[str, Any]:
     return {
         "context": found.context,
         "name": found.name,
         "madeIn": found.made_in,
-        "kernels": [_kernel(found, kernel) for kernel in found.kernels],
+        "kernels": [_kernel(found, kernel, runs) for kernel in found.kernels],
         "buffers": [_buffer(buffer) for buffer in found.buffers],
         "edges": [[edge.first, edge.second, edge.buffer, edge.kind] for edge in found.edges],
         "root": _look(found.root),
@@ -45,13 +61,16 @@ def _wire(found: Schedule) -> dict[str, Any]:
     }
 
 
-def _kernel(found: Schedule, kernel: Kernel) -> dict[str, Any]:
+def _kernel(found: Schedule, kernel: Kernel, runs: dict[int, ContextRuns] | None) -> dict[str, Any]:
+    own = ContextRuns(-1, -1) if runs is None else runs.get(kernel.context, ContextRuns(0, 0))
     return {
         "at": kernel.index,
         "name": kernel.name,
         "context": kernel.context,
         "node": kernel.node,
         "kind": kernel.kind,
+        "runs": own.count,
+        "total": own.total,
         "ops": kernel.ops,
         "members": len(kernel.members),
         "reads": [at for at, buffer in enumerate(found.buffers) if kernel.index in buffer.readers],
@@ -130,6 +149,7 @@ async def call(request: Request) -> Response:
 
 
 ROUTES: list[Route] = [
+    Route("/captures/{capture}/schedules", schedules),
     Route("/captures/{capture}/contexts/{context}/schedule", one_schedule),
     Route("/captures/{capture}/contexts/{context}/why", why),
     Route("/captures/{capture}/steps/{step}/call", call),

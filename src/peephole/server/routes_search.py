@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from peephole.errors import AskedError
 from peephole.server.library import ask_once
 from peephole.server.replies import query_number, reply
 from peephole.server.routes_captures import shelf_of
@@ -26,9 +27,15 @@ async def search(request: Request) -> Response:
 
     index = await ask_once(shelf_of(request), "search", build_index)
     text = request.query_params.get("q", "")[:LONGEST]
-    found = index.search(text, min(query_number(request, "limit", 40, 1), 500))
+    limit = min(query_number(request, "limit", 40, 1), 500)
+    error = None
+    try:
+        found = index.search(text, limit)
+    except AskedError as wrong:  # what is wrong with a query is an answer to it: one types, and it is not finished
+        error, found = str(wrong), index.search("")
     hits, near = ([_wire(hit) for hit in hits] for hits in (found.hits, found.near))
-    return reply({"query": found.query, "total": found.total, "hits": hits, "near": near, "searched": found.searched})
+    said = {"query": text, "error": error, "total": found.total, "hits": hits, "near": near}
+    return reply({**said, "searched": found.searched})
 
 
 def _wire(hit: Hit) -> dict[str, Any]:

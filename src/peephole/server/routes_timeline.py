@@ -15,9 +15,10 @@ from peephole.query.capture.info import holds
 from peephole.query.timeline import slice_facts as slice_query
 from peephole.query.timeline import tracks as query
 from peephole.query.timeline.correlations import Arrow, Links, SliceAt
+from peephole.query.timeline.group_tracks import GROUPS
 from peephole.query.timeline.idle import idle
 from peephole.query.timeline.slice_names import slice_names
-from peephole.query.timeline.slice_search import FoundSlices, find_slices
+from peephole.query.timeline.slice_search import FoundSlices, find_slices, group_runs
 from peephole.query.timeline.track_groups import HOST
 from peephole.query.timeline.windows import lane_windows, series_pixels, timeline_counts
 from peephole.server.arrays import RawReply, raw_reply
@@ -149,6 +150,7 @@ async def window(request: Request) -> Response:
         found = lane_windows(capture, lanes, t0, t1, pixels)
         head: dict[str, Any] = {
             "generation": _generation(shelf, capture),
+            "origin": str(span[0]),
             "n": [len(lane) for lane in found],
             "width": [lane.width for lane in found],
         }
@@ -190,6 +192,7 @@ async def series(request: Request) -> Response:
         found = series_pixels(capture, counters, devices, t0, t1, pixels)
         head = {
             "generation": _generation(shelf, capture),
+            "origin": str(span[0]),
             "n": [len(one.start) for one in found],
             "peak": [one.peak for one in found],
             "peakTime": [one.peak_time - span[0] for one in found],
@@ -313,28 +316,49 @@ async def range_figures(request: Request) -> Response:
 
 
 async def search(request: Request) -> Response:
-    """How many slices have these words in their name, and the one after (or before) a time or at a place."""
+    """How many slices have these words in their name, or are what a row of Top is, and one of them."""
     shelf, text = shelf_of(request), request.query_params.get("q", "")[:200]
-    place = query_number(request, "place", -1, -1)
+    place, runs = query_number(request, "place", -1, -1), _asked_runs(request)
     time = query_moment(request, "time", 0)
 
     def answer(capture: Capture) -> dict[str, Any]:
         origin = span_of(shelf, capture)[0]
-        found = _found_slices(shelf, capture, text)
+        found = _found_slices(shelf, capture, text, runs)
         at = (place % len(found) if place >= 0 else found.after(origin + time) % len(found)) if len(found) else -1
         start = int(found.start[at]) - origin if at >= 0 else 0
         return {"query": text, "total": len(found), "names": found.names, "place": at, "row": found.at(at),
-                "start": start, "near": found.near}  # fmt: skip
+                "start": start, "near": found.near,
+                "extent": [int(found.start[0]) - origin, found.end - origin] if found.end >= 0 else None}  # fmt: skip
 
     return reply(await quick(shelf, answer))
 
 
-def _found_slices(shelf: Shelf, capture: Capture, text: str) -> FoundSlices:
+_Runs = tuple[str, int | None, int | None]
+"""Group, name and context of a row of Top."""
+
+
+def _asked_runs(request: Request) -> _Runs | None:
+    """The row of Top whose slices are wanted; None when they are searched for by their names."""
+    asked = request.query_params
+    group = request.query_params.get("group", "")
+    if not group:
+        return None
+    if group not in GROUPS:
+        raise Refusal(400, f"group must be one of {', '.join(GROUPS)}.")
+    name = query_number(request, "name", 0) if "name" in asked else None
+    return group, name, query_number(request, "context", -1, -1) if "context" in asked else None
+
+
+def _found_slices(shelf: Shelf, capture: Capture, text: str, runs: _Runs | None) -> FoundSlices:
     """The hits of a query; the last one is kept for the steps through it."""
-    known: FoundSlices | None = shelf.derived.get("timeline search")
-    if known is None or known.query != text:
-        known = shelf.derived["timeline search"] = find_slices(capture, text)
-    return known
+    known: tuple[object, FoundSlices] | None = shelf.derived.get("timeline search")
+    if known is None or known[0] != (text, runs):
+        try:
+            found = find_slices(capture, text) if runs is None else group_runs(capture, *runs)
+        except IndexError as error:
+            raise Refusal(404, f"This capture has {error} names; there is no such number.") from None
+        known = shelf.derived["timeline search"] = (text, runs), found
+    return known[1]
 
 
 async def gaps(request: Request) -> Response:

@@ -11,7 +11,6 @@ from starlette.routing import Route
 
 from peephole.query.timeline import top_table
 from peephole.query.timeline import tracks as timeline
-from peephole.query.timeline.rates import rates_by_name
 from peephole.query.timeline.slice_names import slice_name
 from peephole.server.library import Shelf, quick
 from peephole.server.replies import Refusal, number, query_number, reply
@@ -43,10 +42,7 @@ async def table(request: Request) -> Response:
         found = top_table.top_table(capture, group, tracks, interval)
         colours = colours_of(shelf, capture)
         rows = found.rows[:NAMES]
-        chosen = {row.id for row in found.tracks if tracks is None or row.id in tracks}
-        names = {row.name for row in rows}
-        speed = rates_by_name(capture, names, chosen, interval) if group == "kernels" else {}
-        speeds = [speed.get(row.name, {}) for row in rows]
+        speeds = [row.rates for row in rows]
         return {
             "group": group,
             "groups": [name for name in top_table.GROUPS if top_table.group_tracks(capture, name)],
@@ -57,6 +53,7 @@ async def table(request: Request) -> Response:
             "bins": top_table.BINS,
             "tracks": {"id": [row.id for row in found.tracks], "name": [row.title for row in found.tracks]},
             "name": [row.name for row in rows],
+            "serial": [row.serial for row in rows],
             "number": [row.number for row in rows],
             "colour": [int(colours[row.number]) if row.number >= 0 else 12 for row in rows],
             "sum": [row.total for row in rows],
@@ -77,8 +74,9 @@ async def table(request: Request) -> Response:
 
 
 async def runs(request: Request) -> Response:
-    """One name: its tracks and its slowest runs, each with the marker before it."""
+    """One name, of kernels of one context: its tracks and its slowest runs, each with the marker before it."""
     shelf, name = shelf_of(request), query_number(request, "name", 0)
+    context = query_number(request, "context", -1, -1) if "context" in request.query_params else None
 
     def answer(capture: Capture) -> dict[str, Any]:
         try:
@@ -86,7 +84,7 @@ async def runs(request: Request) -> Response:
         except IndexError as error:
             raise Refusal(404, f"This capture has {error} names; there is no number {name}.") from None
         group, interval, origin = _asked(request, shelf, capture)
-        found = top_table.name_runs(capture, name, group, interval)
+        found = top_table.name_runs(capture, name, group, interval, context=context)
         marks = timeline.markers(capture)
         times = np.array(marks.time, np.int64)
         before = [int(np.searchsorted(times, run.start, "right")) - 1 for run in found.slowest]

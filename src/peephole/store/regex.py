@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from peephole.errors import PeepholeError
+from peephole.errors import AskedError
 
 
 def matching(texts: Sequence[str], pattern: str) -> NDArray[np.bool_]:
-    """Which texts have the pattern in them, in any case; PeepholeError when it is not one.
+    """Which texts have the pattern in them, in any case; AskedError when it is not one.
 
     It is RE2's syntax: no look-around, no references back. A link from a stranger may hold a pattern, so that it must
     not be able to keep the server busy for ever, as one of Python's own could.
@@ -24,6 +24,6 @@ def matching(texts: Sequence[str], pattern: str) -> NDArray[np.bool_]:
         found = pc.match_substring_regex(pa.array(clean, pa.string()), pattern, ignore_case=True)
     except pa.ArrowInvalid as error:
         why = str(error).partition("regular expression: ")[2].partition(":")[0].strip()
-        raise PeepholeError(f"/{pattern[:80]}/ is not a regular expression ({why or 'RE2 cannot read it'}).") from None
+        raise AskedError(f"/{pattern[:80]}/ is not a regular expression ({why or 'RE2 cannot read it'}).") from None
     result: NDArray[np.bool_] = found.to_numpy(zero_copy_only=False).astype(bool)
     return result

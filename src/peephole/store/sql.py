@@ -66,6 +66,8 @@ def run_sql(capture: Capture, sql: str, limits: Limits | None = None, gone: Gone
         for lock in _LOCKS:
             connection.execute(lock)
         statements = connection.extract_statements(sql)
+        if not statements:
+            raise PeepholeError("There is no SQL to run; give one SELECT over the tables of the capture.")
         if len(statements) != 1:
             raise PeepholeError(f"Give one SQL statement at a time; these are {len(statements)}.")
         kind = statements[0].type
@@ -110,8 +112,8 @@ def _refusal(error: Exception, limits: Limits) -> PeepholeError:
 
     if isinstance(error, duckdb.OutOfMemoryException):
         return PeepholeError(
-            f"The SQL needs more memory than the {bytes_text(limits.memory)} that it may have; ask for less at a time, "
-            "or give it more with --limit-memory."
+            f"The SQL needs more memory than the {bytes_text(limits.memory)} that it may have; ask for less at a time"
+            f"{', or give it more with --limit-memory' if limits.advice else ''}."
         )
     return PeepholeError(f"The SQL cannot be run: {_one_line(error)}")
 

@@ -18,8 +18,9 @@ _SECONDS: Final = 300.0
 _MOST: Final = 8_000_000_000
 _LEAST: Final = 256_000_000
 _TICK: Final = 0.1
-_GRACE: Final = 0.7
-"""Seconds that a query gets to end itself once it is told to."""
+_GRACE: Final = 20.0
+"""Seconds that a query gets to end itself once it is told to: it takes a tenth of one, but on a machine that is busy.
+Who goes away before, leaving it at work, ends in an abort."""
 
 
 NOT_GONE: Final[Gone] = bool
@@ -41,6 +42,8 @@ class Limits:
 
     seconds: float = _SECONDS
     memory: int = -1
+    advice: bool = True
+    """Whether there are options that a user can give it more with."""
 
     def __post_init__(self) -> None:
         if self.memory < 0:
@@ -54,7 +57,7 @@ SERVER: Final = (30.0, 1_000_000_000)
 def server_limits() -> Limits:
     """The limits of a query that comes over the network."""
     seconds, memory = SERVER
-    return Limits(seconds, min(memory, default_memory()))
+    return Limits(seconds, min(memory, default_memory()), advice=False)
 
 
 def bytes_text(count: int) -> str:
@@ -99,15 +102,17 @@ class Watch:
         try:
             while not done.wait(_TICK if not self._limits.seconds else max(0.0, min(_TICK, self._remaining(begun)))):
                 if self._limits.seconds and self._remaining(begun) <= 0:
+                    more = ", or give it more with --limit-time" if self._limits.advice else ""
                     raise PeepholeError(
-                        f"The SQL took longer than {self._limits.seconds:g} s and was ended; ask for less, or give it "
-                        "more with --limit-time."
+                        f"The SQL took longer than {self._limits.seconds:g} s and was ended; ask for less{more}."
                     )
                 if self._gone():
                     raise PeepholeError("The SQL was ended: nobody waits for its answer any more.")
         except BaseException:
-            self._connection.interrupt()
-            done.wait(_GRACE)
+            until = time.monotonic() + _GRACE
+            while not done.is_set() and time.monotonic() < until:
+                self._connection.interrupt()  # again: it is not heard between two parts of a query
+                done.wait(_TICK)
             raise
         self._left = max(self._remaining(begun), 0.001)
         if errors:

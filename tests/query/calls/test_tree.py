@@ -160,6 +160,12 @@ def check_searched(tree: CallTree, expected: dict[Path_, tuple[int, int, int]]) 
         if inner:
             kept[path] = (count, sum(expected[other][1] for other in outermost), 0)
     assert paths_of(searched(tree, "G")) == kept
+    # by own time, only what was looked for and what it calls are functions of their own
+    found = inverted(searched(tree, "G"))
+    tops = {
+        (tree.titles[int(found.title[node])], found.name(node)) for node in np.flatnonzero(found.depth == 1).tolist()
+    }
+    assert tops == {(path[0], path[-1]) for path in expected if "g" in path[1:]}
 
 
 def test_recursion_is_not_summed_twice(tmp_path: Path) -> None:

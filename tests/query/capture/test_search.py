@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.timeline_capture import MS, STEPS, write_timeline
 
+from peephole.errors import PeepholeError
 from peephole.query.capture.search import build_index
 from peephole.store.capture import Capture, open_capture
 from peephole.store.writer import CaptureWriter
@@ -45,6 +47,37 @@ def test_a_track_narrows_what_ran_and_for_how_long(tmp_path: Path) -> None:
     assert index.search("E_16384 track:TINY").hits == []
     assert {hit.text for hit in index.search("track:TINY").hits} >= {"simplify ranges", "linearize/render"}
     assert index.search("-E_16384 track:/^CPU:1$/").total == index.search("track:/^CPU:1$/").total - 1
+
+
+def test_kernels_of_one_name_have_their_own_runs_on_a_track(tmp_path: Path) -> None:
+    with CaptureWriter(tmp_path / "k.peep") as writer:
+        names = ["CPU", "CPU:1", "TINY"]
+        writer.append("tracks", {"id": [0, 1, 2], "name": names, "kind": ["device", "device", "compiler"]})
+        writer.append("contexts", {"id": [5, 6], "name": ["E_4", "E_4"], "kind": ["kernel", "kernel"]})
+        rows = {"track": [0, 0, 1, 2], "start": [0, 100, 0, 0], "dur": [10, 20, 40, 80], "context": [5, 6, 6, 5]}
+        writer.append("slices", {**rows, "name": ["E_4"] * 4})
+    index = build_index(open_capture(tmp_path / "k.peep"))
+
+    def runs(query: str) -> dict[int, tuple[int, int]]:
+        return {hit.context: (hit.runs, hit.total_ns) for hit in index.search(query).hits}
+
+    assert runs("E_4 kind:kernel track:/^CPU/") == {5: (1, 10), 6: (2, 60)}
+    assert runs("E_4 kind:kernel track:CPU:1") == {6: (1, 40)}
+    assert runs("E_4 kind:kernel track:TINY") == {}
+
+
+def test_a_kind_that_there_is_not_is_said_with_those_that_there_are(tmp_path: Path) -> None:
+    index = build_index(write(tmp_path / "x.peep", {"id": [0, 1, 2], "context": [3, 3, 8]}))
+    with pytest.raises(PeepholeError, match="no kind zzz; there are kernel, context, step, rule"):
+        index.search("gemm kind:zzz")
+    assert index.search("gemm -kind:zzz").hits
+    assert index.search("kind:node").hits == []  # a kind, of which this capture has none
+
+
+def test_what_is_close_to_a_rule_is_a_rule(tmp_path: Path) -> None:
+    index = build_index(write(tmp_path / "x.peep", {"id": [0, 1, 2], "context": [3, 3, 8]}))
+    assert {hit.kind for hit in index.search("rule:lib/rulse.py").near} == {"rule"}
+    assert [hit.text for hit in index.search("gemn").near] == ["gemm"]
 
 
 def test_kinds_rules_and_ops_are_facts_of_their_own(tmp_path: Path) -> None:

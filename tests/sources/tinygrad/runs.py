@@ -148,6 +148,8 @@ def _run(capture: Capture, name: Any) -> dict[str, list[Any]]:
         if f["correlation"][i]:
             carriers[int(f["correlation"][i])] = (track, title)
     b, u, m = capture.read("buffers"), capture.read("uses"), capture.read("markers")
+    # a running program's buffers are numbered by tinygrad's own numbers, those of a file in their order
+    turn = {low(b["id"][i]): turn for turn, i in enumerate(sorted(range(len(b)), key=lambda i: int(b["id"][i])))}
     a = capture.read("artifacts")
     return {
         "tracks": sorted(
@@ -157,7 +159,7 @@ def _run(capture: Capture, name: Any) -> dict[str, list[Any]]:
         "slices": sorted(rows),
         "buffers": sorted(
             (
-                low(b["id"][i]),
+                turn[low(b["id"][i])],
                 name(b.texts("device")[i]),
                 int(b["bytes"][i]),
                 b.texts("dtype")[i],
@@ -166,7 +168,7 @@ def _run(capture: Capture, name: Any) -> dict[str, list[Any]]:
             for i in range(len(b))
         ),
         "uses": sorted(
-            (low(u["buffer"][i]), carriers[int(u["slice"][i])], u.texts("mode")[i], int(u["position"][i]))
+            (turn[low(u["buffer"][i])], carriers[int(u["slice"][i])], u.texts("mode")[i], int(u["position"][i]))
             for i in range(len(u))
         ),
         "markers": [(m.texts("name")[i], m.texts("colour")[i]) for i in range(len(m))],

@@ -106,6 +106,10 @@ export class TimelineSource {
     const moved = whole.origin !== this.whole.origin;
     this.whole = whole;
     if (moved) {
+      // what is on its way counts from another moment; else it is drawn when it comes, and then asked for anew: were
+      // it cancelled, nothing at all would be drawn of what takes longer than the capture takes to grow
+      this.laneTiles.cancel();
+      this.seriesTiles.cancel();
       this.lanes.clear();
       this.series.clear();
     }
@@ -115,8 +119,6 @@ export class TimelineSource {
       if (this.whole === whole) this.names = fresh;
       this.onData();
     });
-    this.laneTiles.cancel();
-    this.seriesTiles.cancel();
     this.wantedFor = "";
   }
 
@@ -193,13 +195,14 @@ export class TimelineSource {
   private askLanes(lanes: LaneKey[], part: Grid): void {
     const ids = lanes.map(laneId);
     const begun = performance.now();
+    const asked = this.whole;
     this.laneTiles.ask({
       path: `timeline/window?${this.times(part)}&lanes=${ids.join(",")}`,
       keys: [...tileKeys(ids, part)],
       read: (buffer) => {
         const reply = decodeWindow(buffer);
         this.replies.push(performance.now() - begun);
-        return this.tiles(ids, part, reply.generation, (at, place) => {
+        return this.tiles(ids, part, reply, asked, (at, place) => {
           // all tiles of a reply share its arrays: ten thousand views of them would cost a frame
           const data = reply.lanes[at]!;
           const past = bound(data.start, (place + 1) * part.width, true);
@@ -217,12 +220,13 @@ export class TimelineSource {
       `counters=${counters.map((one) => one.counter).join(",")}`,
       ...memory.map((one) => `memory=${encodeURIComponent(one.memory)}`),
     ].join("&");
+    const asked = this.whole;
     this.seriesTiles.ask({
       path: `timeline/series?${this.times(part)}&${query}`,
       keys: [...tileKeys(ids, part)],
       read: (buffer) => {
         const reply = decodeSeries(buffer);
-        return this.tiles(ids, part, reply.generation, (at, place) => {
+        return this.tiles(ids, part, reply, asked, (at, place) => {
           const data = cutSeries(reply.series[at]!, place * part.width, (place + 1) * part.width);
           return { data, entries: data.start.length };
         });
@@ -230,17 +234,22 @@ export class TimelineSource {
     });
   }
 
-  /** The tiles of a reply; none when the capture has grown since it was asked for. */
+  /**
+   * The tiles of a reply. When the capture has grown meanwhile they are drawn until those of now come, which are asked
+   * for; of another origin there are none.
+   */
   private tiles<T>(
     ids: readonly string[],
     part: Grid,
-    generation: number,
+    { generation, origin }: { generation: number; origin: string },
+    asked: TimelineWire,
     tile: (at: number, place: number) => { data: T; entries: number },
   ): Piece<Tile<T>>[] {
     if (generation !== this.whole.generation) {
-      this.onStale();
-      return [];
+      if (asked === this.whole) this.onStale();
+      else this.wantedFor = "";
     }
+    if (origin !== this.whole.origin) return [];
     return ids.flatMap((id, at) =>
       places(part).map((place) => {
         const { data, entries } = tile(at, place);

@@ -2,6 +2,7 @@
 import { plain } from "../base/ansi.ts";
 import type { TopWire } from "../wire/top.ts";
 import { fits, parseQuery } from "./grammar.ts";
+import { serial } from "./serials.ts";
 
 export type SortKey = "name" | "total" | "self" | "runs" | "mean" | "p95" | "max" | "flops" | "bytes";
 
@@ -35,7 +36,7 @@ export function toCsv(top: TopWire, rows: readonly number[]): string {
   const head = "name,total_ns,self_ns,share,runs,mean_ns,median_ns,p95_ns,min_ns,max_ns,flops,bytes_per_s";
   const lines = rows.map((at) =>
     [
-      quoted(plain(top.name[at]!)),
+      quoted(plain(top.name[at]!) + serial(top.serial[at]!)),
       top.sum[at]!,
       top.self[at]!,
       (top.sum[at]! / Math.max(1, top.total)).toFixed(6),

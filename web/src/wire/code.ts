@@ -10,6 +10,9 @@ export interface CodeWire {
   error: number[];
   /** 1 when its binary holds instructions of a processor. */
   machine: number[];
+  /** Runs on devices and ns of all of them, -1 when they were not counted. */
+  runs: number[];
+  total: number[];
 }
 
 export interface ArtifactWire {

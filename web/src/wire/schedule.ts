@@ -18,6 +18,9 @@ export interface KernelWire {
   node: number;
   /** kernel or copy */
   kind: string;
+  /** Runs of its context on devices and ns of all of them, as Top and Code have them; -1 when they were not counted. */
+  runs: number;
+  total: number;
   /** Operations of the user's graph that it computes, and how many nodes they are. */
   ops: string[];
   members: number;
@@ -83,4 +86,10 @@ export interface WhyWire {
   /** Kernels that stand between the two; kernels that both read from. By place. */
   between: number[];
   common: number[];
+}
+
+/** How many kernels schedules have. */
+export interface SchedulesWire {
+  context: number[];
+  kernels: number[];
 }

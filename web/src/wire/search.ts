@@ -16,6 +16,8 @@ export interface Hit {
 
 export interface SearchWire {
   query: string;
+  /** What is wrong with the query: a pattern that is none, a kind that there is not. */
+  error: string | null;
   total: number;
   hits: Hit[];
   /** Names close to the query when nothing was found. */

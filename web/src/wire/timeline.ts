@@ -131,6 +131,8 @@ export interface HitsWire {
   row: number;
   start: number;
   near: string[];
+  /** From the first to the last of the runs that a row of Top stands for; null of words. */
+  extent: [number, number] | null;
 }
 
 export interface GapWire {
@@ -160,6 +162,8 @@ export interface LaneWindow {
 
 export interface WindowReply {
   generation: number;
+  /** What its times count from. */
+  origin: string;
   lanes: LaneWindow[];
 }
 
@@ -176,11 +180,14 @@ export interface SeriesWindow {
 
 export interface SeriesReply {
   generation: number;
+  /** What its times count from. */
+  origin: string;
   series: SeriesWindow[];
 }
 
 interface WindowHead {
   generation: number;
+  origin: string;
   /** Of each lane: how many entries it has, and ns of one, 0 for slices. */
   n: number[];
   width: number[];
@@ -192,11 +199,12 @@ export function decodeWindow(buffer: ArrayBuffer): WindowReply {
   const n = sum(head.n);
   const columns = { start: f64(n), end: f64(n), busy: f32(n), count: u32(n), row: u32(n), name: i32(n) };
   const lanes = perLane(head.n, columns).map((lane, at) => ({ ...lane, width: head.width[at]! }));
-  return { generation: head.generation, lanes };
+  return { generation: head.generation, origin: head.origin, lanes };
 }
 
 interface SeriesHead {
   generation: number;
+  origin: string;
   n: number[];
   peak: number[];
   peakTime: number[];
@@ -214,7 +222,7 @@ export function decodeSeries(buffer: ArrayBuffer): SeriesReply {
     peakTime: head.peakTime[at]!,
     least: head.low[at]!,
   }));
-  return { generation: head.generation, series };
+  return { generation: head.generation, origin: head.origin, series };
 }
 
 interface OverviewHead {

@@ -13,6 +13,8 @@ export interface TopWire {
   bins: number;
   tracks: { id: number[]; name: string[] };
   name: string[];
+  /** 2 for a kernel that is the second context of its name, 1 for the first and what is none. */
+  serial: number[];
   number: number[];
   colour: number[];
   sum: number[];

@@ -1,4 +1,4 @@
-"""What a node of a call tree is: a name, or a name at a place of the program."""
+"""What a node of a call tree is: a name, a name at a place of the program, or the run of a kernel."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ _IN_NAME: Final = (
     re.compile(r"^(?P<name>.+?) \((?P<place>[^()]*\.\w+:\d+)\)$"),  # f (file.py:12)
     re.compile(r"^(?P<place>[^():]*\.\w+\(\d+\)): (?P<name>.+)$"),  # file.py(12): f
 )
+
+_KERNELS: Final = 1 << 20
 
 
 def place_in_name(name: str) -> str:
@@ -35,9 +37,12 @@ def place_in_args(args: str | None) -> str:
 
 
 class Functions:
-    """Numbers of functions; by name alone they are those of `Capture.names()`, and the next for slices without one."""
+    """Numbers of functions; by name alone they are those of `Capture.names()`, and the next for slices without one.
 
-    def __init__(self, capture: Capture, by_place: bool = False) -> None:
+    With `by_kernel` slices of one name that several contexts produced are several functions, numbered behind these.
+    """
+
+    def __init__(self, capture: Capture, by_place: bool = False, by_kernel: bool = False) -> None:
         self._capture = capture
         self.names = [*capture.names(), ""]
         nameless = len(self.names) - 1
@@ -45,18 +50,27 @@ class Functions:
         self._blank = self.names.index("")
         self.by_place = by_place
         self._places: dict[tuple[int, str], int] = {}
+        self.by_kernel = by_kernel
+        self.kernels: dict[tuple[int, int], int] = {}
+        """Numbers by name and context."""
         if by_place:
             self._most = max(1 << 20, 8 * nameless)
 
     @property
     def limit(self) -> int:
         """Larger than any number."""
+        if self.by_kernel:
+            return len(self.names) + _KERNELS
         return self._most if self.by_place else len(self.names)
 
-    def numbers(self, name: NDArray[np.int32], first: int, past: int) -> NDArray[np.int32]:
-        """The functions of these rows of slices, whose names' numbers are these."""
+    def numbers(
+        self, name: NDArray[np.int32], first: int, past: int, context: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int32]:
+        """The functions of these rows of slices, whose names' numbers and contexts are these."""
         if self._blank != len(self.names) - 1 or (len(name) and int(name.min()) < 0):
             name = np.where(name < 0, self._blank, name)
+        if self.by_kernel and context is not None:
+            return self._kernels(name, context)
         if not self.by_place:
             return name
         texts = self._capture.read("slices", ["args"], slice(first, past)).texts("args")
@@ -72,11 +86,34 @@ class Functions:
             found.append(known.setdefault(key, min(len(known), self._most - 1)))
         return np.array(found, np.int32)[place]
 
+    def _kernels(self, name: NDArray[np.int32], context: NDArray[np.int64]) -> NDArray[np.int32]:
+        own = np.flatnonzero(context >= 0)
+        if not len(own):
+            return name
+        contexts, place = np.unique(context[own], return_inverse=True)
+        pairs, place = np.unique(name[own].astype(np.int64) * len(contexts) + place, return_inverse=True)
+        found = []
+        for pair in pairs.tolist():
+            number, at = divmod(pair, len(contexts))
+            key = number, int(contexts[at])
+            if key not in self.kernels and len(self.kernels) >= _KERNELS:
+                found.append(number)  # hopelessly many: those that come last are one by name
+            else:
+                found.append(self.kernels.setdefault(key, len(self.names) + len(self.kernels)))
+        result = name.astype(np.int32)
+        result[own] = np.array(found, np.int32)[place]
+        return result
+
+    def name_numbers(self) -> NDArray[np.int64]:
+        """The number of each function's name."""
+        return np.array([*range(len(self.names)), *(number for number, _ in self.kernels)], np.int64)
+
     def known(self) -> list[tuple[str, str]]:
         """Name and place of every number; without `by_place` the place that the name itself tells."""
         if self.by_place:
             return [(self.names[number], place) for number, place in self._places]
-        return [(name, place_in_name(name)) for name in self.names]
+        own = [(name, place_in_name(name)) for name in self.names]
+        return own + [own[number] for number, _ in self.kernels]
 
 
 def places_of(capture: Capture, rows: Iterable[int]) -> dict[int, str]:

@@ -72,7 +72,7 @@ class NodeTable:
         nodes = self._numbered(keys)
         size = len(nodes)
         # float64 holds whole numbers up to 104 days of ns, more than a part of a trace can sum to
-        total = np.bincount(place, dur, size).astype(np.int64)
+        total = np.bincount(place, dur, size).clip(max=float(1 << 62)).astype(np.int64)
         shortest, longest, rows = np.full(size, _MOST), np.full(size, -1, np.int64), np.empty(size, np.int64)
         np.minimum.at(shortest, place, dur)
         np.maximum.at(longest, place, dur)

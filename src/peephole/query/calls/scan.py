@@ -16,6 +16,7 @@ from peephole.store.capture import Capture
 from peephole.store.tables.lanes import Lanes, runs
 
 Ints = NDArray[np.int64]
+_FURTHEST: Final = 1 << 62
 PART: Final = 1 << 16
 """Rows that are read at once; tracks with fewer are taken together."""
 _CODES: Final = 1 << 62
@@ -47,11 +48,14 @@ class Part:
         )
 
 
+Numbering = Callable[[NDArray[np.int32], int, int, Ints | None], NDArray[np.int32]]
+
+
 def scan_nodes(
     capture: Capture,
     table: NodeTable,
     roots: Callable[[Ints], NDArray[np.int32]],
-    functions: Callable[[NDArray[np.int32], int, int], NDArray[np.int32]],
+    functions: Numbering,
     tracks: Collection[int] | None = None,
     interval: tuple[int, int] | None = None,
 ) -> None:
@@ -70,7 +74,7 @@ class Scan:
         capture: Capture,
         table: NodeTable,
         roots: Callable[[Ints], NDArray[np.int32]],
-        functions: Callable[[NDArray[np.int32], int, int], NDArray[np.int32]],
+        functions: Numbering,
         interval: tuple[int, int] | None,
     ) -> None:
         self._capture = capture
@@ -95,7 +99,7 @@ class Scan:
 
     def _read(self, first: int, past: int) -> Part:
         start, dur, name, context = self._capture.slice_rows(first, past, self._linked)
-        function = self._functions(name, first, past)
+        function = self._functions(name, first, past, context)
         root, row = np.zeros(len(start), np.int32), np.arange(first, past)
         part = Part(root, start, start + dur, dur, function, row, context)
         if self._interval is None:
@@ -119,6 +123,11 @@ class Scan:
         bounds = runs(track)
         rank = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         low, high = int(part.start.min()), int(part.end.max())
+        if len(bounds) > 2 and (high - low + 1) * (len(bounds) - 1) >= _FURTHEST:
+            # clocks so far apart that the tracks cannot be laid one behind the other
+            for number in np.unique(lanes.track[some]).tolist():
+                self._small(some[lanes.track[some] == number])
+            return
         shift = rank * (high - low + 1) - low
         root = self._roots(track.astype(np.int64))
         part = Part(root, part.start + shift, part.end + shift, part.dur, part.function, part.row, part.context)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from peephole.model.plain_names import plain
 from peephole.query.calls.functions import Functions
 from peephole.query.calls.node_table import NodeTable, Sums
 from peephole.query.calls.scan import scan_nodes
+from peephole.query.capture.grammar import parse
 from peephole.store.capture import Capture
 from peephole.store.tables.lanes import runs
 
@@ -40,6 +42,8 @@ class CallTree:
     inverted: bool = False
     left_out: int = 0
     """Of an inverted tree: callers further up than is shown."""
+    outer: NDArray[np.bool_] | None = None
+    """Of a searched tree: which nodes are there only because they call what was looked for."""
     title: Ints = field(init=False)
     """Number of the track."""
 
@@ -126,6 +130,7 @@ class CallTree:
             own,
             self.inverted,
             self.left_out,
+            None if self.outer is None else self.outer[keep],
         )
 
 
@@ -135,15 +140,17 @@ def call_tree(
     interval: tuple[int, int] | None = None,
     by_place: bool = False,
     together: str | None = None,
+    functions: Functions | None = None,
 ) -> CallTree:
     """The calls on these tracks, or on all. Of an interval, slices count with the part that lies in it.
 
-    `together`: one tree of that title for all tracks, instead of one for each name of a track.
+    `together`: one tree of that title for all tracks, instead of one for each name of a track. `functions`: what is one
+    function, when not what has one name.
     """
     ids, titles, title_of = track_titles(capture)
     if together is not None:
         titles, title_of = [together], np.zeros_like(title_of)
-    functions = Functions(capture, by_place)
+    functions = functions or Functions(capture, by_place)
     table = NodeTable(len(titles), functions.limit)
     scan_nodes(capture, table, lambda track: title_of[np.searchsorted(ids, track)], functions.numbers, tracks, interval)
     parent, function, depth, sums = table.result()
@@ -181,6 +188,8 @@ def inverted(tree: CallTree) -> CallTree:
     roots = len(tree.titles)
     table = NodeTable(roots, max(1, len(tree.functions)))
     nodes = np.arange(roots, len(tree))
+    if tree.outer is not None:
+        nodes = nodes[~tree.outer[nodes]]  # these have no time of their own that was looked for
     sums = tree.sums.pick(nodes)
     sums.total[tree.recursive()[nodes]] = 0
     above, at, budget = nodes, tree.title[nodes], _INVERTED
@@ -225,9 +234,11 @@ def by_function(tree: CallTree) -> FunctionSums:
 
 
 def searched(tree: CallTree, text: str) -> CallTree:
-    """What calls functions whose names have these words, and what they call; callers count with that part only."""
-    words = text.lower().split()
-    hits = np.array([all(word in name.lower() for word in words) for name, _ in tree.functions] or [False])
+    """What calls functions that a query holds for, and what they call; callers count with that part only.
+
+    PeepholeError when a pattern of the query (`query/capture/grammar.py`) is not right.
+    """
+    hits = parse(text).mask([plain(name) for name, _ in tree.functions] or [""], {})
     roots = len(tree.titles)
     hit = np.zeros(len(tree), np.bool_)
     hit[roots:] = hits[tree.function[roots:]]
@@ -242,4 +253,5 @@ def searched(tree: CallTree, text: str) -> CallTree:
         np.logical_or.at(keep, tree.parent[nodes], keep[nodes])
         onto = nodes[outer[tree.parent[nodes]]]
         np.add.at(sums.total, tree.parent[onto], sums.total[onto])
-    return tree.pick(keep, sums)
+    before = np.zeros(len(tree), np.bool_) if tree.outer is None else tree.outer
+    return replace(tree, outer=outer | before).pick(keep, sums)

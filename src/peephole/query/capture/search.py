@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from peephole.errors import AskedError
 from peephole.frameworks import PACKAGES
 from peephole.model.plain_names import plain
 from peephole.query.capture.grammar import FIELDS, Mask, Query, parse
@@ -65,11 +66,12 @@ class SearchIndex:
     def search(self, text: str, limit: int = 40) -> Found:
         """Hits that the query holds for, those first whose name is it, then those that begin with it.
 
-        PeepholeError when it has a pattern that is none.
+        AskedError when it has a pattern that is none, or a kind that there is not.
         """
         query = parse(text)
         if not query.terms:
             return Found(text, 0, [], [], self.searched)
+        self._check_kinds(query)
         mask = self._mask(query)
         on_tracks = self._on_tracks(query, mask)
         whole = query.words
@@ -79,7 +81,13 @@ class SearchIndex:
             ranked.append((self._rank(at, whole), -hit.total_ns, -hit.count, at, hit))
         ranked.sort(key=lambda one: one[:4])
         best = [hit for *_, hit in ranked[:limit]]
-        return Found(text, len(ranked), best, [] if best else self._near(whole or text.lower()), self.searched)
+        return Found(text, len(ranked), best, [] if best else self._near(query), self.searched)
+
+    def _check_kinds(self, query: Query) -> None:
+        known = [*KINDS, *dict.fromkeys(hit.note for hit in self._hits if hit.kind == "context" and hit.note)]
+        for term in query.of("kind"):
+            if not term.excluded and not term.mask(known).any():
+                raise AskedError(f"There is no kind {term.text}; there are {', '.join(dict.fromkeys(known))}.")
 
     def _mask(self, query: Query) -> Mask:
         """What the query holds for, tracks apart: a rule, an op and a name of an instruction are what they are."""
@@ -101,10 +109,15 @@ class SearchIndex:
         if not terms:
             return {}
         counts = self._times.on_tracks(Query(terms)) if self._times is not None else {}
+        kernels = self._times.by_context(Query(terms)) if self._times is not None else {}
         found = {}
         for at in np.flatnonzero(mask).tolist():
             hit = self._hits[at]
-            runs, total = counts.get(hit.text, (0, 0)) if hit.kind in ("slice", "kernel") else (0, 0)
+            runs, total = 0, 0
+            if hit.kind == "kernel" and kernels is not None:  # kernels of one name are told apart
+                runs, total = kernels.get(hit.context, (0, 0))
+            elif hit.kind in ("slice", "kernel"):
+                runs, total = counts.get(hit.text, (0, 0))
             mask[at] = runs > 0
             count = runs if hit.kind == "slice" else hit.count
             found[at] = replace(hit, count=count, runs=runs, total_ns=total)
@@ -126,8 +139,15 @@ class SearchIndex:
             fit = 4  # only the note has it
         return fit, KINDS.index(self._hits[at].kind), len(name) if fit <= 1 else 0
 
-    def _near(self, whole: str) -> list[Hit]:
-        first = {name: at for at, name in reversed(list(enumerate(self._names)))}
+    def _near(self, query: Query) -> list[Hit]:
+        """Names close to the one that is wanted: of a rule those of rules, of an op those of ops."""
+        wanted = [term for term in query.terms if not term.regex and not term.excluded]
+        kinds = {term.field for term in wanted} & {"rule", "op"}
+        whole = " ".join(term.text.lower() for term in wanted if term.field in kinds or not term.field)
+        first: dict[str, int] = {}
+        for at, name in enumerate(self._names):
+            if not kinds or self._hits[at].kind in kinds:
+                first.setdefault(name, at)
         names = list(first)
         if len(names) > 20_000:  # difflib compares one by one; beyond this only names of a similar start
             names = [name for name in names if name[:1] == whole[:1]][:20_000]
@@ -152,7 +172,7 @@ def build_index(capture: Capture) -> SearchIndex:
 def _contexts(capture: Capture, names: dict[int, str], times: SliceTimes) -> list[Hit]:
     frame = capture.read("contexts", ["id", "kind"])
     work = work_of_contexts(capture.read("steps", ["context", "matches"]))
-    ran = times.by_context()
+    ran = times.by_context() or {}
     hits = []
     for id_, kind in zip(frame["id"].tolist(), frame.texts("kind"), strict=True):
         runs, total = ran.get(id_, (0, 0)) if kind == "kernel" else (0, 0)

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from peephole.query.calls.functions import Functions
 from peephole.query.calls.tree import track_titles
 from peephole.query.timeline.interval import part_in
 from peephole.store.capture import Capture
@@ -33,43 +34,51 @@ def rates(
 
     Of an interval a slice has its part of both. Empty for a capture that is too large.
     """
-    return _work(capture, names, tracks, interval, by_track=True)
+    functions = Functions(capture)
+    wanted = np.array([text in names for text in functions.names])
+    if not names:
+        return {}
+    found = _work(capture, functions, tracks, interval, wanted)
+    return {(title, functions.names[number]): own for (title, number), own in found.items()}
 
 
-def rates_by_name(
+def rates_by_function(
     capture: Capture,
-    names: Collection[str],
+    functions: Functions,
     tracks: Collection[int] | None = None,
     interval: tuple[int, int] | None = None,
-) -> dict[str, dict[str, float]]:
-    """The same over all of these tracks."""
-    found = _work(capture, names, tracks, interval, by_track=False)
-    return {name: own for (_, name), own in found.items()}
+) -> dict[int, dict[str, float]]:
+    """The same over all of these tracks, by the number of a function that occurs there."""
+    return {number: own for (_, number), own in _work(capture, functions, tracks, interval, None).items()}
 
 
 def _work(
     capture: Capture,
-    names: Collection[str],
+    functions: Functions,
     tracks: Collection[int] | None,
     interval: tuple[int, int] | None,
-    by_track: bool,
-) -> Rates:
-    """Work divided by time; a rate that a slice does not tell does not slow the others down."""
+    wanted: NDArray[np.bool_] | None,
+) -> dict[tuple[str, int], dict[str, float]]:
+    """Work divided by time; a rate that a slice does not tell does not slow the others down.
+
+    Of the names that are `wanted` by track, else of all of them over all tracks.
+    """
     linked = capture.count("contexts") > 0
     copying = _copying(capture)
-    if not names or capture.count("slices") > MOST or not (linked or len(copying)):
+    if capture.count("slices") > MOST or not (linked or len(copying)):
         return {}
     ids, titles, title_of = track_titles(capture)
-    texts = [*capture.names(), ""]
-    wanted = np.array([text in names for text in texts])
     lanes = capture.lanes()
     sums: dict[str, tuple[Floats, Floats]] = {}
-    size = len(texts) * (len(titles) if by_track else 1)
+    limit = len(functions.names) + len(functions.kernels)
+    size = limit * (1 if wanted is None else len(titles))
     for row in range(0, capture.count("slices"), _PART):
         past = min(row + _PART, capture.count("slices"))
         start, dur, name, context = capture.slice_rows(row, past, linked)
         track = lanes.track[np.searchsorted(lanes.first, np.arange(row, past), "right") - 1]
-        keep = wanted[name] & (np.isin(track, copying) | (context >= 0 if context is not None else False))
+        keep = np.isin(track, copying) | (context >= 0 if context is not None else False)
+        if wanted is not None:
+            keep &= wanted[name]
         if tracks is not None:
             keep &= np.isin(track, np.fromiter(tracks, np.int64))
         if interval is not None:
@@ -78,8 +87,10 @@ def _work(
         if not keep.any():
             continue
         at = np.flatnonzero(keep)
-        key = np.where(name[at] < 0, len(texts) - 1, name[at]).astype(np.int64)
-        key += title_of[np.searchsorted(ids, track[at])].astype(np.int64) * len(texts) if by_track else 0
+        own = None if context is None else context[at]
+        key = functions.numbers(name[at], row, past, own).astype(np.int64)
+        if wanted is not None:
+            key += title_of[np.searchsorted(ids, track[at])].astype(np.int64) * limit
         time = dur[at].astype(np.float64)
         for fact, rate in capture.args_numbers(row + at, KEYS).items():
             told = ~np.isnan(rate)
@@ -87,12 +98,12 @@ def _work(
                 work, ns = sums.setdefault(fact, (np.zeros(size), np.zeros(size)))
                 np.add.at(work, key[told], rate[told] * time[told])
                 np.add.at(ns, key[told], time[told])
-    found: Rates = {}
+    found: dict[tuple[str, int], dict[str, float]] = {}
     for fact, (work, ns) in sums.items():
         for at_key in np.flatnonzero(ns).tolist():
-            title, number = divmod(at_key, len(texts))
-            own = found.setdefault((titles[title] if by_track else "", texts[number]), {})
-            own[fact] = float(work[at_key] / ns[at_key])
+            title, number = divmod(at_key, limit)
+            one = found.setdefault((titles[title] if wanted is not None else "", number), {})
+            one[fact] = float(work[at_key] / ns[at_key])
     return found
 
 

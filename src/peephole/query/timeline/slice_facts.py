@@ -13,6 +13,7 @@ from peephole.model.stacks import StackFrame, frames
 from peephole.model.tables import NONE
 from peephole.query.memory.buffers import of_several_processes, read_buffers
 from peephole.query.timeline.correlations import Arrow, Links
+from peephole.query.timeline.group_tracks import group_tracks
 from peephole.store.capture import Capture
 
 
@@ -59,7 +60,7 @@ class SliceLinks:
     """By duration among the slices of its name on its track, 1 the longest; 0 when there are too many to count."""
     of: int
     runs: int
-    """Slices of its name in the whole capture; 0 when there are too many to count."""
+    """Slices of its name in the whole capture, of a kernel its runs; 0 when there are too many to count."""
     buffers: tuple[UsedBuffer, ...]
     several: bool
     """Whether buffers of the capture belong to several processes."""
@@ -101,9 +102,9 @@ def slice_detail(capture: Capture, row: int) -> SliceDetail:
 def slice_links(capture: Capture, row: int, links: Links) -> SliceLinks:
     """What the slice of that row is linked to; IndexError with how many there are when there is none."""
     _check_row(capture, row)
-    frame = capture.read("slices", ["track", "dur", "name", "correlation"], slice(row, row + 1))
-    correlation = int(frame["correlation"][0])
-    rank, of, runs = _place(capture, int(frame["track"][0]), int(frame["dur"][0]), frame.texts("name")[0])
+    frame = capture.read("slices", ["track", "dur", "name", "correlation", "context"], slice(row, row + 1))
+    correlation, track, context = (int(frame[name][0]) for name in ("correlation", "track", "context"))
+    rank, of, runs = _place(capture, track, int(frame["dur"][0]), frame.texts("name")[0], context)
     buffers, several = _buffers(capture, links, correlation)
     return SliceLinks(rank, of, runs, buffers, several, tuple(links.flows_of(correlation)))
 
@@ -159,14 +160,20 @@ def _context(capture: Capture, number: int) -> tuple[str, tuple[StackFrame, ...]
     return plain(frame.texts("name")[0]), frames(frame.texts("stack")[0])
 
 
-def _place(capture: Capture, track: int, dur: int, name: str | None) -> tuple[int, int, int]:
-    """How many of this name on the track are longer, plus one; how many there are; how many anywhere."""
+def _place(capture: Capture, track: int, dur: int, name: str | None, context: int) -> tuple[int, int, int]:
+    """How many of this name on the track are longer, plus one; how many there are; how many anywhere.
+
+    Of a run of a kernel: of that kernel, on devices.
+    """
     if name is None or capture.count("slices") > _COUNTED:
         return 0, 0, 0
+    devices = [row.id for row in group_tracks(capture, "kernels")] if context >= 0 else []
     longer = of = runs = 0
-    for frame in capture.scan("slices", ["track", "dur", "name"]):
+    for frame in capture.scan("slices", ["track", "dur", "name", "context"]):
         texts = frame.texts("name")
         same = texts.codes == texts.code(name)
+        if track in devices:
+            same = (frame["context"] == context) & np.isin(frame["track"], devices)
         own = same & (frame["track"] == track)
         runs += int(same.sum())
         of += int(own.sum())

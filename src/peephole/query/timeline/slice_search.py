@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.model.plain_names import plain
+from peephole.model.tables import NONE
 from peephole.query.capture.grammar import Query, parse
+from peephole.query.timeline.group_tracks import group_tracks
 from peephole.store.capture import Capture
 
 Ints = NDArray[np.int64]
@@ -30,6 +32,8 @@ class FoundSlices:
     row: Ints
     near: tuple[str, ...]
     """Close names when there is no hit."""
+    end: int = -1
+    """When the last of them ended, of `group_runs`."""
 
     def __len__(self) -> int:
         return len(self.start)
@@ -87,3 +91,35 @@ def find_slices(capture: Capture, query: str) -> FoundSlices:
     start, row = np.concatenate(starts), np.concatenate(rows)
     order = np.argsort(start, kind="stable")
     return FoundSlices(query, names, start[order], row[order], ())
+
+
+def group_runs(capture: Capture, group: str, number: int | None, context: int | None) -> FoundSlices:
+    """The slices that a row of Top stands for: of a name, of a context, or both, on the tracks of the group.
+
+    Of a kernel these are its runs on devices, and never its compilation. IndexError with how many names there are.
+    """
+    names = capture.names()
+    if number is not None and not 0 <= number < len(names):
+        raise IndexError(len(names))
+    lanes = capture.lanes()
+    starts, rows, seen = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], {number} - {None}
+    end = -1
+    for track in group_tracks(capture, group):
+        own = lanes.of_track(track.id)
+        if own.start == own.stop:
+            continue
+        first, past = int(lanes.first[own.start]), int(lanes.first[own.stop - 1] + lanes.count[own.stop - 1])
+        start, dur, name, contexts = capture.slice_rows(first, past, capture.count("contexts") > 0)
+        keep = np.ones(len(start), np.bool_) if number is None else name == number
+        if context is not None:
+            keep &= contexts == context if contexts is not None else context == NONE
+        at = np.flatnonzero(keep)
+        if len(at):
+            starts.append(start[at])
+            rows.append(at + first)
+            seen |= set(np.unique(name[at]).tolist())
+            end = max(end, int((start[at] + dur[at]).max()))
+    start, row = np.concatenate(starts), np.concatenate(rows)
+    order = np.argsort(start, kind="stable")
+    numbers = np.array(sorted(one for one in seen if one is not None and one >= 0), np.int64)
+    return FoundSlices("", numbers, start[order], row[order], (), end)

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
-import numpy as np
-
 from peephole.model.plain_names import plain
 from peephole.query.capture.grammar import Query
+from peephole.query.timeline.context_runs import runs_of_contexts
 from peephole.store.capture import Capture
 
 Times = dict[str, tuple[int, int]]
 """Slices of a name and their ns."""
-
-_DEVICES = ("device", "batch")
-_MOST = 4_000_000
-"""Slices up to which those of each kernel are counted: their contexts are read one by one."""
 
 
 class SliceTimes:
@@ -25,10 +20,9 @@ class SliceTimes:
         self._capture = capture
 
     @cached_property
-    def _tracks(self) -> tuple[list[int], list[str], list[str]]:
-        frame = self._capture.read("tracks", ["id", "name", "kind"])
-        names = [plain(name or "") for name in frame.texts("name")]
-        return frame["id"].tolist(), names, [kind or "" for kind in frame.texts("kind")]
+    def _tracks(self) -> tuple[list[int], list[str]]:
+        frame = self._capture.read("tracks", ["id", "name"])
+        return frame["id"].tolist(), [plain(name or "") for name in frame.texts("name")]
 
     def by_name(self) -> Times:
         """Of every name, on all tracks."""
@@ -36,28 +30,20 @@ class SliceTimes:
 
     def on_tracks(self, query: Query) -> Times:
         """Of every name, on the tracks that the query holds for."""
-        ids, names, _ = self._tracks
-        mask = query.mask([""] * len(ids), {"track": names})
-        return self._sums({id_ for id_, own in zip(ids, mask.tolist(), strict=True) if own})
+        return self._sums(self._wanted(query))
 
-    def by_context(self) -> dict[int, tuple[int, int]]:
-        """Of every context's slices on devices: the runs of a kernel."""
-        capture = self._capture
-        if not 0 < capture.count("slices") <= _MOST or not capture.count("contexts"):
-            return {}
-        ids, _, kinds = self._tracks
-        devices = np.array([id_ for id_, kind in zip(ids, kinds, strict=True) if kind in _DEVICES], np.int64)
-        counts: dict[int, tuple[int, int]] = {}
-        for frame in capture.scan("slices", ["track", "context", "dur"]):
-            own = np.flatnonzero((frame["context"] >= 0) & np.isin(frame["track"], devices))
-            contexts, inverse = np.unique(frame["context"][own], return_inverse=True)
-            runs = np.bincount(inverse, minlength=len(contexts))
-            total = np.zeros(len(contexts), np.int64)
-            np.add.at(total, inverse, frame["dur"][own])
-            for context, more, ns in zip(contexts.tolist(), runs.tolist(), total.tolist(), strict=True):
-                before = counts.get(context, (0, 0))
-                counts[context] = (before[0] + more, before[1] + ns)
-        return counts
+    def by_context(self, query: Query | None = None) -> dict[int, tuple[int, int]] | None:
+        """Of every context's slices on devices, those that the query holds for: the runs of a kernel.
+
+        None when there are too many to count.
+        """
+        found = runs_of_contexts(self._capture, None if query is None else self._wanted(query))
+        return None if found is None else {context: (runs.count, runs.total) for context, runs in found.items()}
+
+    def _wanted(self, query: Query) -> set[int]:
+        ids, names = self._tracks
+        mask = query.mask([""] * len(ids), {"track": names})
+        return {id_ for id_, own in zip(ids, mask.tolist(), strict=True) if own}
 
     def _sums(self, tracks: set[int] | None) -> Times:
         capture = self._capture

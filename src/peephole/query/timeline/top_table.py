@@ -9,12 +9,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from peephole.query.calls.functions import Functions
 from peephole.query.calls.tree import by_function, call_tree
+from peephole.query.timeline.context_runs import context_serials
+from peephole.query.timeline.group_tracks import GROUPS, group_tracks
 from peephole.query.timeline.interval import part_in
+from peephole.query.timeline.rates import rates_by_function
 from peephole.query.timeline.time_sums import Ints, slice_times
-from peephole.query.timeline.track_groups import DEVICES, HOST, MESSAGES
-from peephole.query.timeline.tracks import TimelineTrack, timeline_tracks
+from peephole.query.timeline.tracks import TimelineTrack
 from peephole.store.capture import Capture
+
+__all__ = ["BINS", "GROUPS", "NameRow", "TopTable", "group_tracks", "name_runs", "top_table"]
 
 BINS: Final = 16
 EXACT: Final = 3_000_000
@@ -22,16 +27,17 @@ EXACT: Final = 3_000_000
 _FINE: Final = 512
 _CELLS: Final = 16_000_000
 """Counts that may be held for it: with very many names there are fewer bins."""
-GROUPS: Final = ("kernels", "copies", "host", "messages")
 
 
 @dataclass(frozen=True, slots=True)
 class NameRow:
-    """All slices of one name on the chosen tracks."""
+    """All slices of one name on the chosen tracks; of kernels, those that one context produced."""
 
     name: str
+    serial: int
+    """2 for a kernel that is the second context of its name, as everywhere; 1 for the first, and what is none."""
     number: int
-    """In `Capture.names()`."""
+    """Of the name in `Capture.names()`."""
     total: int
     """ns in which it ran; what lies within a slice of its own name is not counted twice."""
     self: int
@@ -46,6 +52,8 @@ class NameRow:
     context: int
     histogram: tuple[int, ...]
     """BINS counts from the shortest to the longest."""
+    rates: dict[str, float]
+    """Of a kernel: what it did a second, as far as that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +69,6 @@ class TopTable:
     exact: bool
 
 
-def group_tracks(capture: Capture, group: str) -> list[TimelineTrack]:
-    """The tracks of a group, one of GROUPS, that have slices."""
-    rows = [row for row in timeline_tracks(capture) if row.depths]
-    if group == "copies":
-        return [row for row in rows if row.kind in ("copy", "disk")]
-    if group == "kernels":
-        return [row for row in rows if row.group == DEVICES and row.kind not in ("copy", "disk", "batch")]
-    if group == "messages":
-        return [row for row in rows if row.group == MESSAGES]
-    return [row for row in rows if row.group == HOST]
-
-
 def top_table(
     capture: Capture,
     group: str = "kernels",
@@ -82,19 +78,22 @@ def top_table(
     """The names of a group. Of an interval, slices that overlap it count with the part of them that lies in it."""
     every = group_tracks(capture, group)
     chosen = [row for row in every if tracks is None or row.id in tracks]
-    names = [*capture.names(), ""]
-    size = len(names)
-    # a slice without a name is shown like one whose name is empty
-    blank = names.index("")
     exact = sum(row.slices for row in chosen) <= EXACT
     wanted = [row.id for row in chosen]
-    tree = call_tree(capture, wanted, interval, together=group)
+    kernels = group == "kernels"
+    functions = Functions(capture, by_kernel=kernels)
+    tree = call_tree(capture, wanted, interval, together=group, functions=functions)
     found = by_function(tree)
-    sums = found.sums
+    sums, nameless = found.sums, len(functions.names) - 1
+    name_of = functions.name_numbers()
+    size = len(name_of)
+    rates = rates_by_function(capture, functions, wanted, interval) if kernels else {}
+    serials = context_serials(capture) if kernels else {}
 
     def slices() -> Iterator[tuple[Ints, Ints]]:
         for part in slice_times(capture, wanted, interval):
-            yield (part.name if blank == size - 1 else np.where(part.name == size - 1, blank, part.name)), part.dur
+            name = np.where(part.name == nameless, -1, part.name).astype(np.int32)
+            yield functions.numbers(name, 0, 0, part.context).astype(np.int64), part.dur
 
     kept = list(slices()) if exact else []
     shortest, longest = np.zeros(size, np.int64), np.zeros(size, np.int64)
@@ -104,7 +103,7 @@ def top_table(
     fine = np.zeros((size, parts), np.int64)
     length = np.maximum(longest - shortest, 1)
     for name, dur in kept if exact else slices():
-        where = (dur - shortest[name]) / length[name]
+        where = np.clip((dur - shortest[name]) / length[name], 0, 1)  # within, however damaged the times are
         np.add.at(bins, (name, np.minimum((where * BINS).astype(np.int64), BINS - 1)), 1)
         if not exact:
             np.add.at(fine, (name, np.minimum((where * parts).astype(np.int64), parts - 1)), 1)
@@ -112,10 +111,13 @@ def top_table(
     rows = []
     for at in np.argsort(-sums.total, kind="stable").tolist():
         number = int(found.function[at])
+        text = int(name_of[number])
+        context = int(sums.context[at])
         rows.append(
             NameRow(
-                names[number],
-                number if number < size - 1 else -1,
+                functions.names[text],
+                serials.get(context, 1),
+                text if text < nameless else -1,
                 int(sums.total[at]),
                 int(sums.self[at]),
                 int(sums.count[at]),
@@ -124,8 +126,9 @@ def top_table(
                 int(found.length[at]) / int(sums.count[at]),
                 float(median[number]),
                 float(p95[number]),
-                int(sums.context[at]),
+                context,
                 tuple(bins[number].tolist()),
+                rates.get(number, {}),
             )
         )
     return TopTable(tuple(rows), int(tree.sums.total[0]), int(sums.count.sum()), tuple(every), exact)
@@ -188,8 +191,12 @@ def name_runs(
     group: str,
     interval: tuple[int, int] | None = None,
     most: int = 8,
+    context: int | None = None,
 ) -> NameRuns:
-    """The runs of a name, slowest first; of an interval, with the part of them that lies in it."""
+    """The runs of a name, slowest first; of an interval, with the part of them that lies in it.
+
+    With a context those that it produced; with -1 those that none did.
+    """
     name = capture.names()[number]
     lanes = capture.lanes()
     sums: list[TrackRuns] = []
@@ -199,9 +206,11 @@ def name_runs(
         own = lanes.of_track(track.id)
         for lane in range(own.start, own.stop):
             first, past = int(lanes.first[lane]), int(lanes.first[lane] + lanes.count[lane])
-            for frame in capture.scan("slices", ["start", "dur", "name"], rows=slice(first, past)):
+            for frame in capture.scan("slices", ["start", "dur", "name", "context"], rows=slice(first, past)):
                 texts = frame.texts("name")
                 same, dur = texts.codes == texts.code(name), frame["dur"]
+                if context is not None:
+                    same &= frame["context"] == context
                 if interval is not None:
                     inside, dur = part_in(frame["start"], dur, interval)
                     same &= inside

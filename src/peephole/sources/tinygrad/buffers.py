@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 from peephole.model.tables import NONE
 from peephole.record.unseen import hide, unseen
 from peephole.sources.tinygrad.clock import ns
+from peephole.sources.tinygrad.event_args import numbers
 from peephole.sources.tinygrad.text import Texts, arguments
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
 
 if TYPE_CHECKING:
     from peephole.sources.tinygrad.linears import Argument
+    from peephole.sources.tinygrad.programs import Takes
 
 _LARGEST: Final = 1 << 60
+_LIVES: Final = 28
 
 
 class Buffers:
@@ -32,10 +35,11 @@ class Buffers:
         self._held: dict[str, int] = {}
         self._lives: dict[int, list[list[int]]] = {}
         """tinygrad's number to [our number, when allocated, when freed or NONE], each time that it was allocated."""
-        self._facts: list[tuple[int, str]] = []
-        self._allocs: list[tuple[int, int, str]] = []
-        """When, tinygrad's number and the device of each allocation; by our numbers."""
-        self._unallocated: set[int] = set()
+        self._facts: dict[int, tuple[int, str]] = {}
+        self._allocs: list[tuple[int, int, str, int]] = []
+        """When, tinygrad's number, the device and our number of each allocation."""
+        self.unallocated: set[int] = set()
+        """tinygrad's numbers that were used before there was such a buffer: they do not say which one is meant."""
         self._keys: dict[tuple[int, int], int] = {}
         """The node and lane of a buffer to tinygrad's number."""
 
@@ -48,12 +52,13 @@ class Buffers:
         size = arg["nbytes"] if "nbytes" in arg else int(arg["sz"]) * item_size(dtype, self._texts.release)
         if not 0 <= size < _LARGEST:
             raise ValueError("a buffer's size is out of range")
-        number = len(self._facts)
+        lives = self._lives.setdefault(key, [])
+        number = len(self._facts) if self._free is None else life_number(key, len(lives))
         name = dtype if type(dtype) is str else self._texts.dtype(dtype)
-        self._facts.append((size, name))
+        self._facts[number] = (size, name)
         at = ns(time)
-        self._lives.setdefault(key, []).append([number, at, NONE])
-        self._allocs.append((at, key, device))
+        lives.append([number, at, NONE])
+        self._allocs.append((at, key, device, number))
         row = {
             "id": number,
             "device": device,
@@ -95,11 +100,11 @@ class Buffers:
         A view has no allocation, and its number is that of the next buffer: a number that was used before there was
         a buffer of it does not say which of the two is meant.
         """
-        if type(key) is not int or key in self._unallocated:
+        if type(key) is not int or key in self.unallocated:
             return NONE
         found = self.number(key, begun, until)
         if found == NONE and told:
-            self._unallocated.add(key)
+            self.unallocated.add(key)
         return found
 
     def passed(self, key: Any, argument: Argument, device: str, begun: int, until: int) -> int:
@@ -116,12 +121,27 @@ class Buffers:
             last = bisect_left(self._allocs, (until + 1,), first)
             fresh = [
                 key
-                for number, (_, key, on) in enumerate(self._allocs[first:last], first)
+                for _, key, on, number in self._allocs[first:last]
                 if on == device and self._facts[number][0] == argument.bytes
             ]
             if len(fresh) == 1:
                 self._keys[place] = fresh[0]
         return self.number(self._keys.get(place), begun, until)
+
+    def fit(self, takes: Takes | None, executed: Any, until: int) -> bool:
+        """Whether an exec point may be one of a kernel that takes these buffers; None: nobody knows which."""
+        if takes is None:
+            return True
+        outs, ins, dtypes = takes
+        arg, begun = executed.arg, ns(executed.ts)
+        keys = arg.get("bufs") or ()
+        if len(keys) != len(dtypes) or numbers(arg.get("outputs")) != outs or numbers(arg.get("inputs")) != ins:
+            return False
+        for key, dtype in zip(keys, dtypes, strict=True):
+            buffer = self.number(key, begun, until)
+            if dtype is not None and buffer != NONE and self.dtype(buffer) != dtype:
+                return False
+        return True
 
     def size(self, number: int) -> int:
         """The bytes of a buffer by our number."""
@@ -145,6 +165,11 @@ class Buffers:
         self._out.row("counters", track=track, time=time, value=float(held))
 
 
+def life_number(key: int, life: int) -> int:
+    """Our number of a living program's buffer: its own there, and how often it had been allocated before."""
+    return key | life << _LIVES
+
+
 def credit_whole_buffers(buffer: Any) -> None:
     """Makes tinygrad say of a view which buffer it is a part of, where it would give it the next buffer's number.
 
@@ -160,7 +185,7 @@ def credit_whole_buffers(buffer: Any) -> None:
     def trace_num(self: Any) -> int:
         try:
             base = self.base
-            if (ever := getattr(buffer.profile_events, "end", None)) is not None and not hasattr(base, "_trace_num"):
+            if (ever := getattr(buffer.profile_events, "ever", None)) is not None and not hasattr(base, "_trace_num"):
                 base._trace_num = ever()
             return int(number(base))
         except BaseException as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from peephole.model.tables import NONE
@@ -99,6 +99,13 @@ class Contexts:
             "compiler": "tinygrad",
         }
 
+    def adopt(self, index: int, name: str, keys: Sequence[str | bytes]) -> None:
+        """Remembers a context whose row another process writes."""
+        self._names[index] = name
+        for key in keys:
+            self._link(plain(key) if type(key) is str else key, index)
+        self.by_key.setdefault(name, index)
+
     def called(self, name: str) -> int:
         """The context of that name or function name; NONE where several have it that made different programs."""
         first = self.by_key.get(name, NONE)
@@ -167,3 +174,9 @@ def _kind(name: str, key: Any) -> str:
 
 def _keys(key: Any) -> tuple[Any, ...]:
     return tuple(key.keys[:20]) if isinstance(key.keys, (tuple, list)) else ()
+
+
+def link_keys(keys: Any) -> Iterable[str | bytes]:
+    """What links a slice to its context: the program's key before its name, which several kernels may share."""
+    yield from (key for key in tuple(keys)[:20] if type(key) is bytes)
+    yield from (plain(key) for key in tuple(keys)[:20] if type(key) is str)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from peephole.sources.tinygrad.clock import Nanoseconds
 
-Ran = tuple[str, str, bytes | None, int, int]
-"""Device, name, program key, begin and end in ns."""
+Known = tuple[str, str, bytes | None]
+"""Device, name and program key."""
+Ran = tuple[Known, int, int]
+"""What ran, begin and end in ns."""
 
 
 class ProfileRangeEvent:
@@ -14,5 +16,5 @@ class ProfileRangeEvent:
     __slots__ = ("device", "en", "name", "profile_key", "st")
 
     def __init__(self, ran: Ran) -> None:
-        self.device, self.name, self.profile_key = ran[:3]
-        self.st, self.en = Nanoseconds(ran[3]), Nanoseconds(ran[4])
+        self.device, self.name, self.profile_key = ran[0]
+        self.st, self.en = Nanoseconds(ran[1]), Nanoseconds(ran[2])

@@ -30,6 +30,28 @@ _BINARY: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "SHR": lambda value, by: value >> _shift(by),
 }
 _LARGEST: Final = 1 << 200
+_SIGNS: Final[Mapping[str, str]] = {
+    "ADD": "+",
+    "SUB": "-",
+    "MUL": "*",
+    "IDIV": "//",
+    "CDIV": "//",
+    "FLOORDIV": "//",
+    "MOD": "%",
+    "CMOD": "%",
+    "FLOORMOD": "%",
+    "MAX": "max",
+    "CMPLT": "<",
+    "CMPNE": "!=",
+    "CMPEQ": "==",
+    "AND": "&",
+    "OR": "|",
+    "XOR": "^",
+}
+_MOST_PARTS: Final = 900
+_DEEPEST: Final = 200
+Amount = int | float | list[Any]
+"""A number, or the steps to one: see model/journal.py."""
 
 
 def _shift(by: int) -> int:
@@ -83,3 +105,51 @@ class _Evaluation:
             raise ValueError("too large")
         self._known[id(item)] = result
         return result
+
+
+def amount_of(value: Any, texts: Texts) -> Amount | None:
+    """What `evaluate` would compute, for whoever has the variables later. None: nothing that is known.
+
+    ValueError when it cannot be said: it is too long, or chooses.
+    """
+    if isinstance(value, (int, float)):
+        return value
+    if value is None:
+        return None
+    parts: list[Any] = []
+    _append(parts, {}, value, texts, 0)
+    return parts
+
+
+def _append(parts: list[Any], known: dict[int, int], item: Any, texts: Texts, depth: int) -> int:
+    """Appends what an item consists of; the place of its value."""
+    place = known.get(id(item))
+    if place is not None:
+        return place
+    if len(parts) > _MOST_PARTS or depth > _DEEPEST:
+        raise ValueError("too large")
+    if isinstance(item, (int, float)):
+        parts.append(item)
+        return len(parts) - 1  # not known by its id: another number may get it
+    op, _, src, arg = uop_fields(item)
+    name = texts.op(op)
+    if name == "CONST":
+        value = arg.args[0] if hasattr(arg, "args") else arg
+        if not isinstance(value, (int, float)):
+            raise ValueError("no number")
+        parts.append(value)
+    elif name in ("PARAM", "DEFINE_VAR"):
+        parts.append([variable_name(arg)])
+    elif name == "AFTER":
+        return _append(parts, known, uop_fields(src[1])[2][1], texts, depth + 1)
+    elif name in ("BIND", "CAST"):
+        return _append(parts, known, src[-1] if name == "BIND" else src[0], texts, depth + 1)
+    elif name == "NEG":
+        parts.append(["neg", _append(parts, known, src[0], texts, depth + 1)])
+    else:
+        if name not in _SIGNS:
+            raise ValueError(f"{name} has no sign")
+        left = _append(parts, known, src[0], texts, depth + 1)
+        parts.append([_SIGNS[name], left, _append(parts, known, src[1], texts, depth + 1)])
+    known[id(item)] = len(parts) - 1
+    return len(parts) - 1

@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.buffers import Buffers
 from peephole.sources.tinygrad.clock import HOST, SKEW, Offsets, device_of, host_clock, is_own_name, ns, slack
-from peephole.sources.tinygrad.contexts import Contexts
+from peephole.sources.tinygrad.contexts import Contexts, link_keys
 from peephole.sources.tinygrad.enums import REFERENCE
 from peephole.sources.tinygrad.estimates import Estimates, Provisional
+from peephole.sources.tinygrad.event_args import numbers, variables_of
 from peephole.sources.tinygrad.hardware import Hardware
 from peephole.sources.tinygrad.linears import OWN, Ran
+from peephole.sources.tinygrad.own_ranges import Known
 from peephole.sources.tinygrad.own_ranges import ProfileRangeEvent as OwnRange
 from peephole.sources.tinygrad.pairing import (
     Key,
@@ -35,8 +37,9 @@ from peephole.sources.tinygrad.pairing import (
     says_copy,
     single_spaced,
 )
+from peephole.sources.tinygrad.speeds import amounts, rates
 from peephole.sources.tinygrad.steps import Range
-from peephole.sources.tinygrad.symbolic import evaluate
+from peephole.sources.tinygrad.symbolic import Amount
 from peephole.sources.tinygrad.text import NOT_UNDERSTOOD, Texts, fields_of, label, plain, said
 from peephole.sources.tinygrad.tracks import Out, kind_of, order_of
 from peephole.sources.tinygrad.user_frames import user_line
@@ -44,7 +47,6 @@ from peephole.sources.tinygrad.user_frames import user_line
 _NEVER: Final = 1 << 62
 _MOST_INNER: Final = 200_000
 _LONGEST_WAIT: Final = 30_000_000_000
-_ESTIMATES: Final = (("flops", "ops"), ("bytes_per_s", "mem"), ("lds_bytes_per_s", "lds"))
 
 ContextEnded = Callable[[int, int, int, list[Range]], None]
 """Told when a context's own range has come: context, begin, length, and the ranges within it."""
@@ -293,7 +295,7 @@ class Timeline:
         owner = self._contexts.owner(keys)
         if owner != NONE:
             return owner
-        for key in _link_keys(keys):
+        for key in link_keys(keys):
             found = self._contexts.all_by_key.get(key)
             if found:
                 if not self._contexts.is_own_range(title, found[0]):
@@ -304,17 +306,32 @@ class Timeline:
         return NONE
 
     def _speed(self, context: int, dur: int, executed: Any) -> dict[str, Any]:
-        estimates = self._contexts.estimates.get(context)
-        if estimates is None or not dur:
-            return {}
         variables = fields_of(executed).get("arg", {}).get("var_vals") if executed is not None else None
-        args: dict[str, Any] = {}
-        own = fields_of(estimates)
-        for name, field in _ESTIMATES:
-            amount = evaluate(own.get(field), variables if isinstance(variables, dict) else {}, self._texts)
-            if amount is not None:
-                args[name] = int(amount * 1e9 / dur)
-        return args
+        return rates(self._contexts.estimates.get(context), dur, variables, self._texts)
+
+    # what runs again and again
+
+    def repeated(self, known: Known) -> tuple[str, int, dict[str, Amount] | None]:
+        """Title and context of a kernel, and what its args are rates of; None for these when they cannot be told."""
+        title, context, _ = self._describe(known[1], known[2], 0, None)
+        return title, context, amounts(self._contexts.estimates.get(context), self._texts)
+
+    def adopt(self, compiled: Sequence[tuple[int, str, tuple[str | bytes, ...]]], estimates: Any) -> None:
+        """Takes contexts of another process: number in the capture, name and keys; the last is what was asked for."""
+        for context, name, keys in compiled:
+            self._contexts.adopt(context, name, keys)
+            self._compiled.add(context)
+        if estimates is not None and compiled:
+            self._contexts.estimates[compiled[-1][0]] = estimates
+
+    def track(self, device: str) -> int:
+        """The number of a device's track."""
+        return self._out.track(device, kind_of(device), order_of(device), None)
+
+    @property
+    def unallocated(self) -> set[int]:
+        """tinygrad's numbers of buffers that do not say which one is meant."""
+        return self._buffers.unallocated
 
     # points
 
@@ -371,23 +388,12 @@ class Timeline:
         if ran is not None and (ran is OWN or ran.context in found):
             return ran.context
         if len(found) > 1:  # it had been compiled by then, and takes these buffers
-            found = [context for context in found if context in self._compiled and self._fits(context, event, until)]
+            found = [
+                context
+                for context in found
+                if context in self._compiled and self._buffers.fit(self._contexts.takes.get(context), event, until)
+            ]
         return found[0] if len(found) == 1 else NONE
-
-    def _fits(self, context: int, event: Any, until: int) -> bool:
-        takes = self._contexts.takes.get(context)
-        if takes is None:
-            return True
-        outs, ins, dtypes = takes
-        arg, begun = event.arg, ns(event.ts)
-        keys = arg.get("bufs") or ()
-        if len(keys) != len(dtypes) or _numbers(arg.get("outputs")) != outs or _numbers(arg.get("inputs")) != ins:
-            return False
-        for key, dtype in zip(keys, dtypes, strict=True):
-            buffer = self._buffers.number(key, begun, until)
-            if dtype is not None and buffer != NONE and self._buffers.dtype(buffer) != dtype:
-                return False
-        return True
 
     # captured graphs
 
@@ -456,12 +462,10 @@ class Timeline:
 
     def _uses(self, executed: Any, until: int, args: dict[str, Any]) -> list[tuple[int, str, int]]:
         arg, begun = executed.arg, ns(executed.ts)
-        outputs, inputs = _numbers(arg.get("outputs")), _numbers(arg.get("inputs"))
+        outputs, inputs = numbers(arg.get("outputs")), numbers(arg.get("inputs"))
         variables = arg.get("var_vals")
         if isinstance(variables, dict) and variables:
-            args["variables"] = {
-                str(k)[:100]: v for k, v in list(variables.items())[:100] if type(v) in (int, float, bool)
-            }
+            args["variables"] = variables_of(variables)
         uses = []
         told = self._texts.release == REFERENCE and host_clock(executed.device)
         ran = self.runs.get(id(executed))
@@ -477,13 +481,3 @@ class Timeline:
             mode = "readwrite" if written and read else "write" if written else "read"
             uses.append((buffer, mode, min(position, 0x7FFF)))
         return uses
-
-
-def _link_keys(keys: Any) -> Iterable[str | bytes]:
-    """The program's key before its name, which several kernels may share."""
-    yield from (key for key in tuple(keys)[:20] if type(key) is bytes)
-    yield from (plain(key) for key in tuple(keys)[:20] if type(key) is str)
-
-
-def _numbers(value: Any) -> frozenset[int]:
-    return frozenset(n for n in value if type(n) is int) if isinstance(value, (tuple, list)) else frozenset()

@@ -207,6 +207,7 @@ class RowGroups:
         name = names[0] if len(names) == 1 else np.concatenate(names)
         own = slice(first - int(self._first[low]), past - int(self._first[low]))
         columns = [data.column(column).to_numpy()[own] for column in data.column_names]
+        columns[:2] = [bounded(columns[0]), bounded(columns[1], 0)]
         return columns[0], columns[1], name[own], columns[2] if context else None
 
     def load(self, lanes: Iterable[tuple[int, int]], t0: int, t1: int) -> None:

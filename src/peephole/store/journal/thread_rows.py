@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from peephole.model.journal import (
     FLAG_OPEN,
     FLAG_PROVISIONAL,
-    INLINE,
     KIND_ARGS,
     KIND_FACTS,
     KIND_FREE,
+    KIND_PLAN,
     KIND_PROBLEM,
+    KIND_RUN,
     KIND_SETTLED,
     KIND_STRING,
     KIND_TEXT,
@@ -29,15 +30,16 @@ from peephole.model.journal import (
 )
 from peephole.model.sink import Strings
 from peephole.model.tables import FORMAT_VERSION, Table
+from peephole.store.journal.alike import uniform, with_ids
 from peephole.store.journal.global_ids import TIMES, global_ids, is_id
 from peephole.store.journal.layouts import RowLayout, layouts
 from peephole.store.journal.processes import ProcessInfo, parse_object
-from peephole.store.journal.segments import Loaded, Split, gather, split
+from peephole.store.journal.runs import Runs
+from peephole.store.journal.segments import Loaded, Split, split
 from peephole.store.journal.track_numbers import Tracks
 from peephole.store.sealing.build import Builder
 from peephole.store.sealing.spool import RECORD, pick
 
-_MANY: Final = 64
 _FLUSH: Final = 1 << 16
 _MAX_TRACK: Final = 1 << 22
 _LONGEST: Final = 1 << 61
@@ -62,6 +64,7 @@ class ThreadReader:
         self._pending: tuple[int, str | None] | None = None
         self._rows: dict[int, list[bytes]] = {}
         self._frees: list[bytes] = []
+        self._runs = Runs(process, tracks, builder)
         self._segment = -1
         self._slot = 0
         self._dropped = 0
@@ -138,8 +141,8 @@ class ThreadReader:
     def _take(self, found: Split, where: str) -> None:
         args_at: list[int] = []
         args: list[tuple[int, str | None]] = []
-        others, alike = _uniform(found, self._layouts)
-        others, listed = _with_ids(found, others, self._layouts)
+        others, alike = uniform(found, self._layouts)
+        others, listed = with_ids(found, others, self._layouts)
         self._settled_at = -1
         for i in others:
             kind = found.record_kind[i]
@@ -163,6 +166,10 @@ class ThreadReader:
             elif kind == KIND_FREE:
                 if len(payload) >= 16:
                     self._frees.append(payload[:16])
+            elif kind == KIND_RUN:
+                self._runs.add(payload)
+            elif kind == KIND_PLAN:
+                self._runs.plan(payload, where)
             elif kind == KIND_SETTLED:
                 self._settled_at = found.record_at[i]
                 self._held = []
@@ -173,6 +180,8 @@ class ThreadReader:
         for kind, data in alike:
             if kind == KIND_FREE:
                 self._frees.append(data)
+            elif kind == KIND_RUN:
+                self._runs.add_many(data)
             else:
                 self._flush_rows(kind)  # those came earlier
                 self._append_rows(self._layouts[kind], data, {})
@@ -180,6 +189,7 @@ class ThreadReader:
             self._flush_rows(TABLE_KINDS[layout.table.name])
             tail = offsets, global_ids(ids, self.process.ordinal)
             self._append_rows(layout, data, {layout.tails[0].name: tail})
+        self._runs.flush(self.texts)
         if len(found.slices):
             self._slices(found, args_at, args)
         elif args:
@@ -407,73 +417,10 @@ def _some(
     )
 
 
-def _uniform(found: Split, known: Mapping[int, RowLayout]) -> tuple[Sequence[int], list[tuple[int, bytes]]]:
-    """Records of one size and kind together where there are many, and the numbers of all others.
-
-    Rows whose lists are all null are of one size too; their fixed columns are handed over.
-    """
-    alike: list[tuple[int, bytes]] = []
-    if len(found.record_kind) < _MANY:
-        return range(len(found.record_kind)), alike
-    kinds, lengths = np.array(found.record_kind), np.array(found.record_length)
-    left = np.ones(len(kinds), np.bool_)
-    for kind in np.flatnonzero(np.bincount(kinds)).tolist():
-        layout = known.get(kind)
-        if kind == KIND_FREE:
-            size, lists = 16, 0
-        elif layout is not None and layout.only_lists and not layout.one_list:
-            size, lists = layout.size, len(layout.tails) * 4
-        else:
-            continue
-        own = np.flatnonzero((kinds == kind) & (lengths == size + lists))
-        if len(own) < _MANY:
-            continue
-        data = gather(found, own, size + lists)
-        if lists:
-            rows = np.frombuffer(data, np.uint8).reshape(-1, size + lists)
-            null = (rows[:, size:] == 0xFF).all(axis=1)
-            own, data = own[null], rows[null, :size].tobytes()
-        left[own] = False
-        alike.append((kind, data))
-    return np.flatnonzero(left).tolist(), alike
-
-
-def _with_ids(
-    found: Split, others: Sequence[int], known: Mapping[int, RowLayout]
-) -> tuple[Sequence[int], list[tuple[RowLayout, bytes, NDArray[np.int64], NDArray[np.int64]]]]:
-    """Rows whose only column of no fixed size is a list of ids, where there are many, and the numbers of all others.
-
-    For each table the fixed columns of its rows, where the list of each begins, and the lists.
-    """
-    listed: list[tuple[RowLayout, bytes, NDArray[np.int64], NDArray[np.int64]]] = []
-    if len(others) < _MANY:
-        return others, listed
-    left = np.array(others)
-    kinds = np.array(found.record_kind)
-    lengths = np.array(found.record_length)
-    for kind, layout in known.items():
-        if not layout.one_list:
-            continue
-        size = layout.size
-        own = left[(kinds[left] == kind) & (lengths[left] >= size + 4)]
-        if len(own) < _MANY:
-            continue
-        heads = np.frombuffer(gather(found, own, size + 4), np.uint8).reshape(-1, size + 4)
-        taken = np.ascontiguousarray(heads[:, size:]).view("<u4")[:, 0].astype(np.int64)
-        good = (taken == lengths[own] - size - 4) & (taken % 8 == 0)  # no list at all, or damaged: one by one
-        own, heads, taken = own[good], heads[good], taken[good]
-        offsets = np.concatenate([[0], np.cumsum(taken)])
-        begin = np.array(found.record_at, np.int64)[own] * SLOT + SLOT + size + 4 - INLINE
-        places = np.repeat(begin - offsets[:-1], taken) + np.arange(offsets[-1])
-        ids = np.frombuffer(found.data, np.uint8)[places].view("<i8")
-        listed.append((layout, heads[:, :size].tobytes(), offsets // 8, ids))
-        left = np.setdiff1d(left, own, assume_unique=True)
-    return left.tolist(), listed
-
-
 def _doubtful(found: Split, tables: Mapping[int, RowLayout]) -> bool:
     """Whether a damaged segment may have had texts that are none any more."""
-    known = {KIND_STRING, KIND_TEXT, KIND_ARGS, KIND_FREE, KIND_PROBLEM, KIND_FACTS, KIND_SETTLED, *tables}
+    own = {KIND_STRING, KIND_TEXT, KIND_ARGS, KIND_FREE, KIND_PROBLEM, KIND_FACTS, KIND_SETTLED, KIND_PLAN, KIND_RUN}
+    known = {*own, *tables}
     return found.end * SLOT < len(found.data) or any(kind not in known for kind in found.record_kind)
 
 

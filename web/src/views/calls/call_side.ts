@@ -1,10 +1,11 @@
 /** The chosen function: here and in all places, what its time is made of, who calls it, its longest slices. */
 import { nameNodes } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
-import { count, counted, duration, percent } from "../../base/format.ts";
+import { count, counted, duration, isOwnFile, percent } from "../../base/format.ts";
 import type { Amount, CallModel, Palette } from "../../data/calls.ts";
 import type { ContextWire } from "../../wire/capture.ts";
 import type { CallSlicesWire } from "../../wire/calls.ts";
+import { bothEnds } from "../common/both_ends.ts";
 import { locationLink } from "../common/location.ts";
 import { tip } from "../common/tooltip.ts";
 import type { Page } from "../registry.ts";
@@ -34,7 +35,9 @@ export function drawCallSide(
   const all = wire.functions;
   const top = model.name(0);
   const [file, line] = fileAndLine(model.place(node));
-  const asked = context?.stack[0];
+  // the line of the program, unless it is the place itself
+  const own = context?.stack.find((frame) => isOwnFile(frame.file)) ?? context?.stack[0];
+  const asked = own && (own.file !== file || own.line !== line) ? own : undefined;
   const elsewhere = number >= 0 && all.count[number]! !== wire.count[node]!;
   const extra = (text: string): HTMLElement | false => elsewhere && h("span.faint", ` · ${text} in all places`);
   fill(
@@ -120,7 +123,7 @@ function amounts(chosen: ChosenCall, title: string, note: string, parts: Amount[
       const colour = number < 0 ? 0 : (palette.colour[number] ?? 0);
       bar.style.background = colour === 0 ? "var(--fg-3)" : `var(--cat-${colour})`;
       const row = [
-        tip(h(`span.ell.name${part.node < 0 ? "" : ".mono"}`, part.name), () => part.name),
+        tip(part.node < 0 ? h("span.ell.name", part.name) : bothEnds("span.mono", part.name), () => part.name),
         h("span.meter", bar),
         h("span.num", duration(part.time)),
       ];

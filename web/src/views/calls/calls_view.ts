@@ -13,6 +13,7 @@ import {
   type Palette,
 } from "../../data/calls.ts";
 import { isAbort } from "../../data/client.ts";
+import { fits, nothingFits, parseQuery } from "../../data/grammar.ts";
 import type { Params } from "../../state/place.ts";
 import type { CallSlicesWire, CallsWire } from "../../wire/calls.ts";
 import type { ContextWire } from "../../wire/capture.ts";
@@ -239,15 +240,15 @@ class CallsView implements View {
     drawCallHead(this.head, this.host, model);
     clearLayer(this.body);
     if (this.rows.length === 0) showLayer(this.body, this.nothing(model));
-    const words = (params["q"] ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+    const query = parseQuery(params["q"] ?? "");
     // what matches, and what it calls, stands out; what calls it gives way
-    const hits = wire.functions.name.map((name) => words.every((word) => plain(name).toLowerCase().includes(word)));
+    const hits = wire.functions.name.map((name) => fits(query, plain(name)));
     const lit = new Uint8Array(model.size);
     for (let node = 0; node < model.size; node++) {
-      const own = hits[wire.function[node]!] ?? words.length === 0;
+      const own = hits[wire.function[node]!] ?? false;
       lit[node] = own || (model.inverted ? false : lit[model.parent[node]!] === 1) ? 1 : 0;
     }
-    this.flame.show(model, this.palette, (node) => words.length === 0 || lit[node] === 1);
+    this.flame.show(model, this.palette, (node) => query.terms.length === 0 || lit[node] === 1);
     this.list.setCount(this.rows.length);
     const node = this.selected;
     this.list.select(this.rows.indexOf(node), wanted >= 0);
@@ -260,7 +261,7 @@ class CallsView implements View {
   private nothing(model: CallModel): HTMLElement {
     const { params } = this;
     if (params["q"] !== undefined && model.wire.busy === 0)
-      return emptyState(`Nothing is named ${params["q"]}`, "The filter hides every function. Escape clears it.");
+      return emptyState(nothingFits(parseQuery(params["q"]), params["q"], "function"), "Escape clears the filter.");
     const found = /^(\d+)-(\d+)$/.exec(params["range"] ?? "");
     if (!found) return emptyState("No slices on this thread", "Choose another thread at the top left.");
     const state = emptyState(

@@ -132,18 +132,19 @@ class CodeView implements View {
       this.page.left,
       ...loaded,
       (context) => this.page.nav.go({ ...this.page.nav.place, params: this.kept({ context: String(context) }) }),
+      (sort) => this.page.nav.set({ sort }, "replace"),
       (text) => this.page.nav.set({ q: text }, "replace"),
     );
     await this.arrive();
   }
 
   private kept(params: Record<string, string>): Params {
-    const { as = null, q = null } = this.params;
-    return changed(params, { as, q });
+    const { as = null, q = null, sort = null } = this.params;
+    return changed(params, { as, q, sort });
   }
 
   private async arrive(): Promise<void> {
-    this.kernels!.filter(this.params["q"] ?? "");
+    this.kernels!.filter(this.params["q"] ?? "", this.params["sort"]);
     const id = numberParam(this.params, "context", -1);
     if (id < 0 || !this.contexts!.id.includes(id)) {
       const first = this.kernels!.first;

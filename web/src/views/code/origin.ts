@@ -1,4 +1,5 @@
 /** The chain from the user's program to a kernel: the line, the tensor operations, the schedule. */
+import { runsParams } from "../../state/runs.ts";
 import { plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { clip, count, counted, duration, isOwnFile, percent } from "../../base/format.ts";
@@ -49,7 +50,11 @@ export function runsSection(page: Page, context: ContextWire, rest: Node[]): HTM
       if (runs <= 0) return;
       const name = plain(context.name);
       const times = page.has("timeline")
-        ? h("a", { href: page.nav.address("timeline", { find: name }) }, count(runs))
+        ? h(
+            "a",
+            { href: page.nav.address("timeline", runsParams({ text: name, group: "kernels", context: context.id })) },
+            count(runs),
+          )
         : count(runs);
       const share = percent(total, all);
       list.prepend(
@@ -137,7 +142,7 @@ export function schedulePart(page: Page, places: PlaceOfOrigin[]): HTMLElement |
           at === 0 ? "div.dim" : "div.faint",
           at === 0 ? "in " : "also in ",
           scheduleLink(page, one),
-          `, kernel ${count(one.kernel + 1)}`,
+          `, kernel #${one.kernel}`,
         ),
       ),
     rest > 0 && h("div.faint", `and at ${counted(rest, "more place")}`),

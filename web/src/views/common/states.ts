@@ -48,13 +48,14 @@ export function errorState(error: unknown, again?: () => void): HTMLElement {
   );
 }
 
-/** A part of a pane that could not be read: the sentence, and the way to ask once more. */
+/** A part of a pane that could not be read: the sentence, and the way to ask once more where that can help. */
 export function failure(error: unknown, again: () => void): HTMLElement {
+  const wrong = error instanceof ServerError && error.status === 400;
   const element = h(
     "div.sec.failed",
     { role: "alert" },
     h("p", ...words(sentenceOf(error))),
-    h("div.buttons", h("button.btn", { type: "button", onclick: again }, "Try again")),
+    !wrong && h("div.buttons", h("button.btn", { type: "button", onclick: again }, "Try again")),
   );
   if (isSilence(error)) void connection.whenBack().then(() => element.isConnected && again());
   return element;

@@ -79,14 +79,14 @@ export function drawBuffer(host: HTMLElement, page: Page, buffer: BufferWire, wh
   );
 }
 
-/** Why one buffer has several writers: it is updated in place, or its memory serves one value after another. */
+/** Why one buffer has several writers. How much of it one writes, all or a row of a cache, is not recorded. */
 function reused(buffer: BufferWire): string {
   const makers = new Set([...(buffer.producer ? [buffer.producer] : []), ...buffer.writers].map((use) => use.name));
   const times = buffer.writes + (buffer.producer ? 1 : 0);
   const inPlace = buffer.writers.every((use) => use.mode !== "write");
   if (inPlace) return "Updated in place: what writes it reads it too.";
   if (makers.size === 1) return `The same kernel writes it each time, ${counted(times, "time")}.`;
-  return `One memory for ${counted(times, "value")} after each other: each write ends the one before.`;
+  return `Written ${counted(times, "time")}: a write replaces what was there, or a part of it.`;
 }
 
 function percentOf(part: number, whole: number): string {

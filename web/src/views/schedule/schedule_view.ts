@@ -8,7 +8,7 @@ import { changed, numberParam, type Params } from "../../state/place.ts";
 import { onTheme, theme } from "../../state/settings.ts";
 import type { ContextsWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
-import type { ScheduleWire, WhyWire } from "../../wire/schedule.ts";
+import type { SchedulesWire, ScheduleWire, WhyWire } from "../../wire/schedule.ts";
 import { kernelName } from "../common/both_ends.ts";
 import { filterBox, type FilterBox } from "../common/filter_box.ts";
 import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/states.ts";
@@ -54,6 +54,7 @@ class ScheduleView implements View {
   private contexts: ContextsWire | null = null;
   /** What tells contexts of one name apart, as in the other views. */
   private serials: string[] = [];
+  private counts = new Map<number, number>();
   private schedule: ScheduleWire | null = null;
   private graph: GraphWire | null = null;
   private view: GraphView | null = null;
@@ -163,11 +164,26 @@ class ScheduleView implements View {
     this.contexts = contexts;
     this.serials = serials(contexts.name);
     await this.arrive();
+    const counts = await this.page.client.once<SchedulesWire>("schedules").catch(() => null);
+    if (!counts || this.leaving.signal.aborted) return;
+    this.counts = new Map(counts.context.map((id, at) => [id, counts.kernels[at]!]));
+    this.drawRows();
   }
 
   private schedules(): number[] {
     const { contexts } = this;
     return contexts!.id.filter((_, at) => contexts!.kind[at] === "schedule");
+  }
+
+  private serialOf(context: number): string {
+    return this.serials[this.contexts!.id.indexOf(context)] ?? "";
+  }
+
+  /** How many kernels a schedule has, as far as that is known: the name of one that was cached does not say. */
+  private kernelsOf(context: number): number | null {
+    if (context === this.schedule?.context) return this.schedule.kernels.length;
+    const said = /(\d+) Kernel/.exec(plain(this.nameOf(context)))?.[1];
+    return this.counts.get(context) ?? (said === undefined || said === "0" ? null : Number(said));
   }
 
   private nameOf(context: number): string {
@@ -281,19 +297,19 @@ class ScheduleView implements View {
   private renderRow(row: Row): HTMLElement {
     if (row.kernel < 0) {
       const open = row.context === this.schedule?.context;
-      const kernels = /(\d+) Kernel/.exec(plain(this.nameOf(row.context)))?.[1] ?? "";
+      const kernels = this.kernelsOf(row.context);
       const element = h(
         "div.row.ctx",
         { "aria-level": 1, "aria-expanded": String(open) },
         h("span.tw", open ? "▾" : "▸"),
         h("span.ell.name", ...nameNodes(this.nameOf(row.context))),
-        h("span.n", kernels),
+        h("span.n", kernels === null ? "" : count(kernels)),
       );
       return tip(element, () => plain(this.nameOf(row.context)));
     }
     const kernel = this.schedule!.kernels[row.kernel]!;
     const second = String(row.kernel) === this.params["b"];
-    const serial = this.serials[this.contexts!.id.indexOf(kernel.context)] ?? "";
+    const serial = this.serialOf(kernel.context);
     const element = h(
       `div.row${second ? ".second" : ""}`,
       { "aria-level": 2 },
@@ -301,14 +317,15 @@ class ScheduleView implements View {
       kernelName(kernel.name),
       serial !== "" && h("span.faint", serial),
       second && h("span.chip", "second"),
-      h("span.n", count(kernel.at + 1)),
+      h("span.n", `#${kernel.at}`),
     );
     element.style.setProperty("--d", "1");
     return tip(
       element,
       () =>
-        `${plain(kernel.name)} ${serial}`.trimEnd() +
-        `\nkernel ${kernel.at + 1} of ${this.schedule!.kernels.length}, reads ${kernel.reads.length}, writes ${kernel.writes.length}`,
+        plain(kernel.name) +
+        serial +
+        `\nkernel #${kernel.at} of ${this.schedule!.kernels.length}, reads ${kernel.reads.length}, writes ${kernel.writes.length}`,
     );
   }
 
@@ -374,6 +391,8 @@ class ScheduleView implements View {
           schedule,
           a,
           link,
+          this.page,
+          this.serialOf(a.context),
           (at) => this.page.nav.set({ a: at, b: null }),
           (at) => this.page.nav.set({ b: at }),
         ),

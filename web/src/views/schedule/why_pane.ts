@@ -1,8 +1,9 @@
 /** The right pane of the schedule: one kernel, or why two kernels are two. */
 import { nameNodes, plain } from "../../base/ansi.ts";
 import { h } from "../../base/dom.ts";
-import { clip, count, isOwnFile } from "../../base/format.ts";
+import { clip, count, duration, isOwnFile } from "../../base/format.ts";
 import { codeNodes } from "../../base/highlight.ts";
+import { runsParams } from "../../state/runs.ts";
 import type { KernelWire, ReasonWire, ScheduleWire, WhyWire } from "../../wire/schedule.ts";
 import { locationLink } from "../common/location.ts";
 import type { Page } from "../registry.ts";
@@ -14,9 +15,17 @@ export function kernelSections(
   schedule: ScheduleWire,
   kernel: KernelWire,
   link: (context: number, view: string) => string | null,
+  page: Page,
+  serial: string,
   go: Go,
   compare: Go,
 ): HTMLElement[] {
+  const own = runsParams({ text: kernel.name, group: "kernels", context: kernel.context });
+  const times =
+    kernel.runs > 0 &&
+    (page.has("timeline")
+      ? h("a", { href: page.nav.address("timeline", own) }, count(kernel.runs))
+      : count(kernel.runs));
   const code = link(kernel.context, "code");
   const rewrites = link(kernel.context, "rewrites");
   const others = (pick: (one: KernelWire) => number[], buffer: number): KernelWire[] =>
@@ -43,7 +52,7 @@ export function kernelSections(
                 "div.link-row",
                 h("span.faint", `${word} `),
                 h("button.link.mono", { type: "button", onclick: () => go(other.at) }, clip(plain(other.name), 60)),
-                h("span.faint.small", { title: "Its place in the schedule" }, count(other.at + 1)),
+                h("span.faint.small", { title: "Its place in the schedule" }, `#${other.at}`),
                 h("button.btn.why", { type: "button", onclick: () => compare(other.at) }, "Why two?"),
               ),
             ),
@@ -53,11 +62,15 @@ export function kernelSections(
   return [
     h(
       "div.sec",
-      h("div.title.mono.name", ...nameNodes(kernel.name)),
+      h("div.title.mono.name", ...nameNodes(kernel.name), serial),
       h(
         "dl.kv",
         h("dt", "Order"),
-        h("dd", `${count(kernel.at + 1)} of ${count(schedule.kernels.length)}`),
+        h("dd", `#${kernel.at} of ${count(schedule.kernels.length)}`),
+        times && h("dt", "Total"),
+        times && h("dd", { "data-ns": kernel.total }, duration(kernel.total)),
+        times && h("dt", "Runs"),
+        times && h("dd", times, h("span.faint", ` · mean ${duration(kernel.total / kernel.runs)}`)),
         h("dt", "Computes"),
         h(
           "dd.wrap",
@@ -99,7 +112,7 @@ export function whySections(why: WhyWire, schedule: ScheduleWire, page: Page, go
           "button.near",
           { type: "button", onclick: () => go(at) },
           h("span.ell.mono.name", plain(schedule.kernels[at]?.name ?? "")),
-          h("span.faint", count(at + 1)),
+          h("span.faint", `#${at}`),
         ),
       ),
     );

@@ -6,7 +6,7 @@ import { isAbort, type CaptureClient } from "../../data/client.ts";
 import { serials } from "../../data/serials.ts";
 import type { ContextsWire } from "../../wire/capture.ts";
 import type { Hit, SearchWire } from "../../wire/search.ts";
-import { failure, PATIENCE_MS } from "../common/states.ts";
+import { failure, words, PATIENCE_MS } from "../common/states.ts";
 import { openOverlay, type Overlay } from "./overlay.ts";
 
 const TITLES: Record<string, string> = {
@@ -72,6 +72,12 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
       h("span.n", figureOf(hit)),
     );
   const draw = (found: SearchWire): void => {
+    if (found.error !== null) {
+      shown = [];
+      fill(list, h("div.none", { role: "alert" }, h("p", ...words(found.error))));
+      mark(0);
+      return;
+    }
     const groups = Map.groupBy(found.hits.length > 0 ? found.hits : found.near, (hit) => hit.kind);
     shown = [...groups.values()].flat();
     let at = 0;
@@ -128,7 +134,8 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
     try {
       draw(await client.get<SearchWire>(`search?q=${encodeURIComponent(text)}&limit=${LIMIT}`, asked.signal));
     } catch (error) {
-      if (!isAbort(error))
+      if (!isAbort(error)) {
+        shown = [];
         fill(
           list,
           failure(error, () => {
@@ -136,6 +143,8 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
             answered = search();
           }),
         );
+        mark(0);
+      }
     } finally {
       window.clearTimeout(late);
     }

@@ -27,9 +27,9 @@ export function drawQueries(
       h(
         "button.sql-take",
         { type: "button", onclick: () => actions.take(sql) },
-        h(`span.mono${failed ? ".failed" : ".faint"}`, failed ? "!" : "✓"),
+        h(`span.mono${failed ? ".failed" : ".faint"}`, failed ? "!" : note === "" ? "·" : "✓"),
         h("span.ell", name === "" ? h("span.dim", "not named") : h("b", name)),
-        h(`span.sub.ell${failed ? ".failed" : ""}`, clip(note, 200)),
+        h(`span.sub.ell${failed ? ".failed" : ""}`, clip(note === "" && own ? "not run yet" : note, 200)),
         h("span.sub.mono.ell", clip(sql.replaceAll(/\s+/g, " "), 200)),
       ),
       own &&

@@ -1,7 +1,8 @@
 /** SQL: a query over the tables of the capture, its answer as a table, what was asked before. The address has the query. */
 import { fill, h } from "../../base/dom.ts";
 import { bytes, count, counted, duration } from "../../base/format.ts";
-import { isAbort, sentenceOf } from "../../data/client.ts";
+import { isAbort, isSilence, sentenceOf } from "../../data/client.ts";
+import { connection } from "../../data/connection.ts";
 import { leadsOf, readHistory, remember, sqlCsv, type Asked } from "../../data/sql.ts";
 import type { Params } from "../../state/place.ts";
 import { readSetting, writeSetting } from "../../state/settings.ts";
@@ -49,6 +50,7 @@ class SqlView implements View {
   private readonly title = h("b", "Result");
   private readonly chip = h("span.chip", { hidden: true });
   private readonly trouble = h("div.sql-trouble", { role: "alert", hidden: true });
+  private readonly waiting = h("p.none", "Ctrl Enter runs the query; its rows will be here.");
   private readonly csv: HTMLElement;
   private readonly whole = h("a.btn", { download: "peephole.csv", hidden: true }, "All as CSV");
   private readonly seg = h("span.seg", { role: "group", "aria-label": "Which queries" });
@@ -100,10 +102,12 @@ class SqlView implements View {
       this.editor.element,
       this.trouble,
       h("div.bar", this.title, this.chip, h("span.grow"), this.csv, this.whole),
+      this.waiting,
       this.results.element,
     );
     page.right.append(h("div.bar", h("b", "Queries"), h("span.grow"), this.seg), this.queries, this.chosenRow);
     this.results.show(null);
+    this.csv.hidden = true;
     this.drawSide();
     this.drawStatus();
     void this.load();
@@ -188,6 +192,7 @@ class SqlView implements View {
     const seconds = (): string => `${((performance.now() - begun) / 1000).toFixed(1)} s`;
     fill(this.runButton, "Stop ", h("kbd", "Esc"));
     this.trouble.hidden = true;
+    this.waiting.hidden = true;
     this.chip.hidden = false;
     this.chip.textContent = "running";
     const ticking = window.setInterval(() => (this.chip.textContent = `running · ${seconds()}`), TICK_MS);
@@ -204,6 +209,7 @@ class SqlView implements View {
     } catch (error) {
       if (this.asking !== asking || this.leaving.signal.aborted) return;
       failed = true;
+      if (isSilence(error)) this.askWhenBack(sql);
       note = isAbort(error) ? `stopped after ${seconds()}` : sentenceOf(error);
       this.answer = null;
       this.results.show(null);
@@ -217,9 +223,16 @@ class SqlView implements View {
         this.results.element.classList.remove("stale");
       }
     }
-    this.keep(remember(this.history, { sql, name: "", note, failed }));
+    if (!connection.gone) this.keep(remember(this.history, { sql, name: "", note, failed }));
     this.drawAnswer();
     this.page.middle.dataset["answered"] = failed ? "failed" : sql;
+  }
+
+  /** Asks a query once more that the server did not hear, unless another was asked meanwhile. */
+  private askWhenBack(sql: string): void {
+    void connection.whenBack().then(() => {
+      if (this.asked === sql && !this.asking && !this.leaving.signal.aborted) void this.ask(sql);
+    });
   }
 
   private drawAnswer(): void {
@@ -261,7 +274,7 @@ class SqlView implements View {
     const sql = this.editor.text.trim();
     const before = this.history.find((one) => one.sql === sql);
     if (sql === "") return;
-    const kept = before ?? { sql, name: "", note: "not run yet", failed: false };
+    const kept = before ?? { sql, name: "", note: "", failed: false };
     const named = { ...kept, name: this.name.value.trim() };
     this.keep(before ? this.history.map((one) => (one === before ? named : one)) : remember(this.history, named));
   }

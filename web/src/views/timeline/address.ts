@@ -1,6 +1,9 @@
 /** What the timeline keeps in the address, read and changed. */
 import type { Span } from "../../layout/span.ts";
+import { plain } from "../../base/ansi.ts";
 import { numberParam, type Params } from "../../state/place.ts";
+import { NO_RUNS, runsParams } from "../../state/runs.ts";
+import type { SliceWire, TracksWire } from "../../wire/timeline.ts";
 
 /** A span of time out of two parameters; null when there is none. */
 export function spanOf(params: Params, a: string, b: string): Span | null {
@@ -22,4 +25,17 @@ export function toggled(text: string | undefined, id: string): string {
   const ids = idSet(text);
   if (!ids.delete(id)) ids.add(id);
   return [...ids].join(SEPARATOR);
+}
+
+/** The window that shows a span with a little room on both sides. */
+export function around({ t0, t1 }: Span): { t0: number; t1: number; follow: null } {
+  const margin = 0.05 * Math.max(t1 - t0, 20);
+  return { t0: Math.round(t0 - margin), t1: Math.round(t1 + margin), follow: null };
+}
+
+/** All that is one kernel with a slice on a device, else all that has its name. */
+export function runsOfSlice(slice: SliceWire, tracks: TracksWire): Record<string, string | null> {
+  const kernel = tracks.group[tracks.id.indexOf(slice.track)] === "Devices" && slice.context >= 0;
+  const own = { text: slice.name, group: "kernels", context: slice.context };
+  return { ...NO_RUNS, ...(kernel ? runsParams(own) : { find: plain(slice.name) }), slice: null };
 }

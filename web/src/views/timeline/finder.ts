@@ -8,7 +8,8 @@ import { tip } from "../common/tooltip.ts";
 
 export interface FinderOptions {
   onText(text: string): void;
-  onHit(row: number): void;
+  /** A hit; with the extent of all hits when these are the runs of a row of Top. */
+  onHit(row: number, extent: [number, number] | null): void;
   /** Numbers of the names that match, null when nothing is searched for. */
   onHits(names: ReadonlySet<number> | null): void;
   /** The arrow down leaves the field, with what it finds, for the drawing. */
@@ -24,6 +25,8 @@ export class Finder {
   private readonly input: HTMLInputElement;
   private readonly found = h("span.hits", { role: "status" });
   private text = "";
+  /** What of a row of Top is shown instead of all that has the text in its name. */
+  private runs = "";
   private hits: HitsWire | null = null;
   private asking = new AbortController();
   private timer = 0;
@@ -74,10 +77,12 @@ export class Finder {
   }
 
   /** Shows the hits of a text; `go` moves on to the first. */
-  show(text: string, go: boolean): void {
+  show(text: string, runs: string, go: boolean): void {
     if (document.activeElement !== this.input) this.input.value = text;
-    if (text === this.text) return;
+    if (text === this.text && runs === this.runs) return;
     this.text = text;
+    this.runs = runs;
+    this.fresh = true;
     this.hits = null;
     this.asking.abort();
     if (text === "") {
@@ -86,7 +91,9 @@ export class Finder {
       this.options.onHits(null);
       return;
     }
-    void this.ask(`time=${Math.round(this.options.from())}`, go && document.activeElement !== this.input);
+    // of runs the first: they are shown all at once
+    const from = runs === "" ? `time=${Math.round(this.options.from())}` : "place=0";
+    void this.ask(from, go && document.activeElement !== this.input);
   }
 
   /** The next hit, or the one before. */
@@ -97,22 +104,27 @@ export class Finder {
   }
 
   private stepped = false;
+  /** The first answer to a text. */
+  private fresh = false;
 
   private async ask(where: string, go: boolean): Promise<void> {
     this.asking.abort();
     this.asking = new AbortController();
     const { signal } = this.asking;
-    const { text } = this;
+    const { text, runs } = this;
     try {
-      const hits = await this.client.get<HitsWire>(`timeline/search?q=${encodeURIComponent(text)}&${where}`, signal);
-      if (signal.aborted || text !== this.text) return;
+      const path = `timeline/search?q=${encodeURIComponent(text)}&${where}${runs}`;
+      const hits = await this.client.get<HitsWire>(path, signal);
+      if (signal.aborted || text !== this.text || runs !== this.runs) return;
+      const extent = this.fresh ? hits.extent : null;
+      this.fresh = false;
       this.hits = hits;
       go ||= this.eager;
       this.eager = false;
       this.stepped = go;
       this.options.onHits(hits.total > 0 ? new Set(hits.names) : null);
       this.draw();
-      if (go && hits.row >= 0) this.options.onHit(hits.row);
+      if (go && hits.row >= 0) this.options.onHit(hits.row, extent);
     } catch (error) {
       if (!isAbort(error))
         fill(

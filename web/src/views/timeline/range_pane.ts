@@ -11,7 +11,8 @@ export interface RangeLinks {
   top: string | null;
   /** The call trees of this range. */
   calls: string | null;
-  find(name: string): void;
+  /** Its slices, on devices when it is a kernel. */
+  find(name: string, number: number): void;
   /** Whether these are the figures of a range and not of everything. */
   ranged: boolean;
   tracks: TracksWire;
@@ -113,7 +114,7 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
         meter.style.width = `${Math.max(1, (100 * row.total) / wire.top[0]!.total)}%`;
         meter.style.background = colour;
         const name = bothEnds("button.mono.plainb", row.name, { type: "button" });
-        name.addEventListener("click", () => links.find(row.name));
+        name.addEventListener("click", () => links.find(row.name, row.number));
         tip(name, () => `${row.name}\nClick finds its slices`);
         return h(
           "div.krow",

@@ -10,7 +10,8 @@ import type { Page } from "../registry.ts";
 
 export interface SliceActions {
   go(row: number): void;
-  find(name: string): void;
+  /** Goes to all that is one kernel, or has one name, with this slice. */
+  runs(slice: SliceWire): void;
   close(): void;
 }
 
@@ -109,7 +110,7 @@ export function drawSlice(
       links?.runs !== 1 &&
         h(
           "button.btn",
-          { type: "button", onclick: () => actions.find(plain(slice.name)) },
+          { type: "button", onclick: () => actions.runs(slice) },
           links && links.runs > 0 ? `All ${count(links.runs)} runs` : "All runs",
         ),
     ),

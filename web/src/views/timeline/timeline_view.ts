@@ -2,7 +2,9 @@
 import { plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { count, duration } from "../../base/format.ts";
+import { OneAtATime } from "../../base/one_at_a_time.ts";
 import { isAbort } from "../../data/client.ts";
+import { NO_RUNS, runsParams, runsQuery } from "../../state/runs.ts";
 import { TimelineSource } from "../../data/timeline.ts";
 import { clampSpan, type Span } from "../../layout/span.ts";
 import { fitSpan } from "../../layout/timeline_scale.ts";
@@ -13,7 +15,7 @@ import { clearLayer, emptyState, errorState, failure, showLayer, waitFor } from 
 import type { Page, View, ViewDef } from "../registry.ts";
 import { Finder } from "./finder.ts";
 import { drawGaps } from "./gaps_pane.ts";
-import { idSet, spanOf, toggled } from "./address.ts";
+import { around, idSet, runsOfSlice, spanOf, toggled } from "./address.ts";
 import { drawRange, drawRangeBar, markTrack } from "./range_pane.ts";
 import { drawSlice } from "./slice_pane.ts";
 import { Stage } from "./stage.ts";
@@ -62,16 +64,21 @@ class TimelineView implements View {
   private asked = { bar: "", figures: "", slice: "", flows: "" };
   private figuring = new AbortController();
   private slicing = new AbortController();
-  private renewing: Promise<void> | null = null;
+  private readonly renewal = new OneAtATime(() => this.renew());
   private opening = true;
+  /** The window was set to all runs of a kernel: the focused one does not take it for itself. */
+  private zoomed = false;
   /** The first picture comes before the figures: both at once would keep each other waiting. */
   private pictured = false;
 
   constructor(private readonly page: Page) {
     this.info = page.info;
     this.finder = new Finder(page.client, {
-      onText: (text) => page.nav.set({ find: text, hit: null }, "replace"),
-      onHit: (row) => page.nav.set({ slice: row }, "replace"),
+      onText: (text) => page.nav.set({ find: text, hit: null, ...NO_RUNS }, "replace"),
+      onHit: (row, extent) => {
+        this.zoomed = extent !== null;
+        page.nav.set({ slice: row, ...(extent ? around({ t0: extent[0], t1: extent[1] }) : {}) }, "replace");
+      },
       onHits: (names) => {
         this.stage.hits = names;
         this.stage.redraw();
@@ -157,14 +164,14 @@ class TimelineView implements View {
     if (this.params["gaps"] !== undefined) this.page.nav.set({ gaps: null }, "replace");
     else if (this.params["r0"] !== undefined) this.page.nav.set({ r0: null, r1: null }, "replace");
     else if (this.params["slice"] !== undefined) this.page.nav.set({ slice: null }, "replace");
-    else if (this.params["find"] !== undefined) this.page.nav.set({ find: null }, "replace");
+    else if (this.params["find"] !== undefined) this.page.nav.set({ find: null, ...NO_RUNS }, "replace");
     else return false;
     return true;
   }
 
   grown(info: CaptureInfo): void {
     this.info = info;
-    this.renew();
+    this.renewal.ask();
   }
 
   dispose(): void {
@@ -187,7 +194,7 @@ class TimelineView implements View {
       this.page.client,
       whole,
       () => this.stage.redraw(),
-      () => this.renew(),
+      () => this.renewal.ask(),
       (error) =>
         showLayer(
           this.stage.element,
@@ -208,26 +215,19 @@ class TimelineView implements View {
     this.stage.scrollTo(numberParam(this.params, "y", 0));
   }
 
-  /** A live capture has more: asks anew, once at a time, and keeps what is shown until it comes. */
-  private renew(): void {
-    this.renewing ??= this.page.client
-      .get<TimelineWire>("timeline")
-      .then((whole) => {
-        this.renewing = null;
-        const { source } = this;
-        if (this.leaving.signal.aborted || !source || whole.generation === source.whole.generation) return;
-        const shift = Number(BigInt(source.whole.origin) - BigInt(whole.origin));
-        if (shift !== 0) this.stage.setSpan({ t0: this.stage.span.t0 + shift, t1: this.stage.span.t1 + shift });
-        source.renew(whole);
-        clearLayer(this.stage.element);
-        this.stage.setSource(source);
-        this.asked = { bar: "", figures: "", slice: "", flows: "" };
-        this.arrive();
-        if (this.slice) void this.refocus(this.slice, shift);
-      })
-      .catch(() => {
-        this.renewing = null;
-      });
+  /** A live capture has more: asks anew, and keeps what is shown until it comes. */
+  private async renew(): Promise<void> {
+    const whole = await this.page.client.get<TimelineWire>("timeline", this.leaving.signal);
+    const { source } = this;
+    if (!source || whole.generation === source.whole.generation) return;
+    const shift = Number(BigInt(source.whole.origin) - BigInt(whole.origin));
+    if (shift !== 0) this.stage.setSpan({ t0: this.stage.span.t0 + shift, t1: this.stage.span.t1 + shift });
+    source.renew(whole);
+    clearLayer(this.stage.element);
+    this.stage.setSource(source);
+    this.asked = { bar: "", figures: "", slice: "", flows: "" };
+    this.arrive();
+    if (this.slice) void this.refocus(this.slice, shift);
   }
 
   /** Rows are numbered anew when a live capture grows: the focused slice is found by its place. */
@@ -244,7 +244,7 @@ class TimelineView implements View {
     stage.span = clampSpan(this.wantedSpan(), stage.limits);
     const range = spanOf(params, "r0", "r1");
     stage.range = range;
-    this.finder.show(params["find"] ?? "", params["slice"] === undefined);
+    this.finder.show(params["find"] ?? "", runsQuery(params), params["slice"] === undefined);
     this.gapsButton.classList.toggle("on", params["gaps"] !== undefined);
     this.gapsButton.setAttribute("aria-pressed", String(params["gaps"] !== undefined));
     this.flowsButton.hidden = this.source!.whole.flows === 0;
@@ -291,8 +291,7 @@ class TimelineView implements View {
   private zoomIn(): boolean {
     const target = this.stage.range ?? (this.slice && { t0: this.slice.start, t1: this.slice.start + this.slice.dur });
     if (!target) return false;
-    const margin = 0.05 * Math.max(target.t1 - target.t0, 20);
-    this.page.nav.set({ t0: Math.round(target.t0 - margin), t1: Math.round(target.t1 + margin), follow: null });
+    this.page.nav.set(around(target));
     return true;
   }
 
@@ -367,7 +366,10 @@ class TimelineView implements View {
       calls: this.page.has("calls")
         ? this.page.nav.address("calls", range ? { range: `${Math.floor(range.t0)}-${Math.ceil(range.t1)}` } : {})
         : null,
-      find: (name) => this.page.nav.set({ find: name }),
+      find: (name, number) => {
+        const group = wire.kernels > 0 ? "kernels" : "host";
+        this.page.nav.set({ ...NO_RUNS, ...runsParams({ text: name, group, name: number }), slice: null });
+      },
       ranged: range !== null,
       tracks: this.source!.whole.tracks,
     });
@@ -413,8 +415,8 @@ class TimelineView implements View {
       markTrack(this.figures, slice.track);
       this.stage.focus = { row, track: slice.track, depth: slice.depth, start: slice.start, dur: slice.dur };
       // an address that says both where to look and what is focused is shown as it is
-      if (!this.opening || this.params["t0"] === undefined) this.stage.reveal(this.stage.focus, first);
-      this.opening = false;
+      if (!this.opening || this.params["t0"] === undefined) this.stage.reveal(this.stage.focus, first && !this.zoomed);
+      this.opening = this.zoomed = false;
       this.stage.redraw();
       this.spoken.textContent = `${plain(slice.name)}, ${duration(slice.dur)}, on ${slice.trackName}`;
       this.drawDetail();
@@ -438,7 +440,9 @@ class TimelineView implements View {
     if (!this.slice) return;
     drawSlice(this.detail, this.page, this.slice, this.links, {
       go: (row) => this.page.nav.set({ slice: row }),
-      find: (name) => this.page.nav.set({ find: name }),
+      runs: (slice) => {
+        this.page.nav.set(runsOfSlice(slice, this.source!.whole.tracks));
+      },
       close: () => this.page.nav.set({ slice: null }, "replace"),
     });
     this.page.right.dataset["slice"] = `${this.slice.row}${this.links ? "/links" : ""}`;

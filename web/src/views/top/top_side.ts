@@ -1,7 +1,9 @@
 /** The chosen row of the Top page: its durations large, its devices, its slowest runs. */
-import { nameNodes, plain } from "../../base/ansi.ts";
+import { nameNodes } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { count, counted, duration, isOwnFile } from "../../base/format.ts";
+import { runsParams, type Runs } from "../../state/runs.ts";
+import { serial } from "../../data/serials.ts";
 import type { ContextWire } from "../../wire/capture.ts";
 import type { RunsWire, TopWire } from "../../wire/top.ts";
 import { locationLink } from "../common/location.ts";
@@ -25,10 +27,9 @@ export function drawSide(
 ): void {
   const { top, row } = chosen;
   const context_ = top.context[row]!;
-  const name = plain(top.name[row]!);
   const counts = top.histogram.slice(row * top.bins, (row + 1) * top.bins);
   const own = context?.stack.find((frame) => isOwnFile(frame.file)) ?? context?.stack[0];
-  const find = page.nav.address("timeline", { find: name });
+  const find = page.nav.address("timeline", runsParams(runsOf(top, row)));
   fill(
     host,
     h(
@@ -46,7 +47,7 @@ export function drawSide(
       "div.scroll",
       h(
         "div.sec",
-        h("div.title.mono.name.top-title", ...nameNodes(top.name[row]! || "no name", 400)),
+        h("div.title.mono.name.top-title", ...nameNodes(top.name[row]! || "no name", 400), serial(top.serial[row]!)),
         h(
           "dl.kv",
           h("dt", "Total"),
@@ -105,6 +106,12 @@ export function drawSide(
         ),
     ),
   );
+}
+
+/** The slices that a row stands for. */
+export function runsOf(top: TopWire, row: number): Runs {
+  const own = { text: top.name[row]!, group: top.group, name: top.number[row]! };
+  return top.group === "kernels" ? { ...own, context: top.context[row]! } : own;
 }
 
 /** The colour of a row, as the timeline draws it: copies are sky; beside devices, colours are those of kernels. */

@@ -4,6 +4,8 @@ import { fill, h } from "../../base/dom.ts";
 import { count, counted, duration } from "../../base/format.ts";
 import { icon } from "../../base/icons.ts";
 import { isAbort } from "../../data/client.ts";
+import { runsParams, runsQuery } from "../../state/runs.ts";
+import { serial } from "../../data/serials.ts";
 import { orderRows, SORTS, toCsv, type SortKey } from "../../data/top.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import type { ContextWire } from "../../wire/capture.ts";
@@ -16,7 +18,7 @@ import { VirtualList } from "../common/virtual_list.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { attachMenu, type MenuItem } from "../shell/menu.ts";
 import { histogram } from "./histogram.ts";
-import { colourOf, drawSide } from "./top_side.ts";
+import { colourOf, drawSide, runsOf } from "./top_side.ts";
 
 export const TOP: ViewDef = {
   id: "top",
@@ -230,7 +232,10 @@ class TopView implements View {
     for (const name of ["rates", "nests"]) this.head.classList.toggle(name, this.host.classList.contains(name));
     this.list.setCount(this.rows.length);
     const wanted = numberParam(params, "name", top.number[this.rows[0] ?? 0] ?? -1);
-    const at = this.rows.findIndex((row) => top.number[row] === wanted);
+    const context = numberParam(params, "context", -1);
+    const named = this.rows.findIndex((row) => top.number[row] === wanted);
+    const own = this.rows.findIndex((row) => top.number[row] === wanted && top.context[row] === context);
+    const at = own >= 0 && params["context"] !== undefined ? own : named;
     this.list.select(at, params["name"] !== undefined);
     void this.drawChosen(at >= 0 ? this.rows[at]! : (this.rows[0] ?? -1));
     const words = TITLES[top.group] ?? TITLES["kernels"]!;
@@ -269,7 +274,13 @@ class TopView implements View {
             type: "button",
             "aria-pressed": String(group === top.group),
             onclick: () =>
-              this.page.nav.set({ group: group === "kernels" ? null : group, tracks: null, name: null, q: null }),
+              this.page.nav.set({
+                group: group === "kernels" ? null : group,
+                tracks: null,
+                name: null,
+                context: null,
+                q: null,
+              }),
           },
           TITLES[group]?.[0] ?? group,
         ),
@@ -375,16 +386,20 @@ class TopView implements View {
     const largest = Math.max(1, top.sum[0]!);
     bar.style.width = `${Math.max(0.6, (100 * top.sum[row]!) / largest)}%`;
     bar.style.background = colour;
-    const name = tip(kernelName(top.name[row]! || "no name"), () => plain(top.name[row]!));
+    const name = tip(kernelName(top.name[row]! || "no name"), () => plain(top.name[row]!) + serial(top.serial[row]!));
     const rate = (value: number, size: number, digits: number): string =>
       value < 0
         ? ""
         : (value / size).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
     return h(
       "div.trow",
-      { "data-name": plain(top.name[row]!), "data-total": top.sum[row]!, "data-runs": top.runs[row]! },
+      {
+        "data-name": plain(top.name[row]!) + serial(top.serial[row]!),
+        "data-total": top.sum[row]!,
+        "data-runs": top.runs[row]!,
+      },
       h("div.num.faint", count(at + 1)),
-      h("div.tname", swatch, name),
+      h("div.tname", swatch, name, top.serial[row]! > 1 && h("span.faint.serial", serial(top.serial[row]!))),
       h("div.num", duration(top.sum[row]!)),
       h(
         "div.share",
@@ -404,13 +419,15 @@ class TopView implements View {
 
   private choose(at: number): void {
     const row = this.rows[at];
-    if (row !== undefined) this.page.nav.set({ name: this.top!.number[row]! }, "replace");
+    if (row === undefined) return;
+    const context = this.top!.group === "kernels" ? this.top!.context[row]! : -1;
+    this.page.nav.set({ name: this.top!.number[row]!, context: context >= 0 ? context : null }, "replace");
   }
 
   private openSlices(at: number): void {
     const row = this.rows[at];
     if (row !== undefined && this.page.has("timeline"))
-      this.page.nav.go({ ...this.page.nav.place, view: "timeline", params: { find: plain(this.top!.name[row]!) } });
+      this.page.nav.go({ ...this.page.nav.place, view: "timeline", params: runsParams(runsOf(this.top!, row)) });
   }
 
   private async drawChosen(row: number): Promise<void> {
@@ -435,7 +452,10 @@ class TopView implements View {
     try {
       const context = top.context[row]!;
       const [runs, from] = await Promise.all([
-        this.page.client.get<RunsWire>(`top/runs?name=${top.number[row]!}&group=${top.group}${this.times_}`, signal),
+        this.page.client.get<RunsWire>(
+          `top/runs?${runsQuery(runsParams(runsOf(top, row))).slice(1)}${this.times_}`,
+          signal,
+        ),
         context >= 0 ? this.page.client.once<ContextWire>(`contexts/${context}`).catch(() => null) : null,
       ]);
       if (signal.aborted) return;

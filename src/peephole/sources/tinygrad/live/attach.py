@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, NoReturn
 from peephole.record import active
 from peephole.sources.tinygrad.buffers import credit_whole_buffers
 from peephole.sources.tinygrad.clock import learn_devices
-from peephole.sources.tinygrad.live import copy_times, effect_lines, kernel_times, node_lines
+from peephole.sources.tinygrad.live import (
+    copy_times,
+    effect_lines,
+    kernel_times,
+    matching,
+    node_lines,
+    repeats,
+    workers,
+)
 from peephole.sources.tinygrad.live.follow import Followed, Follower
 from peephole.sources.tinygrad.live.installation import missing_of_profile, missing_of_rewrites
 from peephole.sources.tinygrad.live.kept import KeptList, keep
@@ -43,7 +51,12 @@ def prepare() -> None:
         _set(VIZ="0", PROFILE="0")  # the tracking matcher stays out; the profile is switched on after the import
         return
     level = os.environ.get("VIZ", "0").lstrip("-")
-    _set(VIZ=f"-{level}" if level.isdigit() and int(level) > 1 else "-1", PARALLEL="0")
+    if level == "0" and "PARALLEL" not in os.environ and _has_workers() and workers.are_recorded():
+        _done.add("parallel")
+        _set(VIZ="-1")
+    else:
+        parallel = os.environ.get("PARALLEL", "0") if _has_workers() and workers.are_recorded() else "0"
+        _set(VIZ=f"-{level}" if level.isdigit() and int(level) > 1 else "-1", PARALLEL=parallel)
     if os.environ.get("TRACK_MATCH_STATS") == "1":
         _set(TRACK_MATCH_STATS="2")  # counting matches is not enough
     if only == "rewrites":
@@ -54,6 +67,9 @@ def attach(recorder: Recorder) -> None:
     """Attaches to whichever of tinygrad's modules are loaded by now; may be called any number of times."""
     ops, device = sys.modules.get("tinygrad.uop.ops"), sys.modules.get("tinygrad.device")
     _keep(sys.modules.get("tinygrad.helpers"), ops, device)
+    worker = sys.modules.get("tinygrad.engine.worker")
+    if worker is not None and _loaded(worker, "terminate_worker_pool", "get_worker_pool"):
+        workers.share_pool(worker, lambda: _follower)
     if ops is not None and _loaded(ops, "print_match_stats", "UOp") and "ops" not in _done:
         _done.add("ops")
         _replace_exit(ops, "print_match_stats", _finish_rewrites)
@@ -77,6 +93,7 @@ def attach(recorder: Recorder) -> None:
     if _follower.followed.profile:
         kernel_times.time_kernels(_follower.ran)
         copy_times.time_copies(_follower.ran)
+        repeats.plan_repeats(repeats.loaded(), _follower.ran)
 
 
 def _keep(helpers: ModuleType | None, ops: ModuleType | None, device: ModuleType | None) -> None:
@@ -99,6 +116,15 @@ def _is_ancient() -> bool:
         package = Path(entry, "tinygrad")
         if (package / "__init__.py").is_file():
             return not (package / "uop" / "ops.py").is_file()
+    return False
+
+
+def _has_workers() -> bool:
+    """Whether the tinygrad that will be imported compiles in processes that we know how to record."""
+    for entry in sys.path:
+        package = Path(entry, "tinygrad")
+        if (package / "__init__.py").is_file():
+            return (package / "engine" / "worker.py").is_file()
     return False
 
 
@@ -145,8 +171,15 @@ def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
     if not followed.rewrites and not followed.profile:
         return
     learn_devices(getattr(getattr(device, "Device", None), "_devices", ()))
+    if followed.rewrites:
+        matching.match_quietly(ops)
+        matching.number_quickly(ops)
     if followed.profile:
         credit_whole_buffers(device.Buffer)
+        repeats.count_lives(device.Buffer, helpers.PROFILE)
+    if "parallel" in _done:  # what it is without VIZ
+        each = max(1, int(helpers.getenv("PYTEST_XDIST_WORKER_COUNT", 1)))
+        helpers.PARALLEL.value = helpers.NUM_CPU_THREADS.value // each
     _follow(recorder, followed, None)
     _hurry_before_exit()
 
@@ -162,8 +195,10 @@ def _follow(recorder: Recorder, followed: Followed, before: Follower | None) -> 
         helpers.VIZ.value = -1
         if "PARALLEL" in helpers.ContextVar._cache:
             helpers.ContextVar._cache["PARALLEL"].value = 0
-    if followed.profile and not helpers.PROFILE.value:
-        helpers.PROFILE.value = 1
+    level = helpers.PROFILE.value
+    if followed.profile:
+        helpers.PROFILE.value = repeats.Ours(level or 1)
+    if followed.profile and not level:
         atexit.unregister(_finish_profile)
         atexit.register(_finish_profile)
     if followed.rewrites and ops.TRACK_MATCH_STATS.value < 2:

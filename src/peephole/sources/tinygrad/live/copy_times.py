@@ -8,6 +8,7 @@ move: an allocator is called for other things as well, and the engine looks thin
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
 from collections import deque
@@ -88,14 +89,19 @@ def _time_method(allocator: Any, name: str) -> None:
 
 def _time_calls(engine: Any, ran: deque[Ran]) -> None:
     """For the matcher that runs a schedule's calls; it is the instance's method that is replaced, not the class's."""
-    rewrite = type(engine).rewrite
+    ops = sys.modules["tinygrad.uop.ops"]
+    kind: Any = type(engine)
+    rewrite = kind.rewrite
     profile = sys.modules["tinygrad.helpers"].PROFILE
+    # within no pass it would only count, for a table that is printed when it is asked for
+    plain = rewrite if "TRACK_MATCH_STATS" in os.environ else kind.__mro__[-2].rewrite
+    copy, passes = ops.Ops.COPY, ops.active_rewrites
 
     @unseen
     def timed(call: Any, *args: Any) -> Any:
         try:
-            if call.src[0].op.name != "COPY" or not profile.value:
-                return rewrite(engine, call, *args)
+            if call.src[0].op is not copy or not profile.value:
+                return rewrite(engine, call, *args) if passes else plain(engine, call, *args)
             spans: list[Span | None] = []
             outer, _moved.spans = _moved.spans, spans
             try:
@@ -146,7 +152,8 @@ def _note(spans: list[Span | None], to: Sequence[str], source: Sequence[str], ra
     if len(found) != len(to) or len(source) not in (1, len(to)):
         return
     for at, (start, end) in enumerate(found):
-        ran.append((f"{to[at]}:COPY", f"{source[at % len(source)]} -> {to[at]}", None, start, end))
+        known = f"{to[at]}:COPY", f"{source[at % len(source)]} -> {to[at]}", None
+        ran.append((known, start, end))
 
 
 def _devices(node: Any) -> tuple[str, ...]:

@@ -14,6 +14,8 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from peephole.record.unseen import hide, unseen
+from peephole.sources.tinygrad.live.matching import Number
 from peephole.sources.tinygrad.live.node_lines import Caller
 
 
@@ -40,12 +42,17 @@ class _Noting:
         self.notes: WeakKeyDictionary[Any, Noted] = WeakKeyDictionary()
         """By the first source of the node that is about to be made."""
 
+    @unseen
     def __get__(self, node: Any, owner: type | None = None) -> Any:
-        if node is None:
-            return self._plain
-        if not self._rewriting:
-            self._note(node)
-        return self._plain.__get__(node, owner)
+        try:
+            if node is None:
+                return self._plain
+            if not self._rewriting:
+                self._note(node)
+            return self._plain.__get__(node, owner)
+        except BaseException as error:
+            hide(error)
+            raise
 
     def _note(self, node: Any) -> None:
         asking = sys._getframe(2)
@@ -64,23 +71,37 @@ def add_effect_lines(ops: ModuleType, tensor: ModuleType) -> None:
     """Makes tinygrad's traced nodes carry the lines of assignments and copies."""
     kind, op = ops.UOp, ops.Ops
     traced = kind.__dict__.get("trace_num")
+    quick = traced if isinstance(traced, Number) else None
     own: Callable[[Any], int] | None = getattr(traced, "fxn", None)
-    if own is None or not all(name in kind.__dict__ for name in ("store", "copy_to_device")):
+    if (own is None and quick is None) or not all(name in kind.__dict__ for name in ("store", "copy_to_device")):
         return
     rewriting = ops.active_rewrites
     store = _Noting(kind.__dict__["store"], "store", tensor._METADATA, rewriting)
     copy = _Noting(kind.__dict__["copy_to_device"], "copy", tensor._METADATA, rewriting)
     kind.store, kind.copy_to_device = store, copy
     notes = {op.STORE: store.notes, op.COPY: copy.notes}
+    if quick is not None:
+        quick.notes = notes
+    elif own is not None:
+        _note_numbered(ops, traced, own, notes)
+
+
+def _note_numbered(ops: ModuleType, traced: Any, own: Callable[[Any], int], notes: dict[Any, Any]) -> None:
+    """Has tinygrad's own way of numbering nodes keep the notes."""
     fields, count = ops.uop_fields, ops.ucount
 
+    @unseen
     def trace_num(node: Any) -> int:
-        known = notes.get(node.op)
-        noted = known.get(node.src[0]) if known is not None and node.src and node.metadata is None else None
-        if noted is None:
-            return own(node)
-        number: int = next(count)
-        fields[number] = (node.op, node.dtype, tuple(s.trace_num for s in node.src), node.arg, node.tag, (noted,))
-        return number
+        try:
+            known = notes.get(node.op)
+            noted = known.get(node.src[0]) if known is not None and node.src and node.metadata is None else None
+            if noted is None:
+                return own(node)
+            number: int = next(count)
+            fields[number] = (node.op, node.dtype, tuple(s.trace_num for s in node.src), node.arg, node.tag, (noted,))
+            return number
+        except BaseException as error:
+            hide(error)
+            raise
 
     traced.fxn = trace_num

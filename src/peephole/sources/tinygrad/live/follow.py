@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from time import perf_counter_ns
 from types import ModuleType
@@ -23,11 +23,12 @@ from peephole.model.tables import NONE
 from peephole.sources.tinygrad.clock import ns
 from peephole.sources.tinygrad.contexts import Contexts, unnamed
 from peephole.sources.tinygrad.estimates import Provisional
+from peephole.sources.tinygrad.live import repeats, workers
 from peephole.sources.tinygrad.live.installation import origin
 from peephole.sources.tinygrad.live.kept import Reader
 from peephole.sources.tinygrad.live.rewrites import LiveRewrites
 from peephole.sources.tinygrad.own_ranges import ProfileRangeEvent, Ran
-from peephole.sources.tinygrad.text import Texts
+from peephole.sources.tinygrad.text import Texts, label
 from peephole.sources.tinygrad.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class LiveOut:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._tracks: dict[str, int] = {}
+        self._worker = workers.worker_name()
         self.row = recorder.row
         self.problem = recorder.problem
         self.new_correlation = recorder.new_correlation
@@ -65,7 +67,8 @@ class LiveOut:
         """The number of a track."""
         number = self._tracks.get(name)
         if number is None:
-            number = self._tracks[name] = self._recorder.track(name, kind, NONE, order, unit)
+            parent = NONE if self._worker is None else self._recorder.track(self._worker, "host", NONE, order)
+            number = self._tracks[name] = self._recorder.track(name, kind, parent, order, unit)
         return number
 
 
@@ -98,6 +101,8 @@ class Follower:
         self._ends = [events.at for events in self._events]
         self._seen = self._ends[0]
         self._rewriting, self._profiling = self.followed.rewrites, self.followed.profile
+        if self._profiling:
+            repeats.follow(repeats.Book(self.recorder, self._timeline, linked=self._rewriting))
 
     def start(self) -> None:
         """Begins to follow."""
@@ -121,6 +126,7 @@ class Follower:
                 one._at_profile_finalize()
         except Exception as error:  # a device may be in any state; what was recorded is kept
             self.recorder.problem(f"a device could not finish its profile: {type(error).__name__}: {error}")
+        repeats.follow(None)
         _switch_off(self.followed.helpers, "PROFILE")
         self._do(self._last_events)
         self._untrack()
@@ -134,11 +140,25 @@ class Follower:
 
     def close(self) -> None:
         """Ends the following before the journal closes; the program may go on, as it would without us."""
+        repeats.follow(None)
         self._do(self._last)
         self._tasks.put(None)
         _switch_off(self.followed.ops, "TRACK_MATCH_STATS")
         _switch_off(self.followed.helpers, "PROFILE")
         self._untrack()
+
+    def caught_up(self, first: int) -> list[tuple[int, str, tuple[str | bytes, ...]]]:
+        """Takes all that there is, in a worker between two tasks; the contexts from that one on, for `adopt`."""
+        self._do(self._so_far)
+        compiled = []
+        for index, key in enumerate(list(self.followed.ops.tracked_keys[first:]), first):
+            keys = tuple(one for one in key.keys[:20] if type(one) in (str, bytes))
+            compiled.append((self.recorder.global_id(index), label(key.display_name), keys))
+        return compiled
+
+    def adopt(self, compiled: Sequence[tuple[int, str, tuple[str | bytes, ...]]], estimates: Any) -> None:
+        """Links kernels to the contexts of a worker that compiled them."""
+        self._timeline.adopt(compiled, estimates)
 
     def hurry(self) -> None:
         """Takes what there is before a sudden end, as far as that is quick: whatever state the program is in."""
@@ -192,6 +212,12 @@ class Follower:
     def _last(self) -> None:
         self._last_rewrites()
         self._last_events()
+
+    def _so_far(self) -> None:
+        if self._profiling:
+            self._ends = [events.end() for events in self._events]
+        self._take_rewrites(last=True)
+        self._take_events()
 
     def _last_rewrites(self) -> None:
         self._round()
@@ -258,7 +284,10 @@ class Follower:
             timeline.event(event)
         ran = self.ran
         for _ in range(len(ran)):
-            timeline.event(ProfileRangeEvent(ran.popleft()))
+            try:
+                timeline.event(ProfileRangeEvent(ran.popleft()))
+            except IndexError:  # the program wrote it itself meanwhile
+                break
         for event in host:
             timeline.event(event)
         for event in devices:

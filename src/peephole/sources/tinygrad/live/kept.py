@@ -36,6 +36,10 @@ class KeptList(list[Any]):
         with self._lock:
             return self._removed + len(self)
 
+    def ever(self) -> int:
+        """The same for the program itself, which must not be left with the lock, wherever it is interrupted."""
+        return self._removed + len(self)
+
     def between(self, begin: int, end: int) -> list[Any]:
         """The items at these places."""
         with self._lock:

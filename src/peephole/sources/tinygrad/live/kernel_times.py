@@ -63,7 +63,7 @@ def _wrap(program: Any, device: str, ran: deque[Ran]) -> None:
             try:
                 return call(self, *args, **kwargs)
             finally:
-                ran.append((*known, start, perf_counter_ns()))
+                ran.append((known, start, perf_counter_ns()))
         except BaseException as error:
             hide(error)
             raise

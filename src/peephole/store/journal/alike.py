@@ -1,0 +1,81 @@
+"""Records of one kind and size, taken apart together instead of one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.model.journal import INLINE, KIND_FREE, KIND_RUN, RUN, SLOT
+from peephole.store.journal.layouts import RowLayout
+from peephole.store.journal.segments import Split, gather
+
+MANY: Final = 64
+
+
+def uniform(found: Split, known: Mapping[int, RowLayout]) -> tuple[Sequence[int], list[tuple[int, bytes]]]:
+    """Records of one size and kind together where there are many, and the numbers of all others.
+
+    Rows whose lists are all null are of one size too; their fixed columns are handed over.
+    """
+    alike: list[tuple[int, bytes]] = []
+    if len(found.record_kind) < MANY:
+        return range(len(found.record_kind)), alike
+    kinds, lengths = np.array(found.record_kind), np.array(found.record_length)
+    left = np.ones(len(kinds), np.bool_)
+    for kind in np.flatnonzero(np.bincount(kinds)).tolist():
+        layout = known.get(kind)
+        if kind == KIND_FREE:
+            size, lists = 16, 0
+        elif kind == KIND_RUN:
+            size, lists = RUN.size, 0
+        elif layout is not None and layout.only_lists and not layout.one_list:
+            size, lists = layout.size, len(layout.tails) * 4
+        else:
+            continue
+        own = np.flatnonzero((kinds == kind) & (lengths == size + lists))
+        if len(own) < MANY:
+            continue
+        data = gather(found, own, size + lists)
+        if lists:
+            rows = np.frombuffer(data, np.uint8).reshape(-1, size + lists)
+            null = (rows[:, size:] == 0xFF).all(axis=1)
+            own, data = own[null], rows[null, :size].tobytes()
+        left[own] = False
+        alike.append((kind, data))
+    return np.flatnonzero(left).tolist(), alike
+
+
+def with_ids(
+    found: Split, others: Sequence[int], known: Mapping[int, RowLayout]
+) -> tuple[Sequence[int], list[tuple[RowLayout, bytes, NDArray[np.int64], NDArray[np.int64]]]]:
+    """Rows whose only column of no fixed size is a list of ids, where there are many, and the numbers of all others.
+
+    For each table the fixed columns of its rows, where the list of each begins, and the lists.
+    """
+    listed: list[tuple[RowLayout, bytes, NDArray[np.int64], NDArray[np.int64]]] = []
+    if len(others) < MANY:
+        return others, listed
+    left = np.array(others)
+    kinds = np.array(found.record_kind)
+    lengths = np.array(found.record_length)
+    for kind, layout in known.items():
+        if not layout.one_list:
+            continue
+        size = layout.size
+        own = left[(kinds[left] == kind) & (lengths[left] >= size + 4)]
+        if len(own) < MANY:
+            continue
+        heads = np.frombuffer(gather(found, own, size + 4), np.uint8).reshape(-1, size + 4)
+        taken = np.ascontiguousarray(heads[:, size:]).view("<u4")[:, 0].astype(np.int64)
+        good = (taken == lengths[own] - size - 4) & (taken % 8 == 0)  # no list at all, or damaged: one by one
+        own, heads, taken = own[good], heads[good], taken[good]
+        offsets = np.concatenate([[0], np.cumsum(taken)])
+        begin = np.array(found.record_at, np.int64)[own] * SLOT + SLOT + size + 4 - INLINE
+        places = np.repeat(begin - offsets[:-1], taken) + np.arange(offsets[-1])
+        ids = np.frombuffer(found.data, np.uint8)[places].view("<i8")
+        listed.append((layout, heads[:, :size].tobytes(), offsets // 8, ids))
+        left = np.setdiff1d(left, own, assume_unique=True)
+    return left.tolist(), listed
