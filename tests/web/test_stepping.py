@@ -241,3 +241,31 @@ def test_a_history_goes_on_through_the_passes_of_the_context(rewrites: Shown) ->
     rewrites.page.locator(".history .name", has_text=other["name"]).first.click()
     rewrites.wait_shown(f"{other['step']}/0")
     rewrites.wait_param("node", str(other["identity"]))
+
+
+def test_a_node_is_found_and_walked_from_without_a_mouse(rewrites: Shown) -> None:
+    step, _ = longest(rewrites)
+    rewrites.open(f"#/small/rewrites?step={step}&match=3")
+    rewrites.wait_shown(f"{step}/3")
+    page = rewrites.page
+    # nothing is selected: the first key goes to the change, and the pass stays
+    page.keyboard.press("Shift+ArrowDown")
+    rewrites.until("() => location.hash.includes('node=')")
+    chosen = rewrites.param("node")
+    assert chosen in {str(box["key"]) for box in rewrites.boxes() if box["state"]}
+    for key in ("Shift+ArrowDown", "Shift+ArrowUp", "Shift+ArrowLeft", "Shift+ArrowRight"):
+        page.keyboard.press(key)
+    assert rewrites.shown == f"{step}/3"
+    page.keyboard.press("Control+f")
+    page.keyboard.type("RESHAPE")
+    page.keyboard.press("Enter")
+    hits = {str(box["key"]) for box in rewrites.boxes() if "RESHAPE" in box["name"]}
+    assert len(hits) > 1
+    rewrites.until("hits => hits.includes(new URLSearchParams(location.hash.split('?')[1]).get('node'))", list(hits))
+    first = rewrites.param("node")
+    assert page.locator(".found").inner_text().startswith("1 of ")
+    marks = page.evaluate("() => document.querySelector('.graph').graphView.marks")
+    assert marks["current"] == marks["selected"] >= 0
+    page.keyboard.press("Enter")
+    rewrites.until("old => new URLSearchParams(location.hash.split('?')[1]).get('node') !== old", first)
+    assert page.locator(".found").inner_text().startswith("2 of ")

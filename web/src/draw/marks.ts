@@ -12,7 +12,10 @@ export function drawMarks(
   zoom: number,
 ): void {
   const thick = Math.max(1, 0.9 / zoom);
-  for (const box of marks.found) ring(ctx, picture, box, theme.changed, 1.5 * thick, 3);
+  ctx.setLineDash([4 * thick, 3 * thick]);
+  for (const box of marks.found) if (box !== marks.current) ring(ctx, picture, box, theme.fg1, 1.2 * thick, 3);
+  ctx.setLineDash([]);
+  if (marks.current >= 0) ring(ctx, picture, marks.current, theme.fg1, 2.5 * thick, 6);
   if (marks.hovered >= 0 && marks.hovered !== marks.selected) ring(ctx, picture, marks.hovered, theme.fg3, thick, 0);
   if (marks.selected >= 0) drawSelection(ctx, picture, theme, marks.selected, zoom, thick);
   if (marks.second >= 0) ring(ctx, picture, marks.second, theme.accent, 2 * thick, 2);

@@ -33,6 +33,8 @@ export interface Marks {
   second: number;
   /** Boxes that a search found. */
   found: ReadonlySet<number>;
+  /** The one of them that the search is at. */
+  current: number;
 }
 
 /** Draws pictures. The one implementation is Canvas 2D; WebGL was slower where there is no GPU. */

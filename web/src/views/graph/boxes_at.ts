@@ -29,6 +29,15 @@ export function middleKey({ scene, placement }: Picture, camera: Camera): number
   return scene.count === 0 ? -1 : scene.key[best]!;
 }
 
+/** Where the keys begin: at what a match changed, the nearest to the middle of the view, else at what is there. */
+export function startBox(picture: Picture, camera: Camera): number {
+  const { scene, placement } = picture;
+  const off = (box: number): number => Math.hypot(placement.x[box]! - camera.x, placement.y[box]! - camera.y);
+  const changed = Array.from(scene.state.keys()).filter((box) => scene.state[box] !== 0);
+  if (changed.length > 0) return changed.reduce((best, box) => (off(box) < off(best) ? box : best));
+  return scene.key.indexOf(middleKey(picture, camera));
+}
+
 /** Whether a match changed something, and none of it is in the view. */
 export function changeOutside({ scene, placement }: Picture, camera: Camera, width: number, height: number): boolean {
   const view = seen(camera, width, height);

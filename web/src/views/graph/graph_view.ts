@@ -7,7 +7,6 @@ import { readTheme, type Theme } from "../../draw/theme.ts";
 import { divide, isLarge, neighbourhood, openBlock } from "../../layout/blocks.ts";
 import { isCall } from "../../layout/labels.ts";
 import { LayoutClient } from "../../layout/client.ts";
-import { lowestOfLargest } from "../../layout/components.ts";
 import type { Placement } from "../../layout/drawing.ts";
 import { DEFAULT_SWITCHES, type Switches } from "../../layout/fold.ts";
 import type { Folding } from "../../layout/folding.ts";
@@ -18,8 +17,9 @@ import { Trail, type Station } from "../../state/trail.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { listen, type Point } from "../common/viewport/gestures.ts";
 import { PlaneViewport } from "../common/viewport/plane_viewport.ts";
-import { boxAt, boxesOf, changeOutside, middleKey, onScreen, type BoxAt } from "./boxes_at.ts";
+import { boxAt, boxesOf, changeOutside, middleKey, onScreen, startBox, type BoxAt } from "./boxes_at.ts";
 import { anchorOf, cameraAt } from "./anchor.ts";
+import { boxOfKey, nodesOf, rootBox } from "./box_of.ts";
 import { changes, fitted, following, opening, revealing } from "./camera.ts";
 import { fullText, short, spoken } from "./describe.ts";
 import { find } from "./find.ts";
@@ -63,7 +63,7 @@ export class GraphView {
   /** On the way to a picture: those before it are not drawn. */
   private passing = false;
   private view: Camera = { x: 0, y: 0, zoom: 1 };
-  private marks: Marks = { selected: -1, hovered: -1, second: -1, found: new Set() };
+  private marks: Marks = { selected: -1, hovered: -1, second: -1, found: new Set(), current: -1 };
   private selected: number | null = null;
   private second: number | null = null;
   private search = { text: "", at: -1 };
@@ -167,7 +167,7 @@ export class GraphView {
     if (this.picture === null) return;
     this.view =
       cameraAt(anchor, this.picture, (key) => this.boxOfKey(key)) ??
-      opening(this.picture, this.boxOfNode(this.graph!.root), this.width, this.height);
+      opening(this.picture, rootBox(this.picture, this.graph!.root), this.width, this.height);
     this.moved();
     this.renderNow();
   }
@@ -187,7 +187,7 @@ export class GraphView {
     const key = anchor ?? this.selected ?? middleKey(this.picture, this.view);
     const before = this.boxOfKey(key);
     const at = before < 0 ? null : { x: this.picture.placement.x[before]!, y: this.picture.placement.y[before]! };
-    const nodes = before < 0 ? [] : this.nodesOf(before);
+    const nodes = before < 0 ? [] : nodesOf(this.picture, before);
     if (!(await this.layout(sceneOf(this.graph, this.folding)))) return;
     let after = this.boxOfKey(key);
     // a block that was opened is gone: the last of its nodes stands for it
@@ -217,16 +217,26 @@ export class GraphView {
     this.moved();
   }
 
-  /** Marks the boxes that contain a text and goes to the next of them; returns how many there are. */
-  find(text: string): number {
+  /** Which hit the search is at, from 0. */
+  get foundAt(): number {
+    return this.search.at;
+  }
+
+  /**
+   * Marks the boxes that contain a text and goes to the next of them, or selects the one it is at if that is not
+   * selected yet; returns how many there are.
+   */
+  find(text: string, select = false): number {
     if (this.picture === null || this.graph === null) return 0;
     const { x, y } = this.picture.placement;
     const found = find(this.graph, this.picture.scene, text).sort((a, b) => y[a]! - y[b]! || x[a]! - x[b]!);
-    const again = text === this.search.text;
-    this.search = { text, at: found.length === 0 ? -1 : again ? (this.search.at + 1) % found.length : 0 };
-    this.marks = { ...this.marks, found: new Set(found) };
+    const stay = select && this.marks.selected !== found[this.search.at];
+    const at = text !== this.search.text ? 0 : this.search.at + (stay ? 0 : 1);
+    this.search = { text, at: found.length === 0 ? -1 : at % found.length };
     const box = found[this.search.at];
+    this.marks = { ...this.marks, found: new Set(found), current: box ?? -1 };
     if (box !== undefined) {
+      if (select) this.choose(box, false);
       this.reveal(box);
       this.overlay.say(`${this.search.at + 1} of ${found.length}: ${short(this.picture.scene, box)}`);
     }
@@ -293,7 +303,12 @@ export class GraphView {
     if (this.passing) return;
     this.renderer.setPicture(this.picture);
     this.minimap.setPicture(this.picture, this.theme, devicePixelRatio);
-    this.marks = { ...this.marks, hovered: -1, found: new Set(find(this.graph!, scene, this.search.text)) };
+    this.marks = {
+      ...this.marks,
+      hovered: -1,
+      found: new Set(find(this.graph!, scene, this.search.text)),
+      current: -1,
+    };
     this.overlay.hideTip();
     this.select(this.selected, this.second);
     this.tell();
@@ -385,19 +400,24 @@ export class GraphView {
       this.toolsOf(this.marks.selected)
         .find((tool) => tool.title.endsWith("sources"))
         ?.act();
-    else if (event.shiftKey && event.key.startsWith("Arrow")) {
-      const from = this.marks.selected >= 0 ? this.marks.selected : this.boxOfKey(middleKey(this.picture, this.view));
-      const box = this.marks.selected < 0 ? from : step(this.picture, from, event.key.slice(5) as Direction);
-      this.choose(box);
-      this.reveal(box);
-    } else return;
+    else if (event.shiftKey && event.key.startsWith("Arrow")) this.walk(event.key.slice(5) as Direction);
+    else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
-  private choose(box: number): void {
+  /** Along the edges from the selected box; without one, first to what the match changed. */
+  walk(direction: Direction): void {
+    if (this.picture === null || this.picture.scene.count === 0) return;
+    const from = this.marks.selected;
+    const box = from < 0 ? startBox(this.picture, this.view) : step(this.picture, from, direction);
+    this.choose(box);
+    this.reveal(box);
+  }
+
+  private choose(box: number, focus = true): void {
     const key = box < 0 ? null : this.picture!.scene.key[box]!;
-    this.canvas.focus({ preventScroll: true });
+    if (focus) this.canvas.focus({ preventScroll: true });
     this.select(key);
     // a block is no node of the graph: the page need not know of it
     this.options.onSelect(key !== null && key >= 0 ? key : null);
@@ -427,24 +447,7 @@ export class GraphView {
   }
 
   private boxOfKey(key: number): number {
-    if (this.picture === null) return -1;
-    const box = this.picture.scene.key.indexOf(key);
-    if (box >= 0 || key < 0) return box;
-    const v = this.graph!.identity.indexOf(key);
-    return v < 0 ? -1 : this.picture.scene.boxOf[v]!;
-  }
-
-  private boxOfNode(v: number): number {
-    const { scene, placement } = this.picture!;
-    if (v >= 0 && scene.boxOf[v]! >= 0) return scene.boxOf[v]!;
-    // the root itself is hidden: what stands lowest is what it collects
-    return lowestOfLargest(scene, placement.y);
-  }
-
-  private nodesOf(box: number): number[] {
-    const nodes: number[] = [];
-    this.picture!.scene.boxOf.forEach((other, v) => other === box && nodes.push(v));
-    return nodes;
+    return this.picture === null ? -1 : boxOfKey(this.picture, this.graph!, key);
   }
 
   private refreshTheme(): void {

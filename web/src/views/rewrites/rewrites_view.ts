@@ -11,6 +11,7 @@ import type { ContextsWire, ContextWire, HistoryWire, NodeWire, PassageWire, Ste
 import type { GraphWire } from "../../wire/graph.ts";
 import { isCall } from "../../layout/labels.ts";
 import { showLayer, waitFor, type Progress } from "../common/states.ts";
+import type { Direction } from "../graph/keyboard.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
 import { contextPage, stackSection } from "./context_page.ts";
 import { REWRITES_KEYS } from "./keys.ts";
@@ -102,6 +103,14 @@ class RewritesView implements View {
   }
 
   key(event: KeyboardEvent): boolean {
+    const toggle = new Map<string, Toggle>([["r", "indexing"], ["c", "calls"], ["s", "sink"]]).get(event.key); // prettier-ignore
+    if (toggle !== undefined) this.toggle(toggle);
+    else if (event.shiftKey && event.key.startsWith("Arrow")) this.stage.walk(event.key.slice(5) as Direction);
+    else return this.move(event);
+    return true;
+  }
+
+  private move(event: KeyboardEvent): boolean {
     switch (event.key) {
       case "ArrowRight":
       case "ArrowLeft":
@@ -116,15 +125,6 @@ class RewritesView implements View {
         return true;
       case " ":
         this.stage.fit();
-        return true;
-      case "r":
-        this.toggle("indexing");
-        return true;
-      case "c":
-        this.toggle("calls");
-        return true;
-      case "s":
-        this.toggle("sink");
         return true;
       case "z":
         this.stage.showChange();

@@ -8,6 +8,7 @@ import { drawable, isNamed } from "../../layout/instructions.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { clearLayer } from "../common/states.ts";
 import { GraphView } from "../graph/graph_view.ts";
+import type { Direction } from "../graph/keyboard.ts";
 import { findInText, textView } from "./text_view.ts";
 
 export type Toggle = "indexing" | "calls" | "sink" | "constants";
@@ -91,7 +92,7 @@ export class Stage {
     this.body.append(this.graphHost, this.textHost);
     this.find.addEventListener("input", () => this.search());
     this.find.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") this.search();
+      if (event.key === "Enter") this.search(true);
       else if (event.key === "Escape") {
         this.find.value = "";
         this.search();
@@ -232,6 +233,11 @@ export class Stage {
     return this.view?.light(one, other) ?? 0;
   }
 
+  /** Along the edges of the graph. */
+  walk(direction: Direction): void {
+    if (!this.asText && this.graph) this.view?.walk(direction);
+  }
+
   fit(): void {
     this.view?.fit();
   }
@@ -369,11 +375,12 @@ export class Stage {
     }
   }
 
-  private search(): void {
+  private search(select = false): void {
     const text = this.find.value.trim();
     this.foundAt = text === this.sought ? this.foundAt + 1 : 0;
     this.sought = text;
-    const number = this.asText ? findInText(this.textHost, text, this.foundAt) : (this.view?.find(text) ?? 0);
+    const number = this.asText ? findInText(this.textHost, text, this.foundAt) : (this.view?.find(text, select) ?? 0);
+    if (!this.asText) this.foundAt = Math.max(0, this.view?.foundAt ?? 0);
     this.found.textContent =
       text === "" ? "" : number === 0 ? "none" : `${count((this.foundAt % number) + 1)} of ${count(number)} found`;
   }
