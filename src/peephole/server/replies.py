@@ -83,6 +83,8 @@ def columns(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
 
 def coded(values: Sequence[str | None]) -> tuple[list[int], list[str]]:
     """A text column as codes into a list of distinct texts, -1 for null."""
+    if values.count(None) == len(values):
+        return [-1] * len(values), []
     seen: dict[str, int] = {}
     codes = [-1 if value is None else seen.setdefault(value, len(seen)) for value in values]
     return codes, list(seen)

@@ -25,6 +25,10 @@ class Tinygrad(Compiler):
 
     track = "TINY"
 
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._facts = expressions.KnownFacts()
+
     def rules(self, frameworks: Mapping[str, str]) -> Rules:
         """Those of the release that was recorded."""
         from peephole.compilers.tinygrad.rules import TinygradRules
@@ -45,7 +49,7 @@ class Tinygrad(Compiler):
 
     def facts(self, texts: Sequence[NodeText], src: Sequence[Sequence[int]]) -> Facts:
         """See `expressions`."""
-        return expressions.facts(texts, src)
+        return self._facts.of(texts, src)
 
     def python_text(
         self, texts: Sequence[NodeText], tags: Sequence[str | None], src: Sequence[Sequence[int]], root: int

@@ -1,14 +1,16 @@
 """What the graph around a node of tinygrad says about it, as VIZ shows it: the expression that an INDEX or STAGE is
 indexed with, the ranges that are open at it, the memory that it is about.
 
-All in one walk over the graph. An expression of many nodes is left out, as in VIZ: it would fill the screen, and shared
-parts make its text grow without bound. tinygrad simplifies an expression before it prints it; here it is printed as it
-stands in the graph.
+All of it depends on what is below a node and nothing else, so that it is worked out once for each different node: the
+graphs of a pass have most of theirs in common. An expression of many nodes is left out, as in VIZ: it would fill the
+screen, and shared parts make its text grow without bound. tinygrad simplifies an expression before it prints it; here
+it is printed as it stands in the graph.
 """
 
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Sequence
 from typing import Final
 
@@ -17,6 +19,9 @@ from peephole.compilers.tinygrad.ops import MOVEMENT
 
 MOST: Final = 30
 """Nodes of an expression, from which on it is left out."""
+KEPT: Final = 400_000
+"""Different nodes whose facts are kept at hand."""
+_INDEXED: Final = ("INDEX", "STAGE", "BUFFERIZE")
 _SIGNS: Final = {
     "ADD": "+", "SUB": "-", "FLOORDIV": "//", "FLOORMOD": "%", "IDIV": "//", "MOD": "%", "SHL": "<<", "SHR": ">>",
     "MUL": "*", "CMPLT": "<", "CMPNE": "!=", "CMPEQ": "==", "AND": "&", "OR": "|", "XOR": "^",
@@ -45,17 +50,56 @@ _WEAK: Final = re.compile(r"(?:dtypes\.)?(?:weak\w+|index|bool)\Z")
 Open = frozenset[int]
 
 
-def facts(texts: Sequence[NodeText], src: Sequence[Sequence[int]]) -> Facts:
-    """The facts of all nodes of a graph; sources stand before users."""
-    walk = _Walk(texts, src)
-    for node in range(len(texts)):
-        walk.take(node)
-    indexed = {v: walk.indexed(v) for v, text in enumerate(texts) if text.op in ("INDEX", "STAGE", "BUFFERIZE")}
-    named: dict[Open, str] = {}
-    for ranges in walk.open:
-        if ranges not in named:
-            named[ranges] = walk.named(ranges)
-    return Facts(walk.spaces, [named[ranges] for ranges in walk.open], {v: text for v, text in indexed.items() if text})
+class KnownFacts:
+    """The facts of nodes that were asked about, by what they are. Several threads may ask."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._texts: dict[NodeText, int] = {}
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._walk = _Walk()
+        self._ranges: list[str] = []
+        self._indexed: list[str] = []
+        self._named: dict[Open, str] = {}
+
+    def of(self, texts: Sequence[NodeText], src: Sequence[Sequence[int]]) -> Facts:
+        """The facts of all nodes of a graph; sources stand before users."""
+        with self._lock:
+            if len(self._numbers) > KEPT:
+                self._forget()
+            numbers = self._numbered(texts, src)
+            spaces, ranges, indexed = self._walk.spaces, self._ranges, self._indexed
+            expressions = {v: indexed[number] for v, number in enumerate(numbers) if indexed[number]}
+            return Facts([spaces[n] for n in numbers], [ranges[n] for n in numbers], expressions)
+
+    def _numbered(self, texts: Sequence[NodeText], src: Sequence[Sequence[int]]) -> list[int]:
+        """A number for each node, the same for those of the same text and sources."""
+        known = self._numbers.get
+        text_numbers: dict[int, int] = {}  # by identity: equal texts of a graph are mostly one object
+        numbers: list[int] = []
+        for text, sources in zip(texts, src, strict=True):
+            own = text_numbers.get(id(text))
+            if own is None:
+                own = text_numbers[id(text)] = self._texts.setdefault(text, len(self._texts))
+            key = (own, *[numbers[s] for s in sources])
+            number = known(key)
+            if number is None:
+                number = self._numbers[key] = self._learn(text, key[1:])
+            numbers.append(number)
+        return numbers
+
+    def _learn(self, text: NodeText, sources: tuple[int, ...]) -> int:
+        walk = self._walk
+        number = walk.take(text, sources)
+        ranges = walk.open[number]
+        if ranges not in self._named:
+            self._named[ranges] = walk.named(ranges)
+        self._ranges.append(self._named[ranges])
+        self._indexed.append(walk.indexed(number) if text.op in _INDEXED else "")
+        return number
 
 
 def range_name(arg: str) -> str:
@@ -66,17 +110,22 @@ def range_name(arg: str) -> str:
 class _Walk:
     """What is known of the nodes so far."""
 
-    def __init__(self, texts: Sequence[NodeText], src: Sequence[Sequence[int]]) -> None:
-        self._texts = texts
-        self._src = src
+    def __init__(self) -> None:
+        self._texts: list[NodeText] = []
+        self._src: list[tuple[int, ...]] = []
         self.spaces: list[str] = []
         self.open: list[Open] = []
         self._ended: dict[int, tuple[int, ...]] = {}
         self._expressions: dict[int, str] = {}
 
-    def take(self, node: int) -> None:
+    def take(self, text: NodeText, src: tuple[int, ...]) -> int:
+        """The place of one more node, whose sources are there."""
+        node = len(self._texts)
+        self._texts.append(text)
+        self._src.append(src)
         self.spaces.append(self._space(node))
         self.open.append(self._ranges(node))
+        return node
 
     def _space(self, node: int) -> str:
         text, src = self._texts[node], self._src[node]
