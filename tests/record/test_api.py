@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
 from collections import Counter
 from itertools import pairwise
@@ -151,3 +152,31 @@ def test_any_sequence_of_calls_is_read_back(
     for table in ("markers", "counters", "buffers", "uses", "matches", "nodes", "flows"):
         assert capture.count(table) == len(journal.rows[table])
     assert capture.count("steps") == len(journal.last("steps"))
+
+
+def test_a_track_that_two_threads_ask_for_at_once_is_one(tmp_path: Path, read_journal: Any) -> None:
+    path = tmp_path / "x.peep"
+    process.start_capture(str(path), "x", [])
+    recorder = active.start(path)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for name in range(200):
+            barrier = threading.Barrier(3)
+            found: list[int] = []
+
+            def ask(name: str = str(name), barrier: Any = barrier, found: list[int] = found) -> None:
+                barrier.wait()
+                found.append(recorder.track(name, "device"))
+
+            threads = [threading.Thread(target=ask) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert len(set(found)) == 1
+    finally:
+        sys.setswitchinterval(before)
+        active.stop()
+    names = [row["name"] for row in read_journal(path).rows["tracks"] if row["kind"] == "device"]
+    assert sorted(names) == sorted(set(names)) and len(names) == 200

@@ -162,6 +162,7 @@ def test_stepping_moves_the_view_only_when_the_change_is_outside(rewrites: Shown
     assert page.locator(".graph-outside").is_visible()
     page.keyboard.press("k")  # on again: it goes there at once
     assert changed_in_sight(rewrites)
+    rewrites.until("match => location.hash.includes(match)", "match=16")  # the address is written a moment later
     page.reload()
     rewrites.wait_shown(f"{step}/16")
     assert page.locator(".btn", has_text="Follow").get_attribute("aria-pressed") == "true"

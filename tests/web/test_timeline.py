@@ -227,7 +227,7 @@ def test_filter_fold_and_pin_tracks(timeline: Timeline) -> None:
     timeline.until("() => document.querySelectorAll('.hd .tl-name').length === 5")
     timeline.page.hover(".hd:has-text('watts')")
     timeline.page.click(".hd:has-text('watts') .tl-pin")
-    timeline.until("() => document.querySelectorAll('.hd')[0].textContent.includes('Pinned')")
+    timeline.until("() => document.querySelectorAll('.hd')[0]?.textContent.includes('Pinned')")
     timeline.wait_param("pin", "t:7")
     timeline.page.reload()
     timeline.until("() => document.querySelectorAll('.hd')[1]?.textContent.includes('watts')")

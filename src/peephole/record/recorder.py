@@ -120,8 +120,14 @@ class Recorder:
         key = (name, kind, parent)
         number = self._track_numbers.get(key)
         if number is None:
-            # of two that come at once the first counts; the other's track stays empty
-            number = self._track_numbers.setdefault(key, self.new_track(name, kind, parent, order, unit))
+            own = next(self._next_track)
+            number = self._track_numbers.setdefault(key, own)
+            if number == own:  # of two that come at once the first writes it
+                try:
+                    self._write_track(number, name, kind, parent, order, unit)
+                except BaseException:  # of a handler: whoever comes next writes it
+                    self._track_numbers.pop(key, None)
+                    raise
         return number
 
     def new_track(
@@ -138,9 +144,15 @@ class Recorder:
 
         An `own` one is this process's alone; the others keep their numbers in forked children.
         """
+        number = next(self._next_track)
+        self._write_track(number, name, kind, parent, order, unit, own=own)
+        return number
+
+    def _write_track(
+        self, number: int, name: str, kind: str, parent: int, order: int, unit: str | None, *, own: bool = False
+    ) -> None:
         if self._inherited:
             self._bring_track(parent)
-        number = next(self._next_track)
         row = {
             "id": number,
             "name": name,
@@ -155,7 +167,6 @@ class Recorder:
         if not own:
             self._tracks[number] = row
         self.row("tracks", **row)
-        return number
 
     def slice(
         self,
