@@ -19,6 +19,7 @@ from tests import event_loop
 import peephole
 from peephole.record import active, process
 from peephole.record.span import current, span
+from peephole.record.span_lanes import Lane, free_lane, main_lane
 
 
 def assert_rows_never_overlap(slices: list[dict[str, Any]]) -> None:
@@ -442,3 +443,13 @@ def test_a_span_without_a_name_is_called_span_whatever_texts_there_are(recorder:
         with peephole.span(""):
             pass
     assert [row["name"] for row in finish().slices] == ["span", "span"]
+
+
+def test_two_lanes_of_one_order_are_free_one_after_the_other(recorder: Any) -> None:
+    """A handler that comes in while a lane is made makes one of the same order."""
+    main = main_lane(recorder)
+    lanes = [Lane(recorder, "further", 1, main, main.thread) for _ in range(2)]
+    for lane in (*lanes, lanes[0]):
+        lane.release()
+    assert [free_lane(main, aside=True) for _ in range(2)] == [lanes[0], lanes[0]]
+    assert free_lane(main, aside=True) is lanes[1]

@@ -31,8 +31,9 @@ class Lane:
         self.generation = recorder.generation
         self.family: list[Lane] = [] if main is None else main.family
         """The thread's further lanes."""
-        self.free: list[tuple[int, Lane]] = [] if main is None else main.free
-        """A heap of those of the family that nothing is open on."""
+        self.free: list[tuple[int, int, Lane]] = [] if main is None else main.free
+        """A heap of those of the family that nothing is open on; by track too, for a handler may make a second lane of
+        the same order, and lanes have none."""
         self.order = 0 if main is None else order
         """Which of the family it is; 0 for the thread's first."""
         self.stack: list[Any] = [None]
@@ -58,7 +59,7 @@ class Lane:
     def release(self) -> None:
         """Makes a lane that nothing is open on free for the next; call it when what was has its end."""
         if self.order and len(self.stack) == 1:
-            heappush(self.free, (self.order, self))
+            heappush(self.free, (self.order, self.track, self))
 
     def heal(self) -> None:
         """Takes off what has ended and is still on top: an exception came in between."""
@@ -87,7 +88,7 @@ def free_lane(main: Lane, *, aside: bool = False) -> Lane:
         return main
     with contextlib.suppress(IndexError):
         while True:
-            _, lane = heappop(main.free)
+            _, _, lane = heappop(main.free)
             if len(lane.stack) == 1:
                 return lane
     order = len(main.family) + 1
