@@ -47,12 +47,13 @@ $(VENV)/.installed: pyproject.toml packaging/hatch_build.py packaging/peephole-s
 .PHONY: web
 web: src/peephole/server/static/.built
 
-# what the tests run besides Python: the browser for the page, the compiler of tinygrad's CPU device
+# what the tests run besides Python: the browser for the page, the compilers of tinygrad's CPU device and of torch's Inductor
 .PHONY: tools
 tools:
 	@missing=; \
 	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing=chromium; \
 	command -v clang >/dev/null || missing="$$missing clang"; \
+	command -v g++ >/dev/null || missing="$$missing g++"; \
 	[ -z "$$missing" ] || { \
 	  echo "installing for the tests: $$missing"; \
 	  sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
