@@ -60,8 +60,9 @@ def printed_keys(path: Path) -> set[str]:
 def test_every_key_of_the_json_that_commands_print_is_documented() -> None:
     text = "".join((DOCS / page).read_text(encoding="utf-8") for page in ("cli.md", "hardware.md", "tape.md"))
     known = set(re.findall(r"\w+", text))
-    tape = ROOT / "src" / "peephole" / "cli" / "show_tape.py"  # whose objects are the tape's own, see tape.md
-    found = {path.name: printed_keys(path) for path in tape.parent.glob("*.py") if path != tape}
+    commands = ROOT / "src" / "peephole" / "cli"
+    tape = commands / "views" / "tape.py"  # whose objects are the tape's own, see tape.md
+    found = {str(path): printed_keys(path) for path in commands.rglob("*.py") if path != tape}
     assert "realized_at" in set.union(*found.values())
     assert {name: keys - known for name, keys in found.items() if keys - known} == {}
 

@@ -14,9 +14,9 @@ from starlette.testclient import TestClient
 from tests import event_loop
 from tests.timeline_capture import ORIGIN, write_timeline
 
-from peephole.server import routes_sql
 from peephole.server.app import create_app
 from peephole.server.library import Library
+from peephole.server.routes import sql as sql_routes
 from peephole.store.capture import open_capture
 from peephole.store.sql_limits import Limits
 
@@ -56,14 +56,14 @@ def test_an_answer_comes_by_column(client: TestClient) -> None:
 def test_what_a_page_cannot_hold_is_text_and_what_is_long_is_cut(client: TestClient) -> None:
     found = ask(client, f"SELECT {ORIGIN}::BIGINT, repeat('x', 5000), 'ab'::BLOB, 'nan'::DOUBLE, [1, 2]")
     assert found["values"][0] == [str(ORIGIN)]
-    assert found["values"][1] == ["x" * routes_sql.CELL + "…"]
+    assert found["values"][1] == ["x" * sql_routes.CELL + "…"]
     assert found["values"][2:] == [["6162"], ["nan"], ["[1, 2]"]]
 
 
 def test_an_answer_has_a_limit_and_csv_has_all(client: TestClient) -> None:
     sql = "SELECT range AS n, 'a,b\"c' AS t FROM range(50000)"
     found = ask(client, sql)
-    assert (found["rows"], found["more"]) == (routes_sql.ROWS, True)
+    assert (found["rows"], found["more"]) == (sql_routes.ROWS, True)
     assert ask(client, sql, limit=3)["values"][0] == [0, 1, 2]
     answer = client.get(f"{SQL}/csv", params={"q": sql})
     lines = answer.text.splitlines()
@@ -89,9 +89,9 @@ def test_what_is_wrong_is_one_sentence(client: TestClient, sql: str, says: str) 
 
 
 def test_it_is_stopped_at_its_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes_sql, "server_limits", lambda: Limits(0.3, 200_000_000))
+    monkeypatch.setattr(sql_routes, "server_limits", lambda: Limits(0.3, 200_000_000))
     assert "0.3 s" in ask(client, ENDLESS)["error"]
-    monkeypatch.setattr(routes_sql, "server_limits", lambda: Limits(60, 200_000_000))
+    monkeypatch.setattr(sql_routes, "server_limits", lambda: Limits(60, 200_000_000))
     large = ask(client, "SELECT string_agg(repeat('x', 1000), '') FROM range(2000000)")
     assert "200 MB" in large["error"]
 

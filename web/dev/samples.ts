@@ -1,5 +1,5 @@
 /** Graphs that resemble a tensor compiler's, made from a seed: for tests and measurements. */
-import { CONSTANT, INDEXING, SINK } from "../src/layout/fold.ts";
+import { CONSTANT, INDEXING, SINK } from "../src/layout/graph/fold.ts";
 import type { GraphWire } from "../src/wire/graph.ts";
 
 /** Numbers from 0 to 1, the same ones for the same seed. */

@@ -12,7 +12,7 @@ const option = (name) => process.argv.find((text) => text.startsWith(`--${name}=
 const out = option("out") ?? join(web, "..", "src", "peephole", "server", "static");
 const pages = (option("pages") ?? "index.html").split(",");
 const watch = process.argv.includes("--watch");
-const WORKER = "src/layout/worker.ts";
+const WORKER = "src/layout/layered/worker.ts";
 
 const shared = {
   absWorkingDir: web,

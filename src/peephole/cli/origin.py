@@ -109,7 +109,7 @@ def _print(capture: Capture, found: list[Origin], printer: Printer, only: Any = 
 
 
 def _lines(capture: Capture, name: str, printer: Printer) -> int:
-    from peephole.cli.show_rewrites import short
+    from peephole.cli.views.rewrites import short
     from peephole.query.capture.context_lookup import find_context
     from peephole.query.rewrites.origins import line_origins, source_lines
 

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints a line for each rule."""
-    from peephole.cli.show_rewrites import short
+    from peephole.cli.views.rewrites import short
     from peephole.query.capture.contexts import contexts
     from peephole.query.rewrites.rules import rules
 

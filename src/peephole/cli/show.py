@@ -46,8 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Finds the view that the request belongs to and lets it print."""
-    from peephole.cli import show_timeline
-    from peephole.cli.views import Request, views
+    from peephole.cli.views import Request, timeline, views
     from peephole.query.timeline.interval import find_interval
 
     targets, top = _untangle(args.capture, args.top)
@@ -75,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         for view in views():
             if view.claims(capture, request):
                 return view.show(capture, request, printer)
-    return show_timeline.show(capture, request, printer)
+    return timeline.show(capture, request, printer)
 
 
 def _count(text: str) -> int | str:

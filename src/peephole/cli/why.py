@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Part, Printer, count
-from peephole.cli.show_decisions import show_verdict
 from peephole.cli.target import add_json, add_target, not_a_capture, open_target
+from peephole.cli.views.decisions import show_verdict
 
 if TYPE_CHECKING:
     from peephole.compilers.answers import Boundary, Buffer, Kernel, Why
@@ -75,7 +75,7 @@ _TITLES: dict[str, Part] = {
 
 
 def _boundary(boundary: Boundary, printer: Printer) -> None:
-    from peephole.cli.show_rewrites import short
+    from peephole.cli.views.rewrites import short
 
     printer.line((boundary.reason, "bold"), f": {boundary.text}")
     printer.line(("  buffer   ", "dim"), _buffer(boundary.buffer), (f"  {boundary.kind}", "dim"))

@@ -157,13 +157,13 @@ def _get_ready(library: Library) -> None:
         if shelf.asked:
             return
         from peephole.query.capture.info import holds
-        from peephole.server import routes_timeline
+        from peephole.server.routes import timeline
 
         # a capture that cannot be opened says so when somebody asks for it
         with contextlib.suppress(PeepholeError):
             with shelf.lock:
                 capture = shelf.open()
-            routes_timeline.get_ready(shelf, capture)
+            timeline.get_ready(shelf, capture)
             if not capture.live and holds(capture, "hardware"):
                 from peephole.query.hardware.ready import get_ready
 

@@ -1,5 +1,5 @@
-import { BOX } from "../layout/drawing.ts";
-import { ADDED, CHANGED, PLAIN, REMOVED, type Scene } from "../layout/scene.ts";
+import { BOX } from "../layout/layered/drawing.ts";
+import { ADDED, CHANGED, PLAIN, REMOVED, type Scene } from "../layout/graph/scene.ts";
 import type { Bounds, Picture } from "./renderer.ts";
 import type { Theme } from "./theme.ts";
 

@@ -1,4 +1,4 @@
-import { BOX } from "../layout/drawing.ts";
+import { BOX } from "../layout/layered/drawing.ts";
 import { drawLongEdges, drawPorts, strokeEdges } from "./edges.ts";
 import type { Marks, Picture } from "./renderer.ts";
 import type { Theme } from "./theme.ts";

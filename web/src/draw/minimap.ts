@@ -1,5 +1,5 @@
-import { BOX } from "../layout/drawing.ts";
-import { ADDED, CHANGED, REMOVED } from "../layout/scene.ts";
+import { BOX } from "../layout/layered/drawing.ts";
+import { ADDED, CHANGED, REMOVED } from "../layout/graph/scene.ts";
 import { seen } from "./canvas.ts";
 import type { Camera, Picture } from "./renderer.ts";
 import type { Theme } from "./theme.ts";

@@ -1,5 +1,5 @@
-import { BOX, type Placement } from "../layout/drawing.ts";
-import type { Scene } from "../layout/scene.ts";
+import { BOX, type Placement } from "../layout/layered/drawing.ts";
+import type { Scene } from "../layout/graph/scene.ts";
 import type { Theme } from "./theme.ts";
 
 /** The point of the graph in the middle of the view, and how many screen pixels one of its pixels takes. */

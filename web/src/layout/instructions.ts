@@ -1,6 +1,6 @@
 /** Graphs of named instructions in the form that graphs are drawn in. */
 import { LISTS, type GraphWire, type LooksWire, type RemovedNode } from "../wire/graph.ts";
-import { SINK } from "./fold.ts";
+import { SINK } from "./graph/fold.ts";
 
 /** Characters of a name or an argument in a box. */
 const LONGEST = 34;

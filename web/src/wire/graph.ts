@@ -33,7 +33,7 @@ export interface GraphWire {
   /** The argument with the values of its constant sources in it: code into `insides`, -1 where the look's own is right. */
   inside: number[];
   insides: string[];
-  /** What may be folded away: the bits CONSTANT, INDEXING and SINK of layout/fold.ts; and LISTS. */
+  /** What may be folded away: the bits CONSTANT, INDEXING and SINK of layout/graph/fold.ts; and LISTS. */
   fold: number[];
   /** What the graph around a node says about it, as codes: the memory that it is about (GLOBAL, LOCAL, REG, ALU), the
    *  ranges that are open at it (`0,1`), and what it is indexed with (`[r1*8+r0]`). */

@@ -1,4 +1,4 @@
-/** Memory as the server sends it: src/peephole/server/routes_memory.py. Times are ns from the begin of the timeline. */
+/** Memory as the server sends it: src/peephole/server/routes/memory.py. Times are ns from the begin of the timeline. */
 import { readArrays } from "./arrays.ts";
 
 export interface DeviceWire {

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import { BOX, type Placement } from "../../src/layout/drawing.ts";
-import { DEFAULT_SWITCHES } from "../../src/layout/fold.ts";
-import type { Folding } from "../../src/layout/folding.ts";
-import type { Scene } from "../../src/layout/scene.ts";
+import { BOX, type Placement } from "../../src/layout/layered/drawing.ts";
+import { DEFAULT_SWITCHES } from "../../src/layout/graph/fold.ts";
+import type { Folding } from "../../src/layout/graph/folding.ts";
+import type { Scene } from "../../src/layout/graph/scene.ts";
 
 export function folding(switches = {}): Folding {
   return { switches: { ...DEFAULT_SWITCHES, ...switches }, opened: new Set(), closed: new Set(), blocks: null };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Maker } from "../../dev/samples.ts";
-import { fullLabel, isCall, labelOf, textOf } from "../../src/layout/labels.ts";
-import { scene } from "../../src/layout/scene.ts";
+import { fullLabel, isCall, labelOf, textOf } from "../../src/layout/graph/labels.ts";
+import { scene } from "../../src/layout/graph/scene.ts";
 import { folding } from "./helpers.ts";
 
 function product(): ReturnType<Maker["graph"]> {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { kernel, random, schedule } from "../../dev/samples.ts";
-import type { Drawing } from "../../src/layout/drawing.ts";
-import { layered } from "../../src/layout/layered.ts";
-import { layers } from "../../src/layout/layers.ts";
-import { crossings, order } from "../../src/layout/order.ts";
-import { ranks, simplify } from "../../src/layout/ranks.ts";
-import { scene } from "../../src/layout/scene.ts";
+import type { Drawing } from "../../src/layout/layered/drawing.ts";
+import { layered } from "../../src/layout/layered/layered.ts";
+import { layers } from "../../src/layout/layered/layers.ts";
+import { crossings, order } from "../../src/layout/layered/order.ts";
+import { ranks, simplify } from "../../src/layout/layered/ranks.ts";
+import { scene } from "../../src/layout/graph/scene.ts";
 import { expectNoOverlap, folding } from "./helpers.ts";
 
 function randomDrawing(seed: number, count: number): Drawing {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { kernel, rewrite, schedule } from "../../dev/samples.ts";
 import type { GraphWire } from "../../src/wire/graph.ts";
-import type { Placement } from "../../src/layout/drawing.ts";
-import { layered } from "../../src/layout/layered.ts";
-import { pinned } from "../../src/layout/pinned.ts";
-import { REMOVED, scene, type Scene } from "../../src/layout/scene.ts";
+import type { Placement } from "../../src/layout/layered/drawing.ts";
+import { layered } from "../../src/layout/layered/layered.ts";
+import { pinned } from "../../src/layout/graph/pinned.ts";
+import { REMOVED, scene, type Scene } from "../../src/layout/graph/scene.ts";
 import { expectNoOverlap, folding } from "./helpers.ts";
 
 class Stepper {

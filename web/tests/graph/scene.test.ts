@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { kernel, Maker, rewrite, schedule } from "../../dev/samples.ts";
-import { BLOCKS, divide, isLarge, neighbourhood, openBlock } from "../../src/layout/blocks.ts";
-import { topologicalOrder } from "../../src/layout/adjacency.ts";
-import { ADDED, CHANGED, scene } from "../../src/layout/scene.ts";
+import { BLOCKS, divide, isLarge, neighbourhood, openBlock } from "../../src/layout/graph/blocks.ts";
+import { topologicalOrder } from "../../src/layout/layered/adjacency.ts";
+import { ADDED, CHANGED, scene } from "../../src/layout/graph/scene.ts";
 import { folding } from "./helpers.ts";
 
 /** PARAM and a call whose body is one node, an index and a constant under a SINK. */

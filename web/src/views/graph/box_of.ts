@@ -1,6 +1,6 @@
 /** Which box of a picture stands for what. */
 import type { Picture } from "../../draw/renderer.ts";
-import { lowestOfLargest } from "../../layout/components.ts";
+import { lowestOfLargest } from "../../layout/layered/components.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 
 /** The box of a key, or the one that the node of this identity is in; -1 for none. */

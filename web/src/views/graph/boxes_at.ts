@@ -1,7 +1,7 @@
 /** Which box of a picture is where. */
 import { seen } from "../../draw/canvas.ts";
 import type { Camera, Picture } from "../../draw/renderer.ts";
-import { BOX } from "../../layout/drawing.ts";
+import { BOX } from "../../layout/layered/drawing.ts";
 import type { Point } from "../common/viewport/gestures.ts";
 import { short } from "./describe.ts";
 

@@ -1,5 +1,5 @@
 import type { Bounds, Camera, Picture } from "../../draw/renderer.ts";
-import { BOX } from "../../layout/drawing.ts";
+import { BOX } from "../../layout/layered/drawing.ts";
 import { LEAST_ZOOM } from "../common/viewport/plane_viewport.ts";
 
 /** Labels are comfortable to read from here on: a graph that does not fit at this zoom is shown in part. */

@@ -1,5 +1,5 @@
-import { fullLabel, textOf } from "../../layout/labels.ts";
-import type { Scene } from "../../layout/scene.ts";
+import { fullLabel, textOf } from "../../layout/graph/labels.ts";
+import type { Scene } from "../../layout/graph/scene.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 
 const STATE = ["", "added", "changed", "removed"];

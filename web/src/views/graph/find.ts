@@ -1,6 +1,6 @@
 import { fits, parseQuery } from "../../data/grammar.ts";
-import { textOf } from "../../layout/labels.ts";
-import type { Scene } from "../../layout/scene.ts";
+import { textOf } from "../../layout/graph/labels.ts";
+import type { Scene } from "../../layout/graph/scene.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 
 /** Boxes whose node the text fits: its operation, argument, type, shape, tag and label; `op:` its operation alone. */

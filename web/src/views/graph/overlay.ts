@@ -1,5 +1,5 @@
 import { fill, h } from "../../base/dom.ts";
-import { BOX } from "../../layout/drawing.ts";
+import { BOX } from "../../layout/layered/drawing.ts";
 import type { Camera, Picture } from "../../draw/renderer.ts";
 import { RestingTip } from "../common/viewport/resting_tip.ts";
 

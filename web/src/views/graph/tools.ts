@@ -1,7 +1,7 @@
 /** What can be done with a box: the buttons of its tooltip. */
 import type { Picture } from "../../draw/renderer.ts";
-import type { Folding } from "../../layout/folding.ts";
-import { isCall } from "../../layout/labels.ts";
+import type { Folding } from "../../layout/graph/folding.ts";
+import { isCall } from "../../layout/graph/labels.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import type { Tool } from "./overlay.ts";
 

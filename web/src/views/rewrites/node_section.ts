@@ -3,7 +3,7 @@ import { fill, h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
 import { sentenceOf } from "../../data/client.ts";
 import { label } from "../../data/listing.ts";
-import { isCall } from "../../layout/labels.ts";
+import { isCall } from "../../layout/graph/labels.ts";
 import type { HistoryWire, NodeWire, PassageWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { copyButton } from "../common/copy.ts";

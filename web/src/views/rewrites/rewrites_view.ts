@@ -9,7 +9,7 @@ import { isNamed } from "../../layout/instructions.ts";
 import { changed, numberParam, type Params } from "../../state/place.ts";
 import type { ContextsWire, ContextWire, HistoryWire, NodeWire, PassageWire, StepsWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
-import { isCall } from "../../layout/labels.ts";
+import { isCall } from "../../layout/graph/labels.ts";
 import { showLayer, waitFor, type Progress } from "../common/states.ts";
 import type { Direction } from "../graph/keyboard.ts";
 import type { Page, View, ViewDef } from "../registry.ts";

@@ -3,7 +3,7 @@ import { nameNodes } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
 import { onTheme, readSetting, theme, writeSetting } from "../../state/settings.ts";
-import { INDEXING } from "../../layout/fold.ts";
+import { INDEXING } from "../../layout/graph/fold.ts";
 import { drawable, isNamed } from "../../layout/instructions.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { clearLayer } from "../common/states.ts";

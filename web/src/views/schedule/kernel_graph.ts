@@ -1,7 +1,7 @@
 /** The kernels of a schedule and the buffers between them, as a graph that the graph view can draw. */
 import { plain } from "../../base/ansi.ts";
 import type { GraphWire } from "../../wire/graph.ts";
-import { SINK } from "../../layout/fold.ts";
+import { SINK } from "../../layout/graph/fold.ts";
 import type { ScheduleWire } from "../../wire/schedule.ts";
 
 /** Identities: kernel i is i, buffer j is kernels + j. */

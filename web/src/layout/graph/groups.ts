@@ -1,4 +1,4 @@
-import { adjacency } from "./adjacency.ts";
+import { adjacency } from "../layered/adjacency.ts";
 
 /** A stretch of nodes that is drawn as one box: order[first .. last]. */
 export interface Block {

@@ -1,4 +1,4 @@
-import type { Placement } from "./drawing.ts";
+import type { Placement } from "../layered/drawing.ts";
 import type { Scene } from "./scene.ts";
 
 /** x, y and, where it matters, the widths of the box and of what stands at its right. */

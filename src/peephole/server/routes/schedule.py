@@ -11,7 +11,7 @@ from starlette.routing import Route
 from peephole.query.timeline.context_runs import ContextRuns, runs_of_contexts
 from peephole.server.library import ask, ask_once
 from peephole.server.replies import path_number, query_number, reply
-from peephole.server.routes_captures import shelf_of
+from peephole.server.routes.captures import shelf_of
 
 if TYPE_CHECKING:
     from peephole.compilers.answers import Boundary, Buffer, Kernel, Schedule

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from peephole.errors import AskedError
 from peephole.server.library import ask_once
 from peephole.server.replies import query_number, reply
-from peephole.server.routes_captures import shelf_of
+from peephole.server.routes.captures import shelf_of
 
 if TYPE_CHECKING:
     from peephole.query.capture.search import Hit

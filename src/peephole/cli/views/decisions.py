@@ -59,7 +59,7 @@ def decision_record(decision: Decision) -> dict[str, Any]:
 
 
 def _place(decision: Decision) -> str:
-    from peephole.cli.show_rewrites import short
+    from peephole.cli.views.rewrites import short
 
     return f"  {short(decision.file)}:{decision.line}" if decision.file else ""
 

@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Printer, duration
-from peephole.cli.show_decisions import show_decisions
-from peephole.cli.show_rewrites import around, work
 from peephole.cli.views import Request
+from peephole.cli.views.decisions import show_decisions
+from peephole.cli.views.rewrites import around, work
 from peephole.errors import PeepholeError
 from peephole.query.capture.context_lookup import find_contexts
 from peephole.query.capture.contexts import Context, Step, artifacts, contexts, steps

@@ -22,7 +22,7 @@ from peephole.query.tape.window import Window, cut, drawn, matching, work_begins
 from peephole.server.arrays import raw_reply
 from peephole.server.library import Shelf, ask
 from peephole.server.replies import Refusal, path_number, query_number, reply
-from peephole.server.routes_captures import shelf_of
+from peephole.server.routes.captures import shelf_of
 from peephole.store.capture import Capture
 
 _PAGE = 500

@@ -17,8 +17,8 @@ from peephole.query.timeline.correlations import Use
 from peephole.server.arrays import raw_reply
 from peephole.server.library import Shelf, quick
 from peephole.server.replies import Refusal, coded, path_number, query_moment, query_number, reply
-from peephole.server.routes_captures import shelf_of
-from peephole.server.routes_timeline import links_of, span_of
+from peephole.server.routes.captures import shelf_of
+from peephole.server.routes.timeline import links_of, span_of
 from peephole.store.capture import Capture
 
 BANDS: Final = 4000

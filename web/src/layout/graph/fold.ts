@@ -1,4 +1,4 @@
-import type { GraphWire } from "../wire/graph.ts";
+import type { GraphWire } from "../../wire/graph.ts";
 
 /** What the graph's switches say. On means shown. */
 export interface Switches {

@@ -10,19 +10,19 @@ from starlette.routing import Match, Route, Router
 from starlette.types import Receive, Scope, Send
 
 MODULES = (
-    "routes_captures",
-    "routes_timeline",
-    "routes_rewrites",
-    "routes_tape",
-    "routes_code",
-    "routes_lines",
-    "routes_schedule",
-    "routes_search",
-    "routes_hardware",
-    "routes_top",
-    "routes_calls",
-    "routes_memory",
-    "routes_sql",
+    "captures",
+    "timeline",
+    "rewrites",
+    "tape",
+    "code",
+    "lines",
+    "schedule",
+    "search",
+    "hardware",
+    "top",
+    "calls",
+    "memory",
+    "sql",
 )
 """Modules with ROUTES (a list of Route below /api/v1), those that the first look at a page needs before the others."""
 
@@ -33,7 +33,7 @@ def api_routes() -> list[Route]:
 
 
 def _routes(name: str) -> list[Route]:
-    found: list[Route] = importlib.import_module(f"peephole.server.{name}").ROUTES
+    found: list[Route] = importlib.import_module(f"peephole.server.routes.{name}").ROUTES
     return found
 
 
@@ -51,7 +51,7 @@ class Api:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
-        parts = {f"routes_{part}" for part in scope["path"].split("/")}
+        parts = set(scope["path"].split("/"))
         while (unknown := self._unknown) and all(
             route.matches(scope)[0] == Match.NONE for route in self._router.routes
         ):

@@ -15,8 +15,8 @@ from peephole.query.calls.view import call_threads, calls_view, longest_slices
 from peephole.query.timeline.tracks import TimelineTrack
 from peephole.server.library import Shelf, quick
 from peephole.server.replies import Refusal, query_number, reply
-from peephole.server.routes_captures import shelf_of
-from peephole.server.routes_timeline import colours_of, interval_of, span_of, tracks_of
+from peephole.server.routes.captures import shelf_of
+from peephole.server.routes.timeline import colours_of, interval_of, span_of, tracks_of
 from peephole.store.capture import Capture
 
 THREADS = 1000

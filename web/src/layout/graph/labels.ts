@@ -1,4 +1,4 @@
-import type { GraphWire } from "../wire/graph.ts";
+import type { GraphWire } from "../../wire/graph.ts";
 
 /** The two lines of a box: operation with its argument, and type. */
 export interface Label {

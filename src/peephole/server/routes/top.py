@@ -14,8 +14,8 @@ from peephole.query.timeline import tracks as timeline
 from peephole.query.timeline.slice_names import slice_name
 from peephole.server.library import Shelf, quick
 from peephole.server.replies import Refusal, number, query_number, reply
-from peephole.server.routes_captures import shelf_of
-from peephole.server.routes_timeline import colours_of, interval_of, span_of
+from peephole.server.routes.captures import shelf_of
+from peephole.server.routes.timeline import colours_of, interval_of, span_of
 from peephole.store.capture import Capture
 
 NAMES = 20_000

@@ -19,7 +19,7 @@ from peephole.cli.format import Printer
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
-VIEWS: Final = ("show_tape", "show_memory", "show_hardware", "show_rewrites", "show_items", "show_runs", "show_context")
+VIEWS: Final = ("tape", "memory", "hardware", "rewrites", "items", "runs", "context")
 """Modules of this package, asked in this order whether the request is theirs."""
 
 
@@ -65,4 +65,4 @@ class View(Protocol):
 def views() -> Iterator[View]:
     """The views, loaded one by one as they are asked."""
     for name in VIEWS:
-        yield cast(View, importlib.import_module(f"peephole.cli.{name}"))
+        yield cast(View, importlib.import_module(f"peephole.cli.views.{name}"))

@@ -1,7 +1,7 @@
-import { topologicalOrder, adjacency } from "./adjacency.ts";
-import { CurveWriter, exit } from "./curve.ts";
-import { BOX, GAP, LONGEST, ROW, type Placement } from "./drawing.ts";
-import { twinsOf } from "./route.ts";
+import { topologicalOrder, adjacency } from "../layered/adjacency.ts";
+import { CurveWriter, exit } from "../layered/curve.ts";
+import { BOX, GAP, LONGEST, ROW, type Placement } from "../layered/drawing.ts";
+import { twinsOf } from "../layered/route.ts";
 import type { Place } from "./places.ts";
 import { Rows, thread } from "./rows.ts";
 import type { Scene } from "./scene.ts";

@@ -1,6 +1,6 @@
-import type { GraphWire } from "../wire/graph.ts";
-import { adjacency } from "./adjacency.ts";
-import type { Drawing } from "./drawing.ts";
+import type { GraphWire } from "../../wire/graph.ts";
+import { adjacency } from "../layered/adjacency.ts";
+import type { Drawing } from "../layered/drawing.ts";
 import { CONSTANT, fold, hiddenWords, INDEXING, SHOWN, SINK, type Folded } from "./fold.ts";
 import type { Folding } from "./folding.ts";
 import { labelOf, lookLabel, spaceOf, textOf, type Label } from "./labels.ts";

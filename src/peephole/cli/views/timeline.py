@@ -7,9 +7,9 @@ from typing import Any
 
 from peephole.cli.args_text import describe_args, parse_args
 from peephole.cli.format import Printer, count, duration, fit, pad
-from peephole.cli.show_context import Details
-from peephole.cli.show_top import show_top
 from peephole.cli.views import Request, views
+from peephole.cli.views.context import Details
+from peephole.cli.views.top import show_top
 from peephole.model.plain_names import plain
 from peephole.model.tables import NONE
 from peephole.query.capture.contexts import contexts
@@ -41,7 +41,7 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
             raise missing(request.source, names, "source")
         chosen = {track.id for track in found}
     if request.calls:
-        from peephole.cli.show_calls import show_calls
+        from peephole.cli.views.calls import show_calls
 
         show_calls(capture, request, chosen, printer)
     elif request.top is not None:

@@ -34,7 +34,7 @@ def claims(capture: Capture, request: Request) -> bool:
 
 def show(capture: Capture, request: Request, printer: Printer) -> int:
     """Prints how often it ran and how long that took, what it was compiled in, and every run."""
-    from peephole.cli.show_timeline import show_events
+    from peephole.cli.views.timeline import show_events
 
     known = _tracks(capture, request)
     found = runs(capture, request.items[0], known, request.interval)

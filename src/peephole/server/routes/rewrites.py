@@ -18,7 +18,7 @@ from peephole.query.rewrites.recorded_node import recorded_node
 from peephole.server.library import Shelf, ask, ask_once
 from peephole.server.replaying import ask_while_wanted
 from peephole.server.replies import Refusal, coded, columns, path_number, query_number, reply
-from peephole.server.routes_captures import shelf_of
+from peephole.server.routes.captures import shelf_of
 from peephole.store.capture import Capture
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from peephole.query.timeline.slice_lookup import row_by_correlation, row_by_star
 from peephole.server.library import quick
 from peephole.server.replaying import quick_while_wanted
 from peephole.server.replies import LARGEST, Refusal, query_number, reply
-from peephole.server.routes_captures import shelf_of
+from peephole.server.routes.captures import shelf_of
 from peephole.store.capture import Capture
 from peephole.store.sql import Answer, run_sql
 from peephole.store.sql_limits import server_limits

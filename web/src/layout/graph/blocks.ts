@@ -1,5 +1,5 @@
-import type { GraphWire } from "../wire/graph.ts";
-import { adjacency } from "./adjacency.ts";
+import type { GraphWire } from "../../wire/graph.ts";
+import { adjacency } from "../layered/adjacency.ts";
 import { fold, SHOWN, type Folded } from "./fold.ts";
 import type { BlockList, Folding } from "./folding.ts";
 import { group, type Grouping } from "./groups.ts";

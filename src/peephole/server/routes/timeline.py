@@ -24,7 +24,7 @@ from peephole.query.timeline.windows import lane_windows, series_pixels, timelin
 from peephole.server.arrays import RawReply, raw_reply
 from peephole.server.library import Shelf, quick
 from peephole.server.replies import Refusal, columns, number, query_moment, query_number, reply
-from peephole.server.routes_captures import shelf_of
+from peephole.server.routes.captures import shelf_of
 from peephole.store.capture import Capture
 
 TRACKS = 10_000

@@ -1,4 +1,4 @@
-import { BOX, ROW } from "./drawing.ts";
+import { BOX, ROW } from "../layered/drawing.ts";
 
 /** Lines keep this far from boxes. */
 const MARGIN = 7;

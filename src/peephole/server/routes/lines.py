@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from peephole.server.library import ask
 from peephole.server.replies import path_number, query_number, reply
-from peephole.server.routes_captures import shelf_of
+from peephole.server.routes.captures import shelf_of
 from peephole.store.capture import Capture
 
 if TYPE_CHECKING:

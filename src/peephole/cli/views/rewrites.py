@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Printer, count, duration
-from peephole.cli.show_decisions import show_decisions
-from peephole.cli.show_listing import UNTOLD, print_listing
 from peephole.cli.views import Request
+from peephole.cli.views.decisions import show_decisions
+from peephole.cli.views.listing import UNTOLD, print_listing
 from peephole.errors import PeepholeError
 from peephole.query.capture.context_lookup import find_artifacts, find_context, find_steps
 from peephole.query.capture.info import holds
@@ -37,7 +37,7 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
     context = find_context(capture, request.items[0])
     kind = find_artifacts(capture, context, request.items[1])
     if kind:
-        from peephole.cli.show_context import Details
+        from peephole.cli.views.context import Details
 
         Details(capture, request, printer).code(context.id, kind)
         return 0

@@ -12,7 +12,7 @@ from peephole.query.capture.code import artifact_content, code_of_contexts
 from peephole.query.timeline.context_runs import ContextRuns, runs_of_contexts
 from peephole.server.library import ask, ask_once
 from peephole.server.replies import Refusal, path_number, query_number, reply
-from peephole.server.routes_captures import shelf_of
+from peephole.server.routes.captures import shelf_of
 from peephole.store.capture import Capture
 
 if TYPE_CHECKING:
