@@ -1,9 +1,11 @@
-"""Writes the reference pages that come out of the code: docs/format.md and docs/commands.md. `make format` runs it."""
+"""Writes what comes out of the code: docs/format.md, docs/commands.md, docs/peephole.1. `make format` runs it."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+
+from man_page import man_page
 
 from peephole.cli.main import COMMANDS, load, parser_of
 from peephole.model.tables import FORMAT_VERSION, TABLES, Table
@@ -159,7 +161,7 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-PAGES = {"format.md": format_page, "commands.md": commands_page}
+PAGES = {"format.md": format_page, "commands.md": commands_page, "peephole.1": man_page}
 
 
 def main() -> None:

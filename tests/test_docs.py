@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 
 
-@pytest.mark.parametrize("name", ["format.md", "commands.md"])
+@pytest.mark.parametrize("name", ["format.md", "commands.md", "peephole.1"])
 def test_the_reference_pages_are_those_of_this_code(name: str) -> None:
     written = (DOCS / name).read_text(encoding="utf-8")
     assert written == PAGES[name]().rstrip() + "\n", f"docs/{name} is stale: run `make format`"

@@ -63,6 +63,8 @@ COMMANDS: Final = (
     Command("info", "what a capture holds and whether anything was lost"),
     Command("pack", "one file out of a capture, to send around"),
     Command("demo", "record a small real program and show it"),
+    Command("doctor", "what this machine can record and show, and what to install for the rest"),
+    Command("completion", "a script that completes commands and options in your shell"),
 )
 
 START_PROGRAMS: Final = ("run", "demo")
@@ -112,7 +114,7 @@ def _dispatch(arguments: list[str]) -> int:
         print(overview())
         return 0
     if arguments[0] in ("-V", "--version"):
-        print(f"peephole {__version__}")
+        print(version())
         return 0
     command = find(arguments[0])
     if _NoPandas not in sys.meta_path:
@@ -130,6 +132,16 @@ def _dispatch(arguments: list[str]) -> int:
     args = parse(arguments[1:])
     code: int = module.run(args)
     return code
+
+
+def version() -> str:
+    """Which Peephole this is, which captures it writes, and on what it runs."""
+    import platform
+
+    from peephole.model.tables import FORMAT_VERSION
+
+    build = f"{platform.python_implementation()} {platform.python_version()}, {sys.platform}"
+    return f"peephole {__version__} (format {FORMAT_VERSION}, {build})"
 
 
 def _ended(number: int, _frame: FrameType | None) -> None:
