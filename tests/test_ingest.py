@@ -150,3 +150,46 @@ print(len(capture.read("slices")), list(capture.read("markers").texts("name")), 
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "18 [] False\n"
+
+
+class LineFolders(Lines):
+    """The same source, of whose files a folder is full and which takes Chrome traces along."""
+
+    takes_along = ("chrome",)
+
+    def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
+        own = [path for path in paths if path.suffix != ".json"]
+        super().read(own, sink, progress)
+        sink.describe(extra={"beside": [path.name for path in paths[len(own) :]]})
+
+    def files_in(self, folder: Path) -> Sequence[Path]:
+        return sorted(folder.glob("*.lines"))
+
+
+def test_a_folder_is_its_files_and_what_belongs_beside_them(
+    capture_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = LineFolders()
+    load, every = sources.load, sources.every
+    monkeypatch.setattr(sources, "every", lambda: iter([source, *every()]))
+    monkeypatch.setattr(sources, "load", lambda name: source if name == "lines" else load(name))
+    monkeypatch.setattr(sources, "READ_FOLDERS", ("lines",))
+    folder = tmp_path / "run7"
+    folder.mkdir()
+    with pytest.raises(CaptureError, match="run7 is a folder with neither a capture nor files of a known source"):
+        import_files([folder])
+    for name in ("b", "a"):
+        (folder / f"{name}.lines").write_text(f"LINES\n{name}\n")
+    (folder / "other").write_text("not read")
+    path = import_files([folder])
+    assert path.name == "run7.peep" and open_capture(path).count("slices") == 2
+    (tmp_path / "t.json").write_text(json.dumps(TRACE))
+    both = open_capture(import_files([tmp_path / "t.json", folder], tmp_path / "both.peep"))
+    assert both.manifest.source == "lines" and both.manifest.extra["beside"] == ["t.json"]
+
+    from peephole.cli.serve import find_all
+    from peephole.cli.target import find_target
+
+    assert find_target(str(folder)) == path
+    first, *_ = find_all([str(folder), str(tmp_path / "t.json")])
+    assert not isinstance(first, Path) and first.name == "run7.peep", "one capture of both"

@@ -17,12 +17,13 @@ from peephole.sources.base import Progress, Source, no_progress
 def import_files(
     paths: Sequence[Path], out: Path | None = None, progress: Progress = no_progress, replace: bool = False
 ) -> Path:
-    """The capture made of foreign files that belong together.
+    """The capture made of foreign files, or folders of them, that belong together.
 
     Without `out` it is kept in a cache under the hash of the files, so that the second time is quick. With it the
     capture is written there, whole or not at all; an earlier one gives way then when it is to be replaced.
     """
-    source = common_source(paths)
+    name = name_for(paths) if paths else ""
+    source, paths = common_source(sources.spread(paths))
     if hasattr(source, "complete"):  # one of a pair was given, the other lies next to it
         paths = source.complete(paths)
     if out is not None:
@@ -35,7 +36,7 @@ def import_files(
     try:
         # a folder of our own, renamed when whole: two commands may import the same file at the same time
         with WorkFolder(kept, shared=True) as work:
-            _write(source, paths, work.path / name_for(paths), progress)
+            _write(source, paths, work.path / name, progress)
             try:
                 work.path.rename(kept)
             except OSError:
@@ -53,7 +54,8 @@ def cache_folder() -> Path:
 
 def name_for(paths: Sequence[Path]) -> str:
     """The folder name of a capture made of these files."""
-    first = paths[0].name.removesuffix(".gz")
+    first = paths[0].name or paths[0].resolve().name
+    first = first.removesuffix(".gz")
     return safe_name(first.rpartition(".")[0] or first) + SUFFIX
 
 
@@ -70,24 +72,33 @@ def _write(source: Source, paths: Sequence[Path], out: Path, progress: Progress,
     return out
 
 
-def common_source(paths: Sequence[Path]) -> Source:
-    """The source that all of these files are of, by their first bytes; an error when there is none."""
+def common_source(paths: Sequence[Path]) -> tuple[Source, list[Path]]:
+    """The source that these files are of, by their first bytes, and the files, its own first; an error when there is
+    none."""
     if not paths:
         raise PeepholeError("No file to import was given.")
-    found = [sources.find(path) for path in paths]
-    for path, source in zip(paths, found, strict=True):
-        if source.name != found[0].name:
-            raise CaptureError(
-                f"{paths[0]} is a file of {found[0].name} and {path} one of {source.name}; import them one by one."
-            )
-    return found[0]
+    groups = by_source(paths)
+    if len(groups) > 1:
+        one, other = (sources.find(group[0]).name for group in groups[:2])
+        raise CaptureError(
+            f"{groups[0][0]} is a file of {one} and {groups[1][0]} one of {other}; import them one by one."
+        )
+    return sources.find(groups[0][0]), groups[0]
 
 
 def by_source(paths: Sequence[Path]) -> list[list[Path]]:
-    """Files of any known sources, those of one together; an error for one of no known source."""
+    """Files of any known sources, those of one together, with those that it takes along at the end; an error for one of
+    no known source."""
     groups: dict[str, list[Path]] = {}
+    found: dict[str, Source] = {}
     for path in paths:
-        groups.setdefault(sources.find(path).name, []).append(path)
+        source = sources.find(path)
+        found[source.name] = source
+        groups.setdefault(source.name, []).append(path)
+    for name, source in found.items():
+        for other in getattr(source, "takes_along", ()):
+            if name in groups and other in groups:
+                groups[name] += groups.pop(other)
     return list(groups.values())
 
 

@@ -51,16 +51,16 @@ def run(args: argparse.Namespace) -> int:
 
 def find_all(given: list[str]) -> list[Path | Arriving]:
     """The captures that the user means, first; then those of the user's folder, for the page's menu."""
-    from peephole.cli.target import find_target
-    from peephole.model.folder import captures_folder, find_captures, is_capture
+    from peephole.cli.target import find_target, is_raw
+    from peephole.model.folder import captures_folder, find_captures
 
-    raw = [Path(name) for name in given if Path(name).is_file() and not is_capture(Path(name))]
+    raw = [Path(name) for name in given if is_raw(Path(name))]
     nearby = find_captures(captures_folder())
     paths: list[Path | Arriving] = []
     if given:
         # in the order in which they were given; the files of one source are one capture, where the first of them stands
         groups = {group[0]: group for group in _by_source(raw)}
-        reads = sum(path.stat().st_size for path in raw) <= READ_WHILE_LOADING
+        reads = sum(file.stat().st_size for group in groups.values() for file in _spread(group)) <= READ_WHILE_LOADING
         for name in given:
             path = Path(name)
             if path in groups:
@@ -76,11 +76,19 @@ def find_all(given: list[str]) -> list[Path | Arriving]:
 
 
 def _by_source(raw: list[Path]) -> list[list[Path]]:
+    """Files and folders as they were given, those of one source together."""
     if not raw:
         return []
     from peephole.ingest import by_source
 
-    return by_source(raw)
+    given = {file: path for path in raw for file in _spread([path])}
+    return [list(dict.fromkeys(given[file] for file in group)) for group in by_source(list(given))]
+
+
+def _spread(paths: Sequence[Path]) -> list[Path]:
+    from peephole.sources import spread
+
+    return spread(paths)
 
 
 def _arriving(paths: Sequence[Path]) -> Arriving:

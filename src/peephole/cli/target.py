@@ -25,7 +25,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         "capture",
         nargs="*",
         metavar="CAPTURE",
-        help="a capture, its name, or files of a known source (default: the newest capture)",
+        help="a capture, its name, or files (a folder) of a known source (default: the newest capture)",
     )
 
 
@@ -85,7 +85,7 @@ def progress_bar(what: str) -> Progress:
 def _capture_path(path: Path) -> Path | None:
     """An existing capture by path, or by name in the user's folder; None when the path is a plain file."""
     if path.exists():
-        return path if path.is_dir() or path.name.endswith(PACKED_SUFFIX) else None
+        return None if is_raw(path) else path
     if len(path.parts) == 1:
         folder = captures_folder()
         for name in (path.name, path.name + SUFFIX, path.name + PACKED_SUFFIX):
@@ -98,6 +98,17 @@ def _capture_path(path: Path) -> Path | None:
             raise CaptureError(f"There is no {path}, here or in {folder}; did you mean {near[0]!r}?")
         raise CaptureError(f"There is no {path}, here or in {folder}; `peephole ls` lists the captures.")
     raise CaptureError(f"There is no {path}; `peephole ls` lists the captures.")
+
+
+def is_raw(path: Path) -> bool:
+    """Whether it is no capture but a file, or a folder that a producer left its files in."""
+    if not path.is_dir():
+        return path.exists() and not path.name.endswith(PACKED_SUFFIX)
+    if is_capture(path) or any((path / own).exists() for own in ("manifest.json", "journal")):
+        return False
+    from peephole import sources
+
+    return bool(sources.files_in(path))
 
 
 def _newest() -> Path:

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Final, cast
 
 from peephole.errors import CaptureError
-from peephole.sources.base import LeavesFiles, Source
+from peephole.sources.base import LeavesFiles, ReadsFolders, Source
 
 NAMES: Final = ("tinygrad", "gt", "bytepack", "chrome")
 """The modules of this package that read files, asked in this order: the most particular first."""
 
 LEAVE_FILES: Final = ("tinygrad",)
 """Those of them whose producer leaves files at a known place (`LeavesFiles`)."""
+
+READ_FOLDERS: Final[tuple[str, ...]] = ()
+"""Those of them that a whole folder can be given to (`ReadsFolders`)."""
 
 HEAD: Final = 64 * 1024
 
@@ -62,6 +65,31 @@ def find(path: Path) -> Source:
         f"{path} is neither a capture nor a file of a known source ({', '.join(NAMES)}); its content starts with "
         f"{head[:16]!r}."
     )
+
+
+def files_in(folder: Path) -> Sequence[Path]:
+    """The files of a folder that a producer left there as a whole; empty when no source knows it."""
+    for name in READ_FOLDERS:
+        try:
+            if found := cast(ReadsFolders, load(name)).files_in(folder):
+                return found
+        except OSError as error:
+            raise CaptureError(f"Cannot read {folder}: {error.strerror or error}.") from error
+    return []
+
+
+def spread(paths: Sequence[Path]) -> list[Path]:
+    """The files that are meant by files and folders; CaptureError for a folder that no source knows."""
+    files: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            files.append(path)
+            continue
+        found = files_in(path)
+        if not found:
+            raise CaptureError(f"{path} is a folder with neither a capture nor files of a known source in it.")
+        files += [file for file in found if file not in files]
+    return files
 
 
 def left_behind() -> Sequence[Path]:

@@ -35,5 +35,19 @@ class LeavesFiles(Protocol):
         """The given files and those that belong to them and lie next to them."""
 
 
+class ReadsFolders(Protocol):
+    """A source may also have this: its producer leaves a folder of files, which can be named as a whole."""
+
+    def files_in(self, folder: Path) -> Sequence[Path]:
+        """The files of a folder that belong together, in order; empty when it is not one of this producer's."""
+
+
+class TakesAlong(Protocol):
+    """A source may also have this: files of other sources may be given beside its own, and are linked with them."""
+
+    takes_along: tuple[str, ...]
+    """Names of those sources. `read` gets all files, its own first."""
+
+
 def no_progress(_done: int, _total: int) -> None:
     """A progress that shows nothing."""
