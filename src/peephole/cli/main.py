@@ -63,6 +63,7 @@ COMMANDS: Final = (
     Command("info", "what a capture holds and whether anything was lost"),
     Command("pack", "one file out of a capture, to send around"),
     Command("demo", "record a small real program and show it"),
+    Command("mcp", "let a coding agent ask about captures"),
     Command("doctor", "what this machine can record and show, and what to install"),
     Command("completion", "a script that completes commands and options in your shell"),
 )
