@@ -2,7 +2,7 @@
 
     python bench/replay.py [--stock-seconds 20] [--pickles FOLDER]
 
-Records mnist and gpt (../shared/workloads) with tinygrad's own tracing, or takes FOLDER/{mnist,gpt}/rewrites.pkl.*.
+Records mnist and gpt (bench/workloads.py) with tinygrad's own tracing, or takes FOLDER/{mnist,gpt}/rewrites.pkl.*.
 One JSON object per measurement. The stock viewer is given --stock-seconds for each; what it could not finish is
 extrapolated from the graphs that it did, and marked so.
 """
@@ -31,6 +31,7 @@ from peephole.query.rewrites import step_graphs as rewrites
 from peephole.query.rewrites.schedules import schedule, schedule_contexts
 from peephole.store.capture import Capture, open_capture
 from replay_equality import import_pickle, record  # type: ignore[import-not-found]
+from workloads import workload  # type: ignore[import-not-found]
 
 STEPS = (("gpt", "early symbolic"), ("mnist", "symbolic+reduce_collapse+debuf"))
 WIDE = """
@@ -148,14 +149,13 @@ def main() -> int:
     if args.stock:
         stock(args.stock, args.step, args.stock_seconds)
         return 0
-    workloads = Path(__file__).resolve().parents[2] / "shared" / "workloads"
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for program, name in STEPS:
             pickled = (
                 next((args.pickles / program).glob("rewrites.pkl*"))
                 if args.pickles
-                else record(workloads / f"{program}.py", folder / program)
+                else record(workload(program), folder / program)
             )
             path = import_pickle(pickled, folder / f"{program}.peep").path
             measure(name, path, pickled, args.stock_seconds)

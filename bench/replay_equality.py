@@ -206,12 +206,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=300, help="for each program (default 300; 1e9: all of it)")
     parser.add_argument("--pickle", type=Path, help="compare this rewrites pickle instead")
     args = parser.parse_args()
-    workloads = Path(__file__).resolve().parents[2] / "shared" / "workloads"
+    from workloads import workload  # type: ignore[import-not-found]
+
     failed = 0
     with tempfile.TemporaryDirectory() as temporary:
         for name in args.programs if args.pickle is None else [args.pickle.name]:
             folder = Path(temporary) / name
-            pickled = args.pickle or record(workloads / f"{name}.py", folder)
+            pickled = args.pickle or record(workload(name), folder)
             folder.mkdir(exist_ok=True)
             begun = time.monotonic()
             report = compare(pickled, import_pickle(pickled, folder / "run.peep"), args.seconds)

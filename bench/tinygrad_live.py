@@ -20,8 +20,9 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-DEFAULT = ROOT.parent / "shared" / "workloads" / "mnist.py"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from bench.workloads import ROOT, workload
+
 MEASURED = (("wall", "s"), ("peak memory", "MB"), ("last line to exit", "s"), ("CPU time", "s"))
 Row = tuple[float, float, float, float]
 LAST_LINE = "\nimport time as _t, os as _o; open(_o.environ['LAST_LINE'], 'w').write(str(_t.time()))\n"
@@ -42,7 +43,7 @@ def run(command: list[str], env: dict[str, str], folder: Path) -> Row:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("program", nargs="?", default=str(DEFAULT))
+    parser.add_argument("program", nargs="?", default=str(workload("mnist")))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", default="50")
     parser.add_argument("--device", default="NULL")

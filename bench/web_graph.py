@@ -1,7 +1,7 @@
 """The page's budgets for graphs, in headless Chromium at 1600x900, with tinygrad's own viewer beside it.
 
 Drawing: from the click on a step until its graph is on the screen; stepping: from the key until the next picture;
-frames: pan and zoom over ten thousand boxes. The captures come from ../shared/workloads/gpt.py on tinygrad's NULL
+frames: pan and zoom over ten thousand boxes. The captures come from gpt (bench/workloads.py) on tinygrad's NULL
 device; the graphs of 12,010 and 54,000 nodes are made from a seed (web/dev/samples.ts). The stock viewer gets 60 s.
 
     python bench/web_graph.py [--limit 60] [--folder RECORDINGS]
@@ -254,9 +254,6 @@ def main() -> None:
         size = sum(len(gzip.compress(file.read_bytes())) for file in static.glob("assets/*.js"))
         print(json.dumps({"bench": "javascript_gzipped", "ours": size, "peer": None, "unit": "B", "budget": 300_000}))
         measure_alone(chromium, work)
-        if not WORKLOAD.exists():
-            print("# ../shared/workloads/gpt.py is not there: no real captures", file=sys.stderr)
-            return
         capture, pickle = record(kept)
         wanted = wanted_steps(capture)
         # one server after the other: the stock one goes on working on what its page has left

@@ -23,8 +23,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from bench.web_timeline import ROOT, free_port, serve, stop
+from bench.workloads import workload
 
-WORKLOAD = ROOT.parent / "shared" / "workloads" / "gpt.py"
+WORKLOAD = workload("gpt")
 PROGRAM = "from tinygrad import Tensor\n((Tensor.rand(64, 64) @ Tensor.rand(64, 64)).softmax(-1).sum()).realize()\n"
 ONE_KEY = """([step, match]) => new Promise(done => {
   const view = document.querySelector('section.view'), begun = performance.now();

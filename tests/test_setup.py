@@ -103,3 +103,20 @@ def test_no_absolute_machine_path_or_registry_is_in_the_repository() -> None:
         if path.is_file() and path.suffix not in (".png",) and path != Path(__file__).resolve():
             found += [f"{name}: {match.group().decode()}" for match in bad.finditer(path.read_bytes())]
     assert found == []
+
+
+def test_measurements_need_nothing_outside_the_repository(tmp_path: Path) -> None:
+    """The programs that they record are here; another folder may have those that older figures are of."""
+    from bench import workloads
+
+    for name in ("add", "mnist", "gpt"):
+        own = Path(workloads.__file__).with_name("programs") / f"{name}.py"
+        assert own.is_file() and workloads.workload(name).is_file()
+
+
+def test_the_page_of_measurements_is_that_of_their_results() -> None:
+    from bench.results_page import PAGE, page
+
+    assert PAGE.read_text("utf-8") == page().rstrip() + "\n", (
+        "docs/benchmarks.md is stale: python bench/results_page.py"
+    )
