@@ -239,6 +239,8 @@ def test_every_answer_has_the_keys_that_the_page_reads(answers: TestClient, inte
         if found := get(f"/real/steps/{step}/passages?identity={node}"):
             checker.check(found[0], {"is": "interface", "name": "capture.PassageWire"}, "capture.PassageWire")
             break
+    for life in get(f"/real/steps/{step}/lives?identity={node}"):
+        checker.check(life, {"is": "interface", "name": "capture.LifeWire"}, "capture.LifeWire")
     compiled(check)
     timeline(check)
     memory(check)
@@ -260,6 +262,8 @@ def rewrites(check: Any) -> None:
     check("capture.MatchesWire", "/hand/steps/0/matches")
     check("capture.MatchWire", "/hand/steps/0/matches/1")
     graph = check("graph.GraphWire", "/hand/steps/0/graph?match=1")
+    check("graph.GraphWire", "/hand/steps/0/graph?match=1&from=0.0")
+    check("capture.BirthsWire", "/hand/steps/0/births?match=1")
     check("capture.HistoryWire", f"/hand/steps/0/history?identity={graph['identity'][0]}&match=1")
     check("capture.NodeWire", "/hand/nodes/0")
     named = check("capture.StepsWire", "/passes/steps")

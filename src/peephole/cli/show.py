@@ -27,6 +27,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-i", "--item", nargs="+", default=[], metavar="ITEM", help="one item of it: a name, or a context and a step"
     )
     parser.add_argument("--match", type=int, metavar="K", help="with a context and a step: the graph after match K")
+    parser.add_argument(
+        "--from", dest="first", metavar="STEP[:MATCH]", help="with a context: what differs from this graph of it"
+    )
+    parser.add_argument("--to", dest="second", metavar="STEP[:MATCH]", help="… to this one")
     parser.add_argument("--ls", action="store_true", dest="listing", help="list the sources, or the items of one")
     parser.add_argument(
         "-t", "--top", nargs="?", type=_count, const=20, metavar="N", help="sum up by name: the N with the most time"
@@ -54,6 +58,10 @@ def run(args: argparse.Namespace) -> int:
         targets = targets or _taken(words)
     if args.match is not None and len(args.item) != 2:
         raise PeepholeError("--match K belongs to a step: name its context and the step, -i CONTEXT STEP --match K.")
+    if (args.first is not None or args.second is not None) and len(args.item) != 1:
+        raise PeepholeError(
+            "--from and --to compare two graphs of a context: name it, -i CONTEXT --from STEP --to STEP."
+        )
     if (args.inverted or args.by_place) and not args.calls:
         raise PeepholeError(f"--{'inverted' if args.inverted else 'by-place'} belongs to the call tree: add --calls.")
     capture = open_target(targets)
@@ -61,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
         source=args.source,
         items=tuple(args.item),
         match=args.match,
+        first=args.first,
+        second=args.second,
         top=top,
         interval=find_interval(capture, args.interval) if args.interval else None,
         listing=args.listing,

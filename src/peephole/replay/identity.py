@@ -120,6 +120,8 @@ class Identities:
         # the same as for a pass that need not be stepped through
         self._latest.update((node, node) for node in came)
         self.count = len(pool)
+        self.born: dict[int, int] = {}
+        """The match that made a box which was not in the graph that went in."""
 
     def advance(self, root: int) -> None:
         """Takes the graph after the next match."""
@@ -139,6 +141,7 @@ class Identities:
             identity = claimed.get(node)
             if identity is None:
                 identity, self.count = self.count, self.count + 1
+                self.born[identity] = self._match
             self._assign(node, identity)
 
     def of(self, node: int, match: int) -> int:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 KEPT: Final = 8
 """Steps that a capture keeps at hand."""
+Delta = dict[int, tuple[Box | None, Box | None]]
+"""Boxes that differ: as they were, and as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class NamedStep:
 
     def difference(self, entry: int) -> Difference:
         """What an entry did to the boxes, as they are marked: origins only where nothing else differs."""
-        found = self._compare(self.entries[entry - 1].delta)
+        found = self.compare(self.entries[entry - 1].delta)
         if found.added or found.removed or found.altered:
             return found
         return Difference([], [], list(found.metadata), found.metadata)
@@ -105,7 +107,7 @@ class NamedStep:
         """What differs between the graph that went in and the one that came out."""
         if self.came_out is None:
             return Difference([], [], [], [])
-        return self._compare(self._delta(self.before.boxes, self.came_out.boxes))
+        return self.compare(self.delta(self.before.boxes, self.came_out.boxes))
 
     def life(self, key: int, entry: int) -> tuple[int, int]:
         """The entry that made a box which is there after that entry, or goes with it, and the one that removed it.
@@ -144,10 +146,10 @@ class NamedStep:
             self._at += 1 if forward else -1
         return dict(boxes)
 
-    def _delta(self, old: Boxes, new: Boxes) -> dict[int, tuple[Box | None, Box | None]]:
+    def delta(self, old: Boxes, new: Boxes) -> Delta:
         """Every box that is not the same in both; another row of the same contents is."""
         fields, origin = self.nodes.fields, self.nodes.origin
-        delta: dict[int, tuple[Box | None, Box | None]] = {}
+        delta: Delta = {}
         for key, box in old.items():
             other = new.get(key)
             if other is None:
@@ -161,7 +163,8 @@ class NamedStep:
                 delta[key] = (None, box)
         return delta
 
-    def _compare(self, delta: dict[int, tuple[Box | None, Box | None]]) -> Difference:
+    def compare(self, delta: Delta) -> Difference:
+        """What such a difference is, box by box."""
         fields, origin = self.nodes.fields, self.nodes.origin
         found = Difference([], [], [], [])
         for key, (old, new) in delta.items():
@@ -183,8 +186,8 @@ class NamedStep:
         """What the matches do not explain: one entry, or none."""
         assert self.came_out is not None
         target = self.came_out
-        delta = self._delta(reached, target.boxes)
-        found = self._compare(delta)
+        delta = self.delta(reached, target.boxes)
+        found = self.compare(delta)
         for graph, order in target.order.items():
             self._order[graph] = merged(self._order.get(graph, ()), order)
         if found.added or found.removed or found.altered:
@@ -199,8 +202,8 @@ class NamedStep:
     def _groups(self) -> list[Entry]:
         assert self.came_out is not None
         target = self.came_out
-        delta = self._delta(self.before.boxes, target.boxes)
-        found = self._compare(delta)
+        delta = self.delta(self.before.boxes, target.boxes)
+        found = self.compare(delta)
         if self.is_partition and delta:
             return [Entry("partition", delta, *self._anchors(found, target))]
         for graph, order in target.order.items():

@@ -106,6 +106,10 @@ class Replay:
         self._kept[match] = graph
         return graph
 
+    def born(self, box: int) -> int:
+        """The match that made a box, where the step was stepped through; 0 for one that went in."""
+        return self._steps.identities.born.get(box, 0) if self._steps is not None else 0
+
     def roots(self) -> Iterator[int]:
         """The root after each match in turn, from 0: the cheapest way to see them all. Ends at an error's node.
 

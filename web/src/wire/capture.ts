@@ -194,6 +194,32 @@ export interface PassageWire extends HistoryWire {
   identity: number;
 }
 
+/** The passes of its context that a box is in, one list a column. */
+export interface LifeWire {
+  /** The box that was asked about. */
+  of: number;
+  step: number[];
+  /** What it is known by in that step. */
+  identity: number[];
+  wentIn: boolean[];
+  cameOut: boolean[];
+  changed: boolean[];
+  /** The match that made it; 0 when it went in. */
+  created: number[];
+}
+
+/** What made the boxes of a graph, one list a column; what went into the first pass is not there. */
+export interface BirthsWire {
+  identity: number[];
+  step: number[];
+  match: number[];
+  name: number[];
+  names: string[];
+  rule: number[];
+  rules: string[];
+  dur: number[];
+}
+
 /** A node as it was recorded; only `known: false` for one that a replay made. */
 export interface NodeWire {
   id: number;

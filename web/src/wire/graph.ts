@@ -51,10 +51,17 @@ export interface GraphWire {
   kind?: EntryKind;
   /** Positions of the lists of instructions that the graph consists of: several where a pass partitioned it. */
   graphs?: number[];
+  /** Where this is the difference to another graph of the context: that one, what identities are in this step, how many
+   *  boxes both have, and lines. A box has then the identity that it has there, or one above ARRIVED. */
+  from?: { step: number; match: number; name: string };
+  own?: number[];
+  shared?: number;
+  diff?: [string, string][];
 }
 
 /** A match, or what a pass changed without a rule: boxes that touch, what matches do not explain, … */
-export type EntryKind = "rule" | "group" | "rest" | "partition" | "metadata" | "order";
+export type EntryKind = "rule" | "group" | "rest" | "partition" | "metadata" | "order" | "difference";
+
 /** How nodes look, as their compiler says: one entry for each different node. */
 export interface LooksWire {
   name: string[];
@@ -89,3 +96,6 @@ export interface RemovedNode {
   look: number;
   fold: number;
 }
+
+/** Added to the identity of a box that only the second of two graphs has. */
+export const ARRIVED = 2 ** 42;

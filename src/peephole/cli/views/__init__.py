@@ -19,7 +19,7 @@ from peephole.cli.format import Printer
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
-VIEWS: Final = ("tape", "memory", "hardware", "rewrites", "items", "runs", "context")
+VIEWS: Final = ("difference", "tape", "memory", "hardware", "rewrites", "items", "runs", "context")
 """Modules of this package, asked in this order whether the request is theirs."""
 
 
@@ -33,6 +33,10 @@ class Request:
     """`-i`: names within it, outermost first: a context, then a step."""
     match: int | None = None
     """`--match`: which rewrite of the step."""
+    first: str | None = None
+    """`--from`: the graph that a difference begins with, `STEP[:MATCH]`."""
+    second: str | None = None
+    """`--to`: the one that it ends with."""
     top: int | None = None
     """`-t`: how many names of the most time; None for events."""
     interval: tuple[int, int] | None = None

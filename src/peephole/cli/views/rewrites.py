@@ -15,7 +15,8 @@ from peephole.query.capture.info import holds
 if TYPE_CHECKING:
     from peephole.compilers.labels import Facts
     from peephole.query.capture.contexts import Context, Step
-    from peephole.query.rewrites.step_graphs import GraphAt, MatchDone, MatchInfo
+    from peephole.query.rewrites.graph_difference import GraphDifference
+    from peephole.query.rewrites.step_graphs import GraphAt, MatchDone, MatchInfo, NodeColumns
     from peephole.store.capture import Capture
 
 DEEPEST = 30
@@ -112,11 +113,11 @@ def _texts(capture: Capture, step: Step, match: int | None, printer: Printer) ->
                 _rule(graph.rule.file, graph.rule.line, graph.rule.source, graph.rule.dur_ns, printer)
             else:
                 printer.line((f"  {UNTOLD[graph.kind]}", "dim"))
-            _diff(graph.diff, printer)
+            print_diff(graph.diff, printer)
     else:
         for info, diff in match_diffs(capture, step.id):
             _match(info, printer)
-            _diff(diff, printer)
+            print_diff(diff, printer)
         if step.after >= 0:
             if not graph.matches:
                 printer.line(("This pass changed nothing.", "dim"))
@@ -175,7 +176,8 @@ def _rule(file: str | None, line: int, source: str | None, dur: int, printer: Pr
         printer.block(f"  {source}", "dim")
 
 
-def _diff(lines: list[tuple[str, str]], printer: Printer) -> None:
+def print_diff(lines: list[tuple[str, str]], printer: Printer) -> None:
+    """Lines of a difference in their colours."""
     for kind, text in lines:
         printer.block(f"{kind} {text}", {"-": "red", "+": "green"}.get(kind, ""))
 
@@ -205,19 +207,7 @@ def _record(context: str, step: str, graph: GraphAt | MatchDone, removed: list[i
         "step": step,
         "match": graph.match,
         **({"entry": graph.kind} if graph.match and nodes.name else {}),
-        "nodes": [
-            {
-                "id": id,
-                **({"name": nodes.name[i]} if nodes.name else {}),
-                "op": nodes.op[i],
-                "dtype": nodes.dtype[i],
-                "arg": nodes.arg[i],
-                "src": nodes.src[i],
-                "shape": nodes.shape[i],
-                "tag": nodes.tag[i],
-            }
-            for i, id in enumerate(nodes.id)
-        ],
+        "nodes": _nodes(nodes),
         "added": graph.added,
         "removed": removed,
         "changed": graph.changed,
@@ -231,6 +221,50 @@ def _record(context: str, step: str, graph: GraphAt | MatchDone, removed: list[i
         },
         "diff": [f"{kind} {text}" for kind, text in graph.diff],
     }
+
+
+def difference_record(context: str, found: GraphDifference) -> dict[str, Any]:
+    """The difference of two graphs as the JSON that scripts read."""
+    graph = found.graph
+    return {
+        "context": context,
+        "from": {"step": found.first.name, "match": found.first.match},
+        "to": {"step": found.second.name, "match": found.second.match},
+        "nodes": _nodes(graph.nodes),
+        "added": graph.added,
+        "removed": [node.id for node in graph.removed],
+        "removed_nodes": [
+            {
+                "id": node.id,
+                **({"name": node.name} if graph.nodes.name else {}),
+                "op": node.op,
+                "dtype": node.dtype,
+                "arg": node.arg,
+                "shape": node.shape,
+                "tag": node.tag,
+            }
+            for node in graph.removed
+        ],
+        "changed": graph.changed,
+        "shared": found.shared,
+        "diff": [f"{kind} {text}" for kind, text in graph.diff],
+    }
+
+
+def _nodes(nodes: NodeColumns) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": id,
+            **({"name": nodes.name[i]} if nodes.name else {}),
+            "op": nodes.op[i],
+            "dtype": nodes.dtype[i],
+            "arg": nodes.arg[i],
+            "src": nodes.src[i],
+            "shape": nodes.shape[i],
+            "tag": nodes.tag[i],
+        }
+        for i, id in enumerate(nodes.id)
+    ]
 
 
 def short(file: str | None) -> str:

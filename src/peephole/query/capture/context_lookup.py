@@ -49,6 +49,23 @@ def find_steps(capture: Capture, context: Context, name: str) -> list[Step]:
     return found
 
 
+def find_graph(capture: Capture, context: Context, text: str, *, came_out: bool) -> tuple[int, int]:
+    """Step and match of a graph that is written `STEP[:MATCH]`; without a match the one that went in, or came out.
+
+    PeepholeError names the nearest step.
+    """
+    from peephole.query.rewrites.step_graphs import count_matches
+
+    name, _, tail = text.rpartition(":")
+    number = whole_number(tail) if name else -1
+    known = {step.name for step in steps(capture, context.id)}
+    if number < 0 or plain(text) in known:
+        # a step's name may well end in a colon and a number, as `file.py:12` does
+        step = find_steps(capture, context, text)[0]
+        return step.id, count_matches(capture, step.id) if came_out else 0
+    return find_steps(capture, context, name)[0].id, number
+
+
 def find_artifacts(capture: Capture, context: Context, name: str) -> str:
     """The kind of a context's artifacts that a name means: the kind itself, or what the compiler's own viewer calls it.
     Empty when it means none."""

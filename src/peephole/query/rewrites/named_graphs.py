@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from peephole.query.rewrites import step_graphs as forms
 from peephole.replay.boxes import ROOT, Box
-from peephole.replay.named import NamedGraph, NamedStep, named_step
+from peephole.replay.named import Delta, NamedGraph, NamedStep, named_step
 from peephole.replay.rule import Rule, rule_of
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def graph_at(trace: RewriteTrace, step_id: int, match: int) -> forms.GraphAt:
         there = set(graph.keys)
         added = [int(ids[graph.boxes[key].row]) for key in found.added if key in there]
         changed = [int(ids[graph.boxes[key].row]) for key in found.altered if key in there]
-        removed = _removed(named, graph, match, found.removed)
+        removed = _removed(named, _before(named, graph, match), found.removed)
         diff = _diff(named, match)
         rule = rule_of(trace, step_id, match) if kind == "rule" else None
     last = len(named.entries)
@@ -144,13 +144,46 @@ def _columns(named: NamedStep, graph: NamedGraph, keys: list[int]) -> forms.Node
     )
 
 
-def _removed(named: NamedStep, graph: NamedGraph, match: int, gone: list[int]) -> list[forms.RemovedNode]:
+def graph_between(trace: RewriteTrace, first: tuple[int, int], second: tuple[int, int]) -> tuple[forms.GraphAt, int]:
+    """The second graph against the first one, of any steps of a context, and how many boxes both have."""
+    named, other = _named(trace, second[0]), _named(trace, first[0])
+    old, graph = other.graph(first[1]), named.graph(second[1])
+    # what no graph lists any more is kept beside them, and is not shown
+    was = {key: old.boxes[key] for key in old.keys}
+    now = {key: graph.boxes[key] for key in graph.keys}
+    delta = named.delta(was, now)
+    found = named.compare(delta)
+    ids = trace.table.ids
+    at = {key: int(ids[box.row]) for key, box in now.items()}
+    lines = _delta_lines(named, other, [*found.removed, *found.altered, *found.added], delta, set())
+    result = forms.GraphAt(
+        second[0],
+        second[1],
+        len(named.entries),
+        at.get(graph.root, -1),
+        _columns(named, graph, graph.keys),
+        [at[key] for key in found.added],
+        [at[key] for key in found.altered],
+        _removed(other, dict(was), found.removed),
+        None,
+        lines,
+        trace.text("error", trace.step_row(second[0])) if second[1] == len(named.entries) else None,
+        kind="difference",
+        graphs=[at[key] for key in _tops(graph)],
+    )
+    return result, sum(key in was for key in now)
+
+
+def _before(named: NamedStep, graph: NamedGraph, match: int) -> dict[int, Box | None]:
+    """The boxes of the graph before an entry."""
+    return {**graph.boxes, **{key: change[0] for key, change in named.entries[match - 1].delta.items()}}
+
+
+def _removed(named: NamedStep, old: Mapping[int, Box | None], gone: list[int]) -> list[forms.RemovedNode]:
     """What went, with what it read and who read it in the graph before."""
     if not gone:
         return []
-    delta = named.entries[match - 1].delta
     users: dict[int, list[int]] = {key: [] for key in gone}
-    old: dict[int, Box | None] = {**graph.boxes, **{key: change[0] for key, change in delta.items()}}
     for key, box in old.items():
         for s in dict.fromkeys(box.src) if box is not None and key != ROOT else ():
             if s in users:
@@ -182,18 +215,30 @@ def _diff(named: NamedStep, match: int) -> list[DiffLine]:
     """The instructions that differ as lines: `name = op(sources) arg dtype shape`; of a graph that came or went
     `graph name`."""
     found, delta = named.difference(match), named.entries[match - 1].delta
-    lines: list[DiffLine] = []
-    for key in [*found.removed, *found.altered, *found.added]:
-        old, new = delta[key]
-        for sign, box in (("-", old), ("+", new)):
-            # what holds the parts of a graph together has no name, and nobody wrote it
-            if box is not None and (named.nodes.name(box.row) or not named.nodes.is_graph(box.row)):
-                lines.append((sign, _line(named, box, key in found.metadata)))
     if named.entries[match - 1].kind == "order":
-        lines = [(" ", text) for text in _moves(named, match)]
-    if len(lines) > MOST_LINES:
-        lines = [*lines[:MOST_LINES], (" ", f"… {len(lines) - MOST_LINES} more lines")]
-    return lines
+        return _cut([(" ", text) for text in _moves(named, match)])
+    keys = [*found.removed, *found.altered, *found.added]
+    return _delta_lines(named, named, keys, delta, set(found.metadata))
+
+
+def _delta_lines(
+    named: NamedStep, before: NamedStep, keys: list[int], delta: Delta, metadata: set[int]
+) -> list[DiffLine]:
+    """These boxes, as they were and as they are; `before` knows what they were called."""
+    lines: list[DiffLine] = []
+    for key in keys:
+        old, new = delta[key]
+        for sign, box, step in (("-", old, before), ("+", new, named)):
+            # what holds the parts of a graph together has no name, and nobody wrote it
+            if box is not None and (step.nodes.name(box.row) or not step.nodes.is_graph(box.row)):
+                lines.append((sign, _line(step, box, key in metadata)))
+    return _cut(lines)
+
+
+def _cut(lines: list[DiffLine]) -> list[DiffLine]:
+    if len(lines) <= MOST_LINES:
+        return lines
+    return [*lines[:MOST_LINES], (" ", f"… {len(lines) - MOST_LINES} more lines")]
 
 
 def _moves(named: NamedStep, match: int) -> Iterator[str]:

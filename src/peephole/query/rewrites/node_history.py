@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from peephole.compilers.traces import trace_of
 from peephole.model.tables import NONE
+from peephole.query.rewrites.lives import lives
 from peephole.query.rewrites.step_graphs import check_match, step_name
 from peephole.replay.named import named_step
 from peephole.store.capture import Capture
@@ -15,7 +16,6 @@ from peephole.store.capture import Capture
 if TYPE_CHECKING:
     from peephole.replay.named import NamedStep
     from peephole.replay.replay import Replay
-    from peephole.replay.trace import RewriteTrace
 
 ONE_BY_ONE = 256
 """Up to so many matches each is looked at. Of more, those between which the node differs, while it is there: one that
@@ -67,47 +67,17 @@ def node_passages(
     """The other passes of the context that the node goes through, in their order: as long as it was there before this
     pass, and is there after it. Passes over other graphs are left out."""
     trace = trace_of(capture)
-    context = trace.number("context", trace.step_row(step))
-    columns = capture.read("steps", ["id", "context"])
-    steps = columns["id"][columns["context"] == context].tolist()
-    at = steps.index(step)
-    with trace.lock:
-        if named_step(trace, step) is not None:
-            return list(_named_passages(trace, (one for one in steps if one != step), identity))
-    here = node_history(capture, step, identity, match, stop)
-    ends: list[int] = []
-    with trace.replaying(step, stop) as replay:
-        last = min(replay.matches, replay.last)
-        ends.append(_id_at(replay, 0, identity) if here.created == 0 else NONE)
-        ends.append(_id_at(replay, last, identity) if here.created >= 0 and here.deleted < 0 else NONE)
-    before = _follow(trace, reversed(steps[:at]), ends[0], back=True, stop=stop)
-    return [*reversed(list(before)), *_follow(trace, steps[at + 1 :], ends[1], back=False, stop=stop)]
-
-
-def _follow(
-    trace: RewriteTrace, steps: Iterable[int], node: int, *, back: bool, stop: Callable[[], bool] | None
-) -> Iterable[Passage]:
-    """Passes that a node of this id went out of (or into), one after the other; it has another id where it changed."""
-    for step in steps:
-        if node < 0:
-            return
-        with trace.replaying(step, stop) as replay:
-            last = min(replay.matches, replay.last)
-            graph = replay.graph(last if back else 0)
-            identity = next((box for one, box in graph.identity.items() if replay.pool.ids[one] == node), NONE)
-            if identity == NONE:
-                continue
-            life = _life(replay, identity, graph.match)
-            if back:
-                node = _id_at(replay, 0, identity) if life.created == 0 else NONE
-            else:
-                node = _id_at(replay, last, identity) if life.deleted < 0 else NONE
-        yield Passage(step, step_name(trace, step), identity, life.created, life.deleted, life.touched)
-
-
-def _id_at(replay: Replay, match: int, identity: int) -> int:
-    found = replay.graph(match).identity
-    return next((replay.pool.ids[node] for node, box in found.items() if box == identity), NONE)
+    (living,) = lives(capture, step, match, [identity], stop)
+    found = []
+    for one in living:
+        if one.step == step:
+            continue
+        history = NodeHistory(0, NONE)
+        if one.changed or not one.went_in or not one.came_out:
+            history = node_history(capture, one.step, one.identity, one.created, stop)
+        name = step_name(trace, one.step)
+        found.append(Passage(one.step, name, one.identity, history.created, history.deleted, history.touched))
+    return found
 
 
 def _life(replay: Replay, identity: int, match: int) -> NodeHistory:
@@ -170,19 +140,6 @@ def _changes(look: Callable[[int], Look], first: int, last: int) -> list[int]:
 def _named_life(named: NamedStep, identity: int, match: int) -> NodeHistory:
     touched = [number for number, entry in enumerate(named.entries, 1) if identity in entry.delta]
     return NodeHistory(*named.life(identity, match), touched[:MOST_TOUCHED])
-
-
-def _named_passages(trace: RewriteTrace, steps: Iterable[int], identity: int) -> Iterable[Passage]:
-    for step in steps:
-        named = named_step(trace, step)
-        if named is None:
-            continue
-        touched = [number for number, entry in enumerate(named.entries, 1) if identity in entry.delta]
-        if identity not in named.before.boxes and not touched:
-            continue
-        match = 0 if identity in named.before.boxes else touched[0]
-        created, deleted = named.life(identity, match)
-        yield Passage(step, step_name(trace, step), identity, created, deleted, touched[:MOST_TOUCHED])
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:

@@ -151,7 +151,7 @@ def graph_at(capture: Capture, step_id: int, match: int, stop: Callable[[], bool
         match = new.match
         pool = replay.pool
         identity = [new.identity[node] for node in new.nodes]
-        nodes = _columns(pool, new.nodes, identity, trace.shapes(replay), new.error)
+        nodes = graph_columns(pool, new.nodes, identity, trace.shapes(replay), new.error)
         added: list[int] = []
         changed: list[int] = []
         removed: list[RemovedNode] = []
@@ -160,7 +160,7 @@ def graph_at(capture: Capture, step_id: int, match: int, stop: Callable[[], bool
             old = replay.graph(match - 1)
             found = changes(pool, old, new)
             added, changed = [pool.ids[n] for n in found.added], [pool.ids[n] for n in found.changed]
-            removed = _removed(trace, replay, old, found.removed)
+            removed = removed_nodes(trace, replay, old, found.removed)
             diff = difference(pool, replay.before[match - 1], replay.after[match - 1])
         rule = rule_of(trace, step_id, match) if match else None
         error = new.error or (trace.text("error", trace.step_row(step_id)) if match == replay.matches else None)
@@ -260,7 +260,7 @@ def walk_matches(capture: Capture, step_id: int) -> Iterator[MatchDone]:
         if pool.resets != known:
             known, shapes = pool.resets, pool.rules.shapes(pool)
         fresh = sorted({*moved.added, *moved.changed})
-        nodes = _columns(pool, fresh, [], shapes, moved.error)
+        nodes = graph_columns(pool, fresh, [], shapes, moved.error)
         added, changed, removed = ([pool.ids[n] for n in part] for part in (moved.added, moved.changed, moved.removed))
         at = moved.match
         diff = difference(pool, replay.before[at - 1], replay.after[at - 1])
@@ -273,7 +273,7 @@ def rule_lines(capture: Capture, file: str | None, line: int, around: int = 3) -
     return trace_of(capture).places.lines(file, line, around)
 
 
-def _columns(pool: Pool, nodes: list[int], identity: list[int], shapes: Shapes, error: str | None) -> NodeColumns:
+def graph_columns(pool: Pool, nodes: list[int], identity: list[int], shapes: Shapes, error: str | None) -> NodeColumns:
     """These nodes; the one that a replay ends with in an error has the error for its argument."""
     texts = [pool.texts(node) for node in nodes]
     if error is not None and len(texts) == 1:
@@ -291,7 +291,8 @@ def _columns(pool: Pool, nodes: list[int], identity: list[int], shapes: Shapes, 
     )
 
 
-def _removed(trace: RewriteTrace, replay: Replay, old: Graph, gone: list[int]) -> list[RemovedNode]:
+def removed_nodes(trace: RewriteTrace, replay: Replay, old: Graph, gone: list[int]) -> list[RemovedNode]:
+    """These nodes of a graph as what went, with what they read and who read them."""
     pool = replay.pool
     users: dict[int, list[int]] = {node: [] for node in gone}
     if gone:

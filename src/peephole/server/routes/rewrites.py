@@ -17,7 +17,7 @@ from peephole.query.capture.contexts import context_detail
 from peephole.query.rewrites.recorded_node import recorded_node
 from peephole.server.library import Shelf, ask, ask_once
 from peephole.server.replaying import ask_while_wanted
-from peephole.server.replies import Refusal, coded, columns, path_number, query_number, reply
+from peephole.server.replies import Refusal, coded, columns, number, path_number, query_number, reply
 from peephole.server.routes.captures import shelf_of
 from peephole.store.capture import Capture
 
@@ -51,10 +51,10 @@ def _contexts(capture: Capture) -> dict[str, Any]:
 
 async def one_context(request: Request) -> Response:
     """Everything about one context but its steps: where it was opened, what it left behind."""
-    number = path_number(request, "context")
-    found = await ask(shelf_of(request), lambda capture: context_detail(capture, number))
+    context = path_number(request, "context")
+    found = await ask(shelf_of(request), lambda capture: context_detail(capture, context))
     if found is None:
-        raise Refusal(404, f"This capture has no context {number}.")
+        raise Refusal(404, f"This capture has no context {context}.")
     return reply(found)
 
 
@@ -65,9 +65,9 @@ async def list_steps(request: Request) -> Response:
 
 async def context_steps(request: Request) -> Response:
     """The steps of one context, in the same form."""
-    number = path_number(request, "context")
+    context = path_number(request, "context")
     steps = await ask_once(shelf_of(request), "steps", _steps)
-    keep = np.flatnonzero(steps["context"] == number)
+    keep = np.flatnonzero(steps["context"] == context)
     return reply(
         {key: (value if key in ("names", "files") else np.asarray(value)[keep]) for key, value in steps.items()}
     )
@@ -148,8 +148,8 @@ def _entries(page: list[MatchInfo]) -> dict[str, Any]:
 
 async def context_passes(request: Request) -> Response:
     """What each pass of a context changed that has its graph after it, one list a column."""
-    number = path_number(request, "context")
-    return reply(await ask(shelf_of(request), lambda capture: _passes(capture, number)))
+    context = path_number(request, "context")
+    return reply(await ask(shelf_of(request), lambda capture: _passes(capture, context)))
 
 
 def _passes(capture: Capture, context: int) -> dict[str, Any]:
@@ -173,17 +173,33 @@ def _decisions(capture: Capture, step: int) -> dict[str, Any]:
 
 
 async def graph(request: Request) -> Response:
-    """The graph of a step after match `match`; 0 is the graph that went in."""
+    """The graph of a step after match `match`; 0 is the graph that went in. With `from=STEP.MATCH`, what differs from
+    that graph of the same context."""
     step = path_number(request, "step")
     match = query_number(request, "match", 0)
+    first = _place(request.query_params.get("from"))
     shelf = shelf_of(request)
 
     def answer(capture: Capture, gone: Callable[[], bool]) -> dict[str, Any]:
+        from peephole.query.rewrites.graph_difference import graph_difference
         from peephole.server.graph_wire import graph_reply
 
-        return graph_reply(capture, _graph_at(shelf, capture, step, match, gone))
+        if first is None:
+            return graph_reply(capture, _graph_at(shelf, capture, step, match, gone))
+        found = graph_difference(capture, first, (step, match), gone)
+        told = {"step": found.first.step, "match": found.first.match, "name": found.first.name}
+        wire = graph_reply(capture, found.graph)
+        return {**wire, "own": found.own, "shared": found.shared, "from": told, "diff": found.graph.diff}
 
     return reply(await ask_while_wanted(request, shelf, answer))
+
+
+def _place(text: str | None) -> tuple[int, int] | None:
+    """`STEP.MATCH`, as a graph is named in an address."""
+    if text is None:
+        return None
+    step, _, match = text.partition(".")
+    return number(step, "the step of from=STEP.MATCH"), number(match or "0", "the match of from=STEP.MATCH")
 
 
 def _graph_at(shelf: Shelf, capture: Capture, step: int, match: int, gone: Callable[[], bool]) -> Any:
@@ -251,6 +267,41 @@ async def passages(request: Request) -> Response:
     return reply(await ask_while_wanted(request, shelf_of(request), answer))
 
 
+MOST_FOLLOWED = 64
+"""Boxes that are followed through the passes in one reply."""
+
+
+async def node_lives(request: Request) -> Response:
+    """The passes of the context that each of some boxes is in; `identity` names them, joined by commas."""
+    step, match = path_number(request, "step"), query_number(request, "match", 0)
+    texts = request.query_params.get("identity", "").split(",")[:MOST_FOLLOWED]
+    identities = [number(text, "identity") for text in texts if text]
+
+    def answer(capture: Capture, gone: Callable[[], bool]) -> list[dict[str, Any]]:
+        from peephole.query.rewrites.lives import Living, lives
+
+        names = [field.name for field in dataclasses.fields(Living)]
+        found = lives(capture, step, match, identities, gone)
+        return [{"of": one, **columns(own, names)} for one, own in zip(identities, found, strict=True)]
+
+    return reply(await ask_while_wanted(request, shelf_of(request), answer))
+
+
+async def graph_births(request: Request) -> Response:
+    """The pass, match and rule that made each box of a graph, one list a column."""
+    step, match = path_number(request, "step"), query_number(request, "match", 0)
+
+    def answer(capture: Capture, gone: Callable[[], bool]) -> dict[str, Any]:
+        from peephole.query.rewrites.births import births
+
+        found = births(capture, step, match, gone)
+        names, name_list = coded([found.names[one] for one in found.step])
+        wire = {name: getattr(found, name) for name in ("identity", "step", "match", "rule", "dur", "rules")}
+        return {**wire, "name": names, "names": name_list}
+
+    return reply(await ask_while_wanted(request, shelf_of(request), answer))
+
+
 async def replay_progress(request: Request) -> Response:
     """How far the replay of a step is. It takes no lock, so that it answers while that goes on."""
     step = path_number(request, "step")
@@ -269,10 +320,10 @@ async def replay_progress(request: Request) -> Response:
 async def one_node(request: Request) -> Response:
     """A node as it was recorded, with the tensor operation that it came from; `known` is false for one that only a
     replay made."""
-    number = path_number(request, "node")
-    found = await ask(shelf_of(request), lambda capture: recorded_node(capture, number))
+    node = path_number(request, "node")
+    found = await ask(shelf_of(request), lambda capture: recorded_node(capture, node))
     if found is None:
-        return reply({"id": number, "known": False})
+        return reply({"id": node, "known": False})
     return reply({"known": True, **dataclasses.asdict(found)})
 
 
@@ -288,6 +339,8 @@ ROUTES = [
     Route("/captures/{capture}/steps/{step}/graph", graph),
     Route("/captures/{capture}/steps/{step}/decisions", step_decisions),
     Route("/captures/{capture}/steps/{step}/history", history),
+    Route("/captures/{capture}/steps/{step}/lives", node_lives),
+    Route("/captures/{capture}/steps/{step}/births", graph_births),
     Route("/captures/{capture}/steps/{step}/passages", passages),
     Route("/captures/{capture}/steps/{step}/progress", replay_progress),
 ]

@@ -36,6 +36,7 @@ const UNTOLD: Record<EntryKind, string> = {
   partition: "the pass split a graph, or joined some",
   metadata: "only where instructions came from differs",
   order: "only the order or the place of instructions differs",
+  difference: "",
 };
 
 export class MatchPane {
