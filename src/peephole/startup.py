@@ -6,13 +6,14 @@ on joins, and waits for the program to import a framework that a source can atta
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Final, NamedTuple
 
 from peephole.errors import PeepholeError
@@ -27,6 +28,8 @@ class Framework(NamedTuple):
     package: str
     attach: str
     ready: tuple[str, ...]
+    recoded: str = ""
+    """A module that gives the package's modules other code: `recodes`, `begin`, `code_of` and `end`."""
 
 
 FRAMEWORKS: Final = (
@@ -46,6 +49,7 @@ FRAMEWORKS: Final = (
             "tinygrad.runtime.ops_disk",
             "tinygrad.runtime.ops_null",
         ),
+        "peephole.sources.tinygrad.live.hidden",
     ),
     Framework("distributed", "peephole.sources.dask.attach", ("distributed",)),
 )
@@ -110,20 +114,21 @@ class _Watch:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         try:
-            recorder = active.recorder
-            if recorder is None or not (name in self._packages or name in self._ready):
+            recorder, framework = active.recorder, self._packages.get(name.partition(".")[0])
+            if recorder is None or framework is None:
                 return None
             if name in self._packages:
-                _call(recorder, self._packages[name], "prepare")
-            if name in self._ready:
-                return self._spec_that_attaches(name, path, target)
+                _call(recorder, framework, "prepare")
+            recoding = _recoding(framework, name)
+            if name in self._ready or recoding is not None:
+                return self._spec_that_attaches(framework, name, path, target, recoding)
             return None
         except BaseException as error:
             hide(error)
             raise
 
     def _spec_that_attaches(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None
+        self, framework: Framework, name: str, path: Sequence[str] | None, target: ModuleType | None, recoding: Any
     ) -> ModuleSpec | None:
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
@@ -133,16 +138,35 @@ class _Watch:
         else:
             return None
         loader: Any = spec.loader
-        framework, execute = self._ready[name], getattr(loader, "exec_module", None)
+        execute, code_of = getattr(loader, "exec_module", None), getattr(loader, "get_code", None)
         if execute is None:
             return spec
+        if code_of is None:
+            recoding = None
+
+        @unseen
+        def get_code(name: str) -> CodeType | None:
+            try:
+                del loader.get_code  # once
+                code: CodeType | None = code_of(name)  # type: ignore[misc]
+                with contextlib.suppress(ValueError, TypeError):  # a Python whose code we do not know
+                    code = recoding.code_of(code)
+                return code
+            except BaseException as error:
+                hide(error)
+                raise
 
         @unseen
         def exec_module(module: ModuleType) -> None:
             try:
                 del loader.exec_module  # once; the loader is its old self again
+                if recoding is not None:
+                    recoding.begin(module)
+                    loader.get_code = get_code
                 execute(module)
-                if active.recorder is not None:
+                if recoding is not None and "get_code" not in vars(loader):
+                    recoding.end(module)
+                if active.recorder is not None and name in self._ready:
                     _call(active.recorder, framework, "attach", active.recorder)
             except BaseException as error:
                 hide(error)
@@ -150,6 +174,14 @@ class _Watch:
 
         loader.exec_module = exec_module
         return spec
+
+
+def _recoding(framework: Framework, name: str) -> Any:
+    """What gives a module other code; None where its own is right."""
+    if not framework.recoded or name == framework.package or framework.recoded not in sys.modules:
+        return None
+    found = sys.modules[framework.recoded]
+    return found if found.recodes(name) else None
 
 
 def _call(recorder: Recorder, framework: Framework, function: str, *args: object) -> None:

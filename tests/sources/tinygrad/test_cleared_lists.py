@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import os
-import pickle
 import subprocess
 import sys
 from collections import Counter
@@ -13,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.sources.tinygrad.runs import ROOT, environment, run, under_peephole
 
-from peephole.sources.tinygrad.live.kept import KeptDict, KeptList, Reader
+from peephole.sources.tinygrad.live.lists import Reader
 from peephole.store.capture import Capture, open_capture
 
 EVENTS = """
@@ -33,7 +31,7 @@ assert held[-1].tolist() == [436, 437, 438]
 CONTEXTS = """
 from tinygrad import Tensor
 from tinygrad.device import Buffer
-from tinygrad.helpers import NOOPT, cpu_events
+from tinygrad.helpers import NOOPT, Context, cpu_events
 from tinygrad.uop.ops import tracked_keys, tracked_ctxs, active_rewrites, active_group, _name_cnt, uop_fields
 SETUP
 NOOPT.value = 1
@@ -42,8 +40,9 @@ for n in range(3, 43):
     for some in (tracked_keys, tracked_ctxs, active_rewrites, active_group, _name_cnt): some.clear()
     for some in (cpu_events, Buffer.profile_events): some.clear()
     if n % 3 == 0: uop_fields.clear()
-    made.append((Tensor([1.0] * n) + 1).realize())
+    with Context(VIZ=-1, TRACK_MATCH_STATS=2, PROFILE=1): made.append((Tensor([1.0] * n) + 1).realize())
     assert len(tracked_keys) == len(tracked_ctxs) > 2, tracked_keys
+    assert all(step.sink in uop_fields for steps in tracked_ctxs for step in steps) or n % 3 == 0
 """
 
 
@@ -144,53 +143,19 @@ def test_events_that_a_program_clears_are_recorded(tmp_path: Path) -> None:
     assert len({one["write"] for one in chain}) == 30 and len(set(buffers["id"].tolist())) == len(buffers)
 
 
-def test_a_kept_list_is_the_list_that_it_stands_for() -> None:
-    kept = KeptList([1, 2])
-    kept.append(3)
-    kept += [4]
-    assert kept == [1, 2, 3, 4] and repr(kept) == "[1, 2, 3, 4]"
-    for other in (pickle.loads(pickle.dumps(kept)), copy.copy(kept), copy.deepcopy(kept), kept.copy(), kept[:]):
-        assert type(other) is list and other == [1, 2, 3, 4]
-    assert kept.pop() == 4 and kept.pop(0) == 1 and kept == [2, 3]
-
-
-def test_everything_that_was_ever_in_a_list_is_read_once() -> None:
-    kept = KeptList(["a", "b"])
-    reader = Reader(lambda: kept, behind=False)
-    assert reader.take(reader.end()) == ["a", "b"]
-    kept.append("c")
-    kept.clear()
-    kept += ["d", "e"]
+def test_another_list_in_its_place_is_read_after_it() -> None:
+    place = {"list": ["a"]}
+    reader = Reader(lambda: place["list"], behind=False)
+    place["list"] += ["b"]
+    place["list"] = ["c"]
     end = reader.end()
-    kept.clear()  # after it was looked at, before it is read
-    kept.append("f")
-    assert reader.between(end) == reader.take(end) == ["c", "d", "e"]
-    kept.append("g")
-    assert kept.pop() == "g" and kept.pop(0) == "f"
-    kept.append("h")
-    kept[:] = [one for one in kept if one != "x"]
-    kept.extend("ij")
-    kept.sort(reverse=True)
-    del kept[0]
-    assert kept == ["i", "h"]
-    assert reader.take(reader.end()) == ["f", "g", "h", "i", "j"]
+    place["list"].append("d")
+    assert reader.between(end) == reader.take(end) == ["a", "b", "c"]
+    assert reader.take(reader.end()) == ["d"]
     assert reader.take(reader.end()) == []
 
 
-def test_another_list_in_its_place_is_read_after_it() -> None:
-    place = {"list": KeptList(["a"])}
-    reader = Reader(lambda: place["list"], behind=False)
-    place["list"].clear()
-    place["list"] += ["b"]
-    place["list"] = KeptList(["c"])
-    end = reader.end()
-    place["list"].clear()
-    place["list"].append("d")
-    assert reader.take(end) == ["a", "b", "c"]
-    assert reader.take(reader.end()) == ["d"]
-
-
-def test_a_list_that_cannot_be_kept_is_never_taken_for_what_it_was() -> None:
+def test_a_list_that_was_cleared_is_never_taken_for_what_it_was() -> None:
     plain: list[object] = [object(), object()]
     first = list(plain)
     reader = Reader(lambda: plain, behind=False)
@@ -204,15 +169,3 @@ def test_a_list_that_cannot_be_kept_is_never_taken_for_what_it_was() -> None:
     later = Reader(lambda: plain, behind=True)
     plain.append(object())
     assert later.take(later.end()) == plain[1:]
-
-
-def test_a_kept_dictionary_is_the_one_that_it_stands_for() -> None:
-    kept = KeptDict({1: "a"})
-    kept[2] = "b"
-    assert kept == {1: "a", 2: "b"} and kept.pop(1) == "a" and kept.pop(1, None) is None
-    kept[3] = "c"
-    assert kept.popitem() == (3, "c")
-    for other in (pickle.loads(pickle.dumps(kept)), copy.copy(kept), kept.copy()):
-        assert type(other) is dict and other == {2: "b"}
-    kept.clear()
-    assert not kept and kept.aside == {1: "a", 2: "b", 3: "c"}

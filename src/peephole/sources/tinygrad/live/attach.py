@@ -1,14 +1,15 @@
 """Records a running, unmodified tinygrad. Standard library only: this runs inside the user's program.
 
-`prepare` is called before tinygrad's modules run and sets what they read from the environment, as VIZ=-1 would;
-`attach` after each of the modules below, to put our exit handlers in the place of tinygrad's (which would write
-its pickles and start its server) and to follow its append-only lists from a thread.
+`prepare` is called before tinygrad's modules run, which get switches and lists that the program does not see
+(hidden.py); `attach` after each of the modules below, to set these as VIZ=-1 would, to put our exit handlers where
+tinygrad has its own (which would write its pickles and start its server) and to follow the lists from a thread.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import os
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ from peephole.sources.tinygrad.clock import learn_devices
 from peephole.sources.tinygrad.live import (
     copy_times,
     effect_lines,
+    hidden,
     kernel_times,
     matching,
     node_lines,
@@ -29,7 +31,6 @@ from peephole.sources.tinygrad.live import (
 )
 from peephole.sources.tinygrad.live.follow import Followed, Follower
 from peephole.sources.tinygrad.live.installation import missing_of_profile, missing_of_rewrites
-from peephole.sources.tinygrad.live.kept import KeptList, keep
 
 if TYPE_CHECKING:
     from peephole.record.recorder import Recorder
@@ -40,40 +41,27 @@ _done: set[str] = set()
 
 
 def prepare() -> None:
-    """Sets the environment that tinygrad reads when it is imported; put back once it has been read."""
-    if _before or "tinygrad.helpers" in sys.modules:
+    """Looks which tinygrad will be imported; what older ones read from the environment is put back when it is read."""
+    if "prepared" in _done or "tinygrad.helpers" in sys.modules:
         return
+    _done.add("prepared")
     if _is_ancient():
         _refuse(active.recorder)
-        return
-    only = os.environ.get("PEEPHOLE_ONLY", "")
-    if only == "profile":
-        _set(VIZ="0", PROFILE="0")  # the tracking matcher stays out; the profile is switched on after the import
-        return
-    level = os.environ.get("VIZ", "0").lstrip("-")
-    if level == "0" and "PARALLEL" not in os.environ and _has_workers() and workers.are_recorded():
-        _done.add("parallel")
-        _set(VIZ="-1")
-    else:
-        parallel = os.environ.get("PARALLEL", "0") if _has_workers() and workers.are_recorded() else "0"
-        _set(VIZ=f"-{level}" if level.isdigit() and int(level) > 1 else "-1", PARALLEL=parallel)
-    if os.environ.get("TRACK_MATCH_STATS") == "1":
-        _set(TRACK_MATCH_STATS="2")  # counting matches is not enough
-    if only == "rewrites":
-        _set(PROFILE="0")
+    elif not _has_workers():
+        _before["PARALLEL"] = os.environ.get("PARALLEL")
+        os.environ["PARALLEL"] = "0"  # processes that compile are not recorded there
 
 
 def attach(recorder: Recorder) -> None:
     """Attaches to whichever of tinygrad's modules are loaded by now; may be called any number of times."""
     ops, device = sys.modules.get("tinygrad.uop.ops"), sys.modules.get("tinygrad.device")
-    _keep(sys.modules.get("tinygrad.helpers"), ops, device)
     worker = sys.modules.get("tinygrad.engine.worker")
-    if worker is not None and _loaded(worker, "terminate_worker_pool", "get_worker_pool"):
+    if worker is not None and _loaded(worker):
         workers.share_pool(worker, lambda: _follower)
-    if ops is not None and _loaded(ops, "print_match_stats", "UOp") and "ops" not in _done:
+    if ops is not None and _loaded(ops) and "ops" not in _done:
         _done.add("ops")
         _replace_exit(ops, "print_match_stats", _finish_rewrites)
-    if device is not None and _loaded(device, "finalize_profile", "Compiled") and "device" not in _done:
+    if device is not None and _loaded(device) and "device" not in _done:
         _done.add("device")
         _replace_exit(device, "finalize_profile", _finish_profile)
     if ops is not None and device is not None and {"ops", "device"} <= _done and "started" not in _done:
@@ -84,30 +72,16 @@ def attach(recorder: Recorder) -> None:
     if _follower.recorder is not recorder:  # the program ended that recording and began another
         _follow(recorder, _follower.followed, _follower)
     tensor = sys.modules.get("tinygrad.tensor")
-    if tensor is not None and _loaded(tensor, "_METADATA", "_METADATA") and "tensor" not in _done:
+    if tensor is not None and _loaded(tensor) and "tensor" not in _done:
         _done.add("tensor")
         helpers = _follower.followed.helpers
         if _follower.followed.rewrites and "TRACEMETA" not in os.environ and node_lines.add_lines(tensor):
-            helpers.TRACEMETA.value = 2  # only with it do the nodes' fields have the metadata
+            hidden.of(helpers, "TRACEMETA").value = 2  # only with it do the nodes' fields have the metadata
             effect_lines.add_effect_lines(_follower.followed.ops, tensor)
     if _follower.followed.profile:
         kernel_times.time_kernels(_follower.ran)
         copy_times.time_copies(_follower.ran)
         repeats.plan_repeats(repeats.loaded(), _follower.ran)
-
-
-def _keep(helpers: ModuleType | None, ops: ModuleType | None, device: ModuleType | None) -> None:
-    """Keeps what the program takes out of tinygrad's lists, when they are seen before anybody else has them."""
-    if helpers is not None and "helpers" not in _done and _loaded(helpers, "cpu_events", "cpu_profile"):
-        _done.add("helpers")
-        if keep(helpers, "cpu_events"):
-            _done.add("kept")
-    if "kept" in _done and ops is not None and "ops" not in _done and _loaded(ops, "print_match_stats", "UOp"):
-        keep(ops, "tracked_keys", "tracked_ctxs", "uop_fields")
-    if "kept" in _done and device is not None and _loaded(device, "finalize_profile", "Compiled"):
-        for owner in (device.Compiled, device.Buffer):
-            if type(getattr(owner, "profile_events", None)) is list and "device" not in _done:
-                owner.profile_events = KeptList(owner.profile_events)
 
 
 def _is_ancient() -> bool:
@@ -152,7 +126,6 @@ def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
     helpers = sys.modules["tinygrad.helpers"]
     _put_back(helpers)
     if not hasattr(ops, "RewriteTrace"):
-        ops.TRACK_MATCH_STATS.value = helpers.PROFILE.value = 0
         _refuse(recorder)
         return
     only = os.environ.get("PEEPHOLE_ONLY", "")
@@ -166,8 +139,6 @@ def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
         profile=only != "rewrites" and not no_profile,
     )
     _say_missing(recorder, no_rewrites, no_profile)
-    if no_rewrites and hasattr(ops, "TRACK_MATCH_STATS"):
-        ops.TRACK_MATCH_STATS.value = 0
     if not followed.rewrites and not followed.profile:
         return
     learn_devices(getattr(getattr(device, "Device", None), "_devices", ()))
@@ -176,10 +147,7 @@ def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
         matching.number_quickly(ops)
     if followed.profile:
         credit_whole_buffers(device.Buffer)
-        repeats.count_lives(device.Buffer, helpers.PROFILE)
-    if "parallel" in _done:  # what it is without VIZ
-        each = max(1, int(helpers.getenv("PYTEST_XDIST_WORKER_COUNT", 1)))
-        helpers.PARALLEL.value = helpers.NUM_CPU_THREADS.value // each
+        repeats.count_lives(device.Buffer, hidden.of(helpers, "PROFILE"))
     _follow(recorder, followed, None)
     _hurry_before_exit()
 
@@ -187,26 +155,37 @@ def _start(recorder: Recorder, ops: ModuleType, device: ModuleType) -> None:
 def _follow(recorder: Recorder, followed: Followed, before: Follower | None) -> None:
     global _follower  # noqa: PLW0603  one process, one tinygrad
     helpers, ops = followed.helpers, followed.ops
-    if followed.rewrites and not helpers.VIZ.value:
-        # tinygrad was there before us, untracked: its matchers are of the class that does not look
-        tracked = ops.TrackedPatternMatcher
-        tracked.__mro__[1].rewrite = tracked.rewrite
-        ops.TRACK_MATCH_STATS.value = 2
-        helpers.VIZ.value = -1
-        if "PARALLEL" in helpers.ContextVar._cache:
-            helpers.ContextVar._cache["PARALLEL"].value = 0
-    level = helpers.PROFILE.value
+    if followed.rewrites:
+        matching.track(ops)
+        _switch_on(helpers, ops)
+    profile = hidden.of(helpers, "PROFILE")
+    level = profile.value
     if followed.profile:
-        helpers.PROFILE.value = repeats.Ours(level or 1)
-    if followed.profile and not level:
+        # a program that profiles itself gets all of it in tinygrad's way
+        profile.value = level if hidden.by_the_program("PROFILE") else repeats.Ours(level or 1)
+        collected = getattr(helpers, "my_gc_callback", None)
+        if collected is not None and collected not in gc.callbacks:
+            gc.callbacks.append(collected)
+    if followed.profile and not level and not hidden.is_hidden():
         atexit.unregister(_finish_profile)
         atexit.register(_finish_profile)
-    if followed.rewrites and ops.TRACK_MATCH_STATS.value < 2:
-        recorder.problem(f"no rewrites were recorded: TRACK_MATCH_STATS is {ops.TRACK_MATCH_STATS.value}")
+    tracks = getattr(hidden.of(ops, "TRACK_MATCH_STATS"), "value", 0) if followed.rewrites else 2
+    if tracks < 2:
+        recorder.problem(f"no rewrites were recorded: TRACK_MATCH_STATS is {tracks}")
     _follower = Follower(recorder, followed, before)
     recorder.on_exit(_follower.close)
     recorder.on_fork(_follower.forked)
     _follower.start()
+
+
+def _switch_on(helpers: ModuleType, ops: ModuleType) -> None:
+    """Sets what VIZ=-1 would set; TRACK_MATCH_STATS of 1 only counts, which is not enough."""
+    viz, tracks = hidden.of(helpers, "VIZ"), hidden.of(ops, "TRACK_MATCH_STATS")
+    viz.value = -abs(viz.value) or -1
+    asked = os.environ.get("TRACK_MATCH_STATS", "2")
+    tracks.value = max(tracks.value, 2) if asked != "0" else 0
+    if not (hidden.is_hidden() and workers.are_recorded()) and hasattr(helpers, "PARALLEL"):
+        hidden.of(helpers, "PARALLEL").value = 0
 
 
 def _hurry_before_exit() -> None:
@@ -239,7 +218,7 @@ def _finish_rewrites() -> None:
         return
     with contextlib.suppress(KeyboardInterrupt):
         _follower.finish_rewrites()
-    asked = _before.get("TRACK_MATCH_STATS", os.environ.get("TRACK_MATCH_STATS")) or "0"
+    asked = os.environ.get("TRACK_MATCH_STATS") or "0"
     if "0" not in (asked, os.environ.get("PRINT_MATCH_STATS", "0")):
         _follower.followed.ops.print_match_stats()  # there is nothing left that it would save
 
@@ -255,18 +234,11 @@ def _replace_exit(module: ModuleType, name: str, ours: object) -> None:
     own = getattr(module, name, None)
     if own is not None:
         atexit.unregister(own)
+    if own is not None or hidden.is_hidden():
         atexit.register(ours)  # type: ignore[arg-type]
 
 
-def _loaded(module: ModuleType, last: str, always: str) -> bool:
-    """Whether a module has run to its end; `last` is defined late, but only under VIZ."""
-    if not hasattr(module, always):
-        return False
+def _loaded(module: ModuleType) -> bool:
+    """Whether a module has run to its end."""
     spec = getattr(module, "__spec__", None)
-    return hasattr(module, last) or not getattr(spec, "_initializing", False)
-
-
-def _set(**values: str) -> None:
-    for name, value in values.items():
-        _before.setdefault(name, os.environ.get(name))
-        os.environ[name] = value
+    return module.__name__ in hidden.ran or not getattr(spec, "_initializing", False)

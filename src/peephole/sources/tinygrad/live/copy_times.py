@@ -17,6 +17,7 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 from peephole.record.unseen import hide, unseen
+from peephole.sources.tinygrad.live import hidden, matching
 from peephole.sources.tinygrad.own_ranges import Ran
 
 _ALLOCATORS: Final = (
@@ -92,9 +93,9 @@ def _time_calls(engine: Any, ran: deque[Ran]) -> None:
     ops = sys.modules["tinygrad.uop.ops"]
     kind: Any = type(engine)
     rewrite = kind.rewrite
-    profile = sys.modules["tinygrad.helpers"].PROFILE
+    profile = hidden.of(sys.modules["tinygrad.helpers"], "PROFILE")
     # within no pass it would only count, for a table that is printed when it is asked for
-    plain = rewrite if "TRACK_MATCH_STATS" in os.environ else kind.__mro__[-2].rewrite
+    plain = rewrite if "TRACK_MATCH_STATS" in os.environ else matching.plain_rewrite(kind)
     copy, passes = ops.Ops.COPY, ops.active_rewrites
 
     @unseen
@@ -119,7 +120,7 @@ def _time_calls(engine: Any, ran: deque[Ran]) -> None:
 
 def _time_runner(runner: Any, ran: deque[Ran]) -> None:
     copy = runner.copy
-    profile = sys.modules["tinygrad.helpers"].PROFILE
+    profile = hidden.of(sys.modules["tinygrad.helpers"], "PROFILE")
 
     @unseen
     @functools.wraps(copy)

@@ -15,6 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from peephole.record.unseen import hide, unseen
+from peephole.sources.tinygrad.live import hidden
 from peephole.sources.tinygrad.live.matching import Number
 from peephole.sources.tinygrad.live.node_lines import Caller
 
@@ -88,7 +89,7 @@ def add_effect_lines(ops: ModuleType, tensor: ModuleType) -> None:
 
 def _note_numbered(ops: ModuleType, traced: Any, own: Callable[[Any], int], notes: dict[Any, Any]) -> None:
     """Has tinygrad's own way of numbering nodes keep the notes."""
-    fields, count = ops.uop_fields, ops.ucount
+    fields, count = hidden.of(ops, "uop_fields"), ops.ucount
 
     @unseen
     def trace_num(node: Any) -> int:

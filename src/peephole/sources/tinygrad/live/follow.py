@@ -3,13 +3,14 @@
     tracked_keys, tracked_ctxs, uop_fields         ─▶ LiveRewrites ─▶ contexts, steps, matches, nodes
     cpu_events, *.profile_events, kernels of ours  ─▶ Timeline     ─▶ slices, markers, buffers, uses
 
-Nothing is taken out of the lists: tinygrad uses their lengths as keys. The program may do it, so they are read by
-places that stay (`kept.py`). Names of groups, and of the ranges that
-belong to them, are replaced just after they were appended, so an event is taken one round after it was seen.
+Nothing is taken out of the lists: tinygrad uses their lengths as keys. The program may do it, or has lists of
+its own (`hidden.py`): they are read by places that stay (`lists.py`). Names of groups, and of the ranges that belong
+to them, are replaced just after they were appended, so an event is taken one round after it was seen.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from collections import deque
@@ -23,9 +24,9 @@ from peephole.model.tables import NONE
 from peephole.sources.tinygrad.clock import ns
 from peephole.sources.tinygrad.contexts import Contexts, unnamed
 from peephole.sources.tinygrad.estimates import Provisional
-from peephole.sources.tinygrad.live import repeats, workers
+from peephole.sources.tinygrad.live import hidden, repeats, workers
 from peephole.sources.tinygrad.live.installation import origin
-from peephole.sources.tinygrad.live.kept import Reader
+from peephole.sources.tinygrad.live.lists import Reader
 from peephole.sources.tinygrad.live.rewrites import LiveRewrites
 from peephole.sources.tinygrad.own_ranges import ProfileRangeEvent, Ran
 from peephole.sources.tinygrad.text import Texts, label
@@ -98,6 +99,7 @@ class Follower:
         provisional = Provisional(self.recorder, out)
         self._timeline = Timeline(out, texts, contexts, self.recorder.free, closed, provisional)
         self._events = [Reader(find, behind=behind) for find in self._lists()]
+        self._program = [(Reader(find, behind=behind), *of) for find, *of in self._lists_of_the_program()]
         self._ends = [events.at for events in self._events]
         self._seen = self._ends[0]
         self._rewriting, self._profiling = self.followed.rewrites, self.followed.profile
@@ -134,7 +136,7 @@ class Follower:
     def _untrack(self) -> None:
         """Switches VIZ off when both are done, as tinygrad does: it would look for source lines to the very end."""
         ops, helpers = self.followed.ops, self.followed.helpers
-        switches = getattr(ops, "TRACK_MATCH_STATS", None), getattr(helpers, "PROFILE", None)
+        switches = [hidden.of(ops, "TRACK_MATCH_STATS"), hidden.of(helpers, "PROFILE")]
         if not any(getattr(switch, "value", 0) for switch in switches):
             _switch_off(helpers, "VIZ")
 
@@ -151,7 +153,7 @@ class Follower:
         """Takes all that there is, in a worker between two tasks; the contexts from that one on, for `adopt`."""
         self._do(self._so_far)
         compiled = []
-        for index, key in enumerate(list(self.followed.ops.tracked_keys[first:]), first):
+        for index, key in enumerate(hidden.recorded(self.followed.ops, "tracked_keys")[first:], first):
             keys = tuple(one for one in key.keys[:20] if type(one) in (str, bytes))
             compiled.append((self.recorder.global_id(index), label(key.display_name), keys))
         return compiled
@@ -171,9 +173,6 @@ class Follower:
     def forked(self) -> None:
         """Goes on in a forked child, with what is new there."""
         self.ran.clear()
-        for events in self._events:
-            events.forked()
-        self._rewrites.forked()
         self._begin(behind=True)
         self.start()
 
@@ -261,10 +260,18 @@ class Follower:
             return (lambda: none,) * 3
         helpers, device = self.followed.helpers, self.followed.device
         return (
-            lambda: helpers.cpu_events,
-            lambda: device.Compiled.profile_events,
-            lambda: device.Buffer.profile_events,
+            lambda: hidden.of(helpers, "cpu_events"),
+            lambda: hidden.of(device.Compiled, "profile_events"),
+            lambda: hidden.of(device.Buffer, "profile_events"),
         )
+
+    def _lists_of_the_program(self) -> list[tuple[Callable[[], list[Any]], Any, str]]:
+        """Where the program may put events of its own, when that is not where tinygrad's are."""
+        if not self.followed.profile or not hidden.is_hidden():
+            return []
+        helpers, device = self.followed.helpers, self.followed.device
+        of = (helpers, "cpu_events"), (device.Compiled, "profile_events"), (device.Buffer, "profile_events")
+        return [(functools.partial(getattr, owner, name), owner, name) for owner, name in of]
 
     def _look(self) -> None:
         """Sees how far the lists can be read: the host's to what was there a round ago and has its name by now."""
@@ -292,13 +299,17 @@ class Follower:
             timeline.event(event)
         for event in devices:
             timeline.event(event)
+        for program, owner, name in self._program:
+            for event in program.take(program.end()):
+                if not hidden.was_mirrored(owner, name, event):
+                    timeline.event(event)
         timeline.age(perf_counter_ns())
 
 
 def _switch_off(module: ModuleType, name: str) -> None:
     """Sets one of tinygrad's switches to 0, in a tinygrad that has it."""
     if hasattr(module, name):
-        getattr(module, name).value = 0
+        hidden.of(module, name).value = 0
 
 
 def _being_named(event: Any) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from peephole.sources.tinygrad.live.kept import KeptList, Reader
+from peephole.sources.tinygrad.live import hidden
+from peephole.sources.tinygrad.live.lists import Reader
 
 
 class Groups:
@@ -14,10 +15,12 @@ class Groups:
 
     def __init__(self, ops: ModuleType, *, behind: bool) -> None:
         self._ops = ops
-        none: list[Any] = []
-        self._groups = Reader(lambda: getattr(ops, "tracked_ctxs", none), behind=behind)
-        self._keys = getattr(ops, "tracked_keys", none)
+        self._groups = Reader(lambda: self._list("tracked_ctxs"), behind=behind)
         self._end = self._groups.at
+
+    def _list(self, name: str) -> list[Any]:
+        found: list[Any] = hidden.recorded(self._ops, name) if hasattr(self._ops, name) else []
+        return found
 
     def fresh(self) -> Iterator[tuple[int, Any, list[Any]]]:
         """Place, name and steps of each context that is new."""
@@ -33,27 +36,13 @@ class Groups:
 
     def key(self, place: int, otherwise: Any) -> Any:
         """The name of a context as it is now; `otherwise` when it is no longer there."""
-        own = self._ops.tracked_keys
-        if isinstance(self._keys, KeptList) and (own is self._keys or place < self._keys.end()):
-            found = self._keys.between(place, place + 1)
-            return found[0] if found else otherwise
+        keys = self._list("tracked_keys")
         at = place - self._groups.start
-        return own[at] if 0 <= at < len(own) else otherwise
+        return keys[at] if 0 <= at < len(keys) else otherwise
 
     def grows(self, place: int) -> bool:
         """Whether a context may still get steps: it is not over, or the last one, which gets those of none."""
         if place == self._end - 1:
             return True
-        removed = self._groups.end() - len(self._ops.tracked_ctxs)
+        removed = self._groups.end() - len(self._list("tracked_ctxs"))
         return place - removed in getattr(self._ops, "active_group", ())
-
-    def forget(self, before: int | None) -> None:
-        """Says that the names before a place, or all that were read, are not asked for again."""
-        if isinstance(self._keys, KeptList):
-            self._keys.forget(self._end if before is None else before)
-
-    def forked(self) -> None:
-        """Begins anew in a forked child."""
-        self._groups.forked()
-        if isinstance(self._keys, KeptList):
-            self._keys.forked()

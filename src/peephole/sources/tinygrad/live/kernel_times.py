@@ -13,6 +13,7 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 from peephole.record.unseen import hide, unseen
+from peephole.sources.tinygrad.live import hidden
 from peephole.sources.tinygrad.own_ranges import Ran
 
 _PROGRAMS: Final = (
@@ -38,7 +39,7 @@ def _runs_in_call(program: Any) -> bool:
 
 def _wrap(program: Any, device: str, ran: deque[Ran]) -> None:
     begin, call = program.__init__, program.__call__
-    profile = sys.modules["tinygrad.helpers"].PROFILE
+    profile = hidden.of(sys.modules["tinygrad.helpers"], "PROFILE")
 
     @unseen
     @functools.wraps(begin)
@@ -87,7 +88,7 @@ def _remember(self: Any, args: tuple[Any, ...]) -> None:
 
 def _last_exec(otherwise: str) -> str:
     """The device that the engine said last it would run something on; before 0.14 it says so just before the run."""
-    for event in reversed(sys.modules["tinygrad.helpers"].cpu_events[-3:]):
+    for event in reversed(hidden.of(sys.modules["tinygrad.helpers"], "cpu_events")[-3:]):
         if event.name == "exec":
             return str(event.device)
     return otherwise

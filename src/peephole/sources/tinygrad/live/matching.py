@@ -15,6 +15,10 @@ from time import perf_counter
 from types import CodeType, ModuleType
 from typing import Any, Final
 
+from peephole.sources.tinygrad.live import hidden
+from peephole.sources.tinygrad.live.recode import plain_names
+
+_TRACKS: Final = 2
 _op: Final = operator.attrgetter("op")
 _NAMES: Final = frozenset(
     ("Exception", "REWRITE_ERROR", "TRACK_MATCH_STATS", "UOp", "__name__", "active_rewrites", "append", "exc_info",
@@ -37,14 +41,30 @@ def match_quietly(ops: ModuleType) -> bool:
     if any(os.environ.get(name, "0") != "0" for name in ("PRINT_MATCH_STATS", "TRACK_MATCH_STATS")):
         return False
     own = tracked.rewrite.__code__
-    used = set(own.co_names)
+    used = plain_names(own)
     for inner in own.co_consts:
-        used |= set(getattr(inner, "co_names", ()))
+        used |= plain_names(inner) if isinstance(inner, CodeType) else set()
     if own.co_varnames[:3] != ("self", "uop", "ctx") or not used <= _NAMES or "match_stats" not in used:
         return False
     tracked.rewrite = _matcher(ops, tracked.rewrite)
     tracked._peephole = True
     return True
+
+
+def track(ops: Any) -> None:
+    """Makes matchers of the class that does not look, which is tinygrad's own one without VIZ, keep their matches."""
+    tracked = ops.TrackedPatternMatcher
+    plain = tracked.__mro__[1]
+    if ops.PatternMatcher is tracked or "_peephole_plain" in vars(plain):
+        return
+    plain._peephole_plain = plain.rewrite
+    plain.rewrite = tracked.rewrite
+
+
+def plain_rewrite(kind: Any) -> Any:
+    """The method of a matcher that does not look."""
+    plain = kind.__mro__[-2]
+    return vars(plain).get("_peephole_plain", plain.rewrite)
 
 
 class Number:
@@ -54,19 +74,32 @@ class Number:
         self._ops = ops
         self._name = own.nm
         self._next = ops.ucount.__next__
-        self._level = ops.TRACEMETA
+        self._level = hidden.of(ops, "TRACEMETA")
+        own_fields = hidden.of(ops, "uop_fields")
+        self._mirror: Any = None
+        if isinstance(own_fields, hidden.Fields):
+            self._mirror = own_fields
+            own_fields.by_node = True
         self.notes: dict[Any, Any] = {}
         """Of an op that tinygrad keeps no metadata for: what stands in its place, by a node's first source."""
         self.__doc__ = own.__doc__
+
+    def _fields(self) -> dict[int, Any]:
+        """Where the nodes are; the program may put another dictionary there that is not hidden from it."""
+        fields: dict[int, Any] = self._ops.uop_fields if self._mirror is None else self._mirror.kept
+        return fields
 
     def __get__(self, node: Any, owner: object = None) -> Any:
         if node is None:
             return self
         name = self._name
         known = node.__dict__.get(name)
+        shown = self._mirror is not None and self._mirror.switch.value >= _TRACKS
         if known is not None:
+            if shown:
+                self._mirror.show(known)
             return known
-        fields, metadata = self._ops.uop_fields, self._ops.all_metadata if self._level.value >= 2 else None
+        fields, metadata = self._fields(), self._ops.all_metadata if self._level.value >= 2 else None
         notes = self.notes
         number = -1
         stack = [node]
@@ -95,6 +128,8 @@ class Number:
             else:
                 fields[number] = what if metadata is None else (*what, said)
             own[name] = number
+        if shown:
+            self._mirror.show(number)
         return number
 
 
@@ -103,7 +138,7 @@ def number_quickly(ops: Any) -> bool:
     node = ops.UOp
     own = vars(node).get("trace_num")
     code = getattr(getattr(own, "fxn", None), "__code__", None)
-    if code is None or set(code.co_names) != _NUMBERS or not all(hasattr(ops, name) for name in _NEEDED):
+    if code is None or plain_names(code) != _NUMBERS or not all(hasattr(ops, name) for name in _NEEDED):
         return False
     node.trace_num = Number(ops, own)
     _stand_in(Number.__get__, type(own).__get__)
@@ -111,7 +146,7 @@ def number_quickly(ops: Any) -> bool:
 
 
 def _matcher(ops: Any, own: Callable[..., Any]) -> Callable[..., Any]:
-    level, passes, node = ops.TRACK_MATCH_STATS, ops.active_rewrites, ops.UOp
+    level, passes, node = hidden.of(ops, "TRACK_MATCH_STATS"), ops.active_rewrites, ops.UOp
 
     def rewrite(self: Any, uop: Any, ctx: Any = None) -> Any:
         rules = self.pdict.get(uop.op)
@@ -141,7 +176,7 @@ def _matcher(ops: Any, own: Callable[..., Any]) -> Callable[..., Any]:
             return found
         return None
 
-    _stand_in(rewrite, own)
+    _stand_in(rewrite, own if ops.PatternMatcher is ops.TrackedPatternMatcher else ops.PatternMatcher.rewrite)
     return rewrite
 
 

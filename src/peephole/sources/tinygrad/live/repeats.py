@@ -27,7 +27,9 @@ from peephole.record.rows import json_text
 from peephole.record.unseen import hide, unseen
 from peephole.sources.tinygrad.buffers import life_number
 from peephole.sources.tinygrad.event_args import variables_of
+from peephole.sources.tinygrad.live import hidden
 from peephole.sources.tinygrad.live.plans import Planner
+from peephole.sources.tinygrad.live.recode import PREFIX
 from peephole.sources.tinygrad.own_ranges import Known, Ran
 from peephole.sources.tinygrad.text import NOT_UNDERSTOOD
 
@@ -177,9 +179,10 @@ def plan_repeats(realize: ModuleType | None, ran: deque[Ran]) -> None:
 
 
 def _tracking(realize: Any, own: FunctionType, ran: deque[Ran]) -> Callable[..., Any]:
-    profile = realize.PROFILE
+    profile = hidden.of(realize, "PROFILE")
     # tinygrad's own function as it is in an unrecorded program: counters, and what DEBUG prints
-    quiet = FunctionType(own.__code__, {**vars(realize), "PROFILE": 0}, own.__name__, own.__defaults__)
+    off = dict.fromkeys(("PROFILE", f"{PREFIX}PROFILE"), 0)
+    quiet = FunctionType(own.__code__, {**vars(realize), **off}, own.__name__, own.__defaults__)
 
     @unseen
     @functools.wraps(own)

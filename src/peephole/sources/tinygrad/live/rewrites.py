@@ -9,13 +9,13 @@ A context is numbered by its place among all that there ever were, since the pro
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from peephole.model.tables import NONE
 from peephole.sources.tinygrad.contexts import Contexts, unnamed
+from peephole.sources.tinygrad.live import hidden
 from peephole.sources.tinygrad.live.failures import Failures
 from peephole.sources.tinygrad.live.groups import Groups
 from peephole.sources.tinygrad.live.node_lines import line_of
@@ -127,7 +127,6 @@ class LiveRewrites:
             else:
                 still.append(context)
         self._open = still
-        groups.forget(still[0].index if still else None)
 
     def _look(self, context: _Context, active: set[int], *, last: bool) -> list[tuple[_Step, int, bool]]:
         """The steps to write in this round: each with how many of its matches, and whether it has ended."""
@@ -152,10 +151,6 @@ class LiveRewrites:
         context.steps = count
         context.waiting = waiting
         return found
-
-    def forked(self) -> None:
-        """Lets go of what another thread may have held when the process was forked."""
-        self._groups.forked()
 
     # contexts and steps
 
@@ -283,18 +278,17 @@ class LiveRewrites:
         writer.records(parts)
         self._next_node = number
 
-    def _fields(self) -> Mapping[int, tuple[Any, ...]]:
-        """The fields of all nodes, also of those that the program took out."""
-        fields: Mapping[int, tuple[Any, ...]] = self._ops.uop_fields
-        aside = getattr(fields, "aside", None)
-        return ChainMap(fields, aside) if aside else fields  # type: ignore[arg-type]
+    def _fields(self) -> dict[int, tuple[Any, ...]]:
+        """The fields of all nodes."""
+        fields: dict[int, tuple[Any, ...]] = hidden.recorded(self._ops, "uop_fields")
+        return fields
 
     def _after_missing(self, fields: Mapping[int, Any], number: int) -> int:
         """The next node that is there, when one is missing in two rounds though later ones are there; else NONE.
 
         The program took it out before it was seen.
         """
-        last = next(reversed(self._ops.uop_fields), NONE)
+        last = next(reversed(self._fields()), NONE)
         if last <= number or self._missing != number:
             self._missing = number if last > number else NONE
             return NONE

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from peephole.sources.tinygrad.live import hidden
 from peephole.sources.tinygrad.text import NOT_UNDERSTOOD
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ def _track_again() -> None:
     """tinygrad switches its own tracking off in a worker; ours starts no viewer and writes no pickle there."""
     follower = _find()
     if follower is not None and follower.followed.rewrites:
-        follower.followed.helpers.VIZ.value = -1
-        follower.followed.ops.TRACK_MATCH_STATS.value = 2
+        hidden.of(follower.followed.helpers, "VIZ").value = -1
+        hidden.of(follower.followed.ops, "TRACK_MATCH_STATS").value = 2
         helpers: Any = follower.followed.helpers
         stack_of: Callable[..., tuple[Any, ...]] = helpers.get_stacktrace
 
@@ -139,7 +140,7 @@ def _task(asked: tuple[Callable[[Any], Any], Any, tuple[Any, ...]]) -> tuple[Any
     if follower is None or not follower.followed.rewrites:
         return function(task), []
     ops = follower.followed.ops
-    first = len(ops.tracked_keys)
+    first = len(hidden.recorded(ops, "tracked_keys"))
     if function.__name__ != _COMPILES:  # it rewrites before it opens a group: not into that of the task before it
         key = f"{function.__name__.strip('_')} n{first + 1}"
         ops.add_trace_group(follower.followed.helpers.TracingKey(key, (key,)))

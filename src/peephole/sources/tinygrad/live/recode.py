@@ -1,0 +1,81 @@
+"""tinygrad's functions with other names for the switches and lists that a recording needs. Standard library only.
+
+    def cpu_profile(…): … if PROFILE: cpu_events.append(…)        what the program imports: as without a recording
+                             │               │
+                   peephole_PROFILE   peephole_cpu_events         what tinygrad's own functions use (hidden.py)
+
+Only the names in a function's code are others, and only where it looks up a global: imports, classes and whatever a
+module does when it is imported stay, and so do lines, tracebacks and speed.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Mapping
+from types import CodeType
+from typing import Final
+
+PREFIX: Final = "peephole_"
+GLOBALS: Final = frozenset(
+    ("VIZ", "TRACK_MATCH_STATS", "PROFILE", "TRACEMETA", "PARALLEL", "Context", "cpu_events", "tracked_keys",
+     "tracked_ctxs", "uop_fields", "_name_cnt")
+)  # fmt: skip
+"""Names of tinygrad's modules that have a hidden one beside them."""
+ATTRIBUTES: Final = frozenset(("profile_events",))
+"""The same of its classes."""
+_FUNCTION: Final = 0x1 | 0x2
+"""CO_OPTIMIZED and CO_NEWLOCALS: neither a module nor the body of a class."""
+_LOADS: Final = frozenset(("LOAD_GLOBAL",))
+_REACHES: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"))
+
+
+def recode(code: CodeType) -> CodeType:
+    """The code of one of tinygrad's modules, with the hidden names in all of its functions."""
+    return _recode(code, {})
+
+
+def renamed(code: CodeType, attributes: Mapping[str, str]) -> CodeType:
+    """The code of a function that reaches for other attributes; the same one where it reaches for none of them."""
+    return _recode(code, attributes, plain=True)
+
+
+def plain_names(code: CodeType) -> set[str]:
+    """The names that a function uses, as tinygrad's source has them."""
+    return {name.removeprefix(PREFIX) for name in code.co_names}
+
+
+def _recode(code: CodeType, attributes: Mapping[str, str], *, plain: bool = False) -> CodeType:
+    consts = tuple(
+        _recode(const, attributes, plain=plain) if type(const) is CodeType else const for const in code.co_consts
+    )
+    names = code.co_names
+    if code.co_flags & _FUNCTION == _FUNCTION:
+        wanted = dict(attributes) if plain else _wanted(code)
+        if not wanted.keys().isdisjoint(names):
+            names = _other(code, wanted)
+    if names is code.co_names and all(one is other for one, other in zip(consts, code.co_consts, strict=True)):
+        return code
+    return code.replace(co_consts=consts, co_names=names)
+
+
+def _wanted(code: CodeType) -> dict[str, str]:
+    found = {name: PREFIX + name for name in code.co_names if name in GLOBALS or name in ATTRIBUTES}
+    if "getenv" in code.co_names and "VIZ" in code.co_consts:  # 0.12 asks the environment each time
+        found["getenv"] = f"{PREFIX}getenv"
+    return found
+
+
+def _other(code: CodeType, wanted: Mapping[str, str]) -> tuple[str, ...]:
+    """The names that the code uses, others for those that it uses in the one way that is meant."""
+    uses: dict[str, set[str]] = {}
+    for instruction in dis.get_instructions(code):
+        if type(instruction.argval) is str and instruction.argval in wanted:
+            uses.setdefault(instruction.argval, set()).add(instruction.opname)
+    return tuple(
+        wanted[name] if name in wanted and uses.get(name, set()) <= (_LOADS if _is_global(name) else _REACHES) else name
+        for name in code.co_names
+    )
+
+
+def _is_global(name: str) -> bool:
+    return name in GLOBALS or name == "getenv"
