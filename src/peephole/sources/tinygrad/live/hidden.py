@@ -174,23 +174,29 @@ def _is_marker(event: Any) -> bool:
 class Tracked:
     """`tracked_keys` or `tracked_ctxs`: a context's place in it stays, whatever the program does to its own list."""
 
-    def __init__(self, find: Callable[[], list[Any]], switch: Any, then: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, find: Callable[[], list[Any]], switch: Any, keys: Tracked | None = None, fields: Fields | None = None
+    ) -> None:
+        """`keys` and `fields` are those of the same rewrites, for `tracked_ctxs`."""
         self.kept: list[Any] = []
         self._find = find
         self._switch = switch
-        self._then = then
+        self._keys = keys
+        self._fields = fields
         self._places: dict[int, int] = {}
 
     @unseen
     def append(self, item: Any) -> None:
         """Adds a context."""
         try:
+            if self._keys is not None:  # the program may have been interrupted between a name and its steps
+                self.kept += [[] for _ in range(len(self._keys.kept) - 1 - len(self.kept))]
             self._places[id(item)] = len(self.kept)
             self.kept.append(item)
             if self._switch.value >= _TRACKS:
                 self._find().append(item)
-                if self._then is not None:
-                    self._then()
+                if self._fields is not None:
+                    self._fields.copy_all()
         except BaseException as error:
             hide(error)
             raise
@@ -381,8 +387,9 @@ def _hide_rewrites(own: dict[str, Any]) -> None:
         return
     fields = Fields(lambda: own["uop_fields"], switch)
     _add("uop_fields", own["uop_fields"], fields)
-    _add("tracked_keys", own["tracked_keys"], Tracked(lambda: own["tracked_keys"], switch))
-    _add("tracked_ctxs", own["tracked_ctxs"], Tracked(lambda: own["tracked_ctxs"], switch, fields.copy_all))
+    keys = Tracked(lambda: own["tracked_keys"], switch)
+    _add("tracked_keys", own["tracked_keys"], keys)
+    _add("tracked_ctxs", own["tracked_ctxs"], Tracked(lambda: own["tracked_ctxs"], switch, keys, fields))
     if "_name_cnt" in own:
         _add("_name_cnt", own["_name_cnt"], Counts(lambda: own["_name_cnt"], switch))
 
