@@ -51,6 +51,26 @@ FRAMEWORKS: Final = (
         ),
         "peephole.sources.tinygrad.live.hidden",
     ),
+    Framework(
+        "torch",
+        "peephole.sources.torch.live.attach",
+        (
+            "torch",
+            "torch._logging",
+            "torch._dynamo.convert_frame",
+            "torch._dynamo.output_graph",
+            "torch.fx.passes.graph_transform_observer",
+            "torch._inductor.pattern_matcher",
+            "torch._functorch.partitioners",
+            "torch._inductor.compile_fx",
+            "torch._inductor.graph",
+            "torch._inductor.scheduler",
+            "torch._inductor.codegen.cpp",
+            "torch._inductor.codegen.triton",
+            "torch._inductor.config",
+            "torch._functorch.config",
+        ),
+    ),
     Framework("distributed", "peephole.sources.dask.attach", ("distributed",)),
 )
 

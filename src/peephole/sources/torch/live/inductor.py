@@ -1,0 +1,493 @@
+"""What Inductor makes of a half: buffers, scheduler nodes and their fusion, the wrapper and its kernels.
+
+Standard library only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from time import perf_counter_ns
+from types import ModuleType
+from typing import Any, Final
+
+from peephole.model.tables import GRAPH, NONE
+from peephole.record.recorder import Recorder
+from peephole.record.rows import json_text
+from peephole.record.where import rule_site
+from peephole.sources.torch.kernels import kernel_graph
+from peephole.sources.torch.live.compilations import Compilations, Context, Step
+from peephole.sources.torch.live.hooks import Place, caller, failed, wrap
+from peephole.sources.torch.live.node_texts import plain_repr, type_of
+from peephole.sources.torch.live.passes import MAIN, inputs_of
+from peephole.sources.torch.rows import (
+    BACKWARD,
+    CACHED,
+    CODEGEN,
+    COMPILER,
+    FORWARD,
+    FUSED,
+    FUSION,
+    HALF_GRAPHS,
+    INFERENCE,
+    KERNEL_CONTEXT,
+    LOWERING,
+    PLACEHOLDER,
+    REFUSED,
+    SOURCE,
+    fusion_round,
+)
+from peephole.sources.torch.wrapper import Wrapper, read_wrapper
+
+MOST_ORIGINS: Final = 40
+"""FX nodes that are named as what a kernel computes."""
+
+
+class Half:
+    """A half that is being compiled."""
+
+    def __init__(self, context: Context, name: str) -> None:
+        self.context = context
+        self.name = name
+        self.lowering: Step | None = None
+        self.fx_root = NONE
+        self.rounds = 0
+        self.scheduled: dict[str, int] = {}
+        """Scheduler nodes of the current round by name."""
+        self.came_out = NONE
+        """The graph of scheduler nodes after fusion."""
+        self.made_by: dict[str, list[Any]] = {}
+        """The scheduler nodes that each kernel computes."""
+        self.made_at: Place = (None, NONE)
+        """What gave the kernels their code."""
+        self.buffers: dict[str, dict[str, Any]] = {}
+        """Type, shape and origin of inputs and buffers by name."""
+        self.written_by: dict[str, int] = {}
+        """The scheduler node that writes each buffer."""
+        self.module: Any = None
+
+
+class Inductor:
+    """Follows Inductor through a half."""
+
+    def __init__(self, at: Compilations) -> None:
+        self.at = at
+        self.nodes = at.nodes
+        self.halves: list[Half] = []
+        self.on_module: Any = None
+        """Called with the half, the loaded wrapper module and what it says."""
+
+    @property
+    def recorder(self) -> Recorder:
+        """What rows go to."""
+        return self.at.recorder
+
+    @property
+    def half(self) -> Half | None:
+        """The half that is being compiled."""
+        return self.halves[-1] if self.halves else None
+
+    # the half as a whole
+
+    def compile_fx(self, module: ModuleType) -> list[str]:
+        """Watches what compiles a half; gives what is not there."""
+        for name in ("_compile_fx_inner", "compile_fx_inner"):
+            if wrap(module, name, self._half_begins, self._half_ends):
+                return []
+        return ["_compile_fx_inner"]
+
+    def _half_begins(self, args: tuple[Any, ...], words: dict[str, Any]) -> Half:
+        gm = args[0] if args else words["gm"]
+        name = BACKWARD if words.get("is_backward") else INFERENCE if words.get("is_inference") else FORWARD
+        context = self.at.half(name, inputs_of(gm))
+        half = Half(context, name)
+        self.halves.append(half)
+        self.at.enter(context)
+        self.at.show(HALF_GRAPHS[name], self.nodes.graph(gm.graph, MAIN), context)
+        return half
+
+    def _half_ends(self, half: Half, result: Any, raised: BaseException | None) -> None:
+        if half in self.halves:
+            del self.halves[self.halves.index(half) :]
+        self._finish_lowering(half, [])
+        key = getattr(result, "_fx_graph_cache_key", None)
+        if isinstance(key, str):
+            half.context.row["keys"] = json_text([key])
+        if half.lowering is None and raised is None and half.module is None and key:
+            step = self.at.show(CACHED, half.context.last, half.context)
+            step.decide(CACHED, "it came from the FX graph cache, so no pass ran", (None, NONE))
+            step.write(half.context.last, half.context.last, 0)
+        self.at.leave(half.context)
+        half.context.close()
+        if not self.halves:
+            self.nodes.forget()
+
+    # lowering: FX nodes become buffers
+
+    def lowering(self, module: ModuleType) -> list[str]:
+        """Watches the lowering and the code that comes out; gives what is not there."""
+        cls = getattr(module, "GraphLowering", None)
+        missing = []
+        if cls is None or not wrap(cls, "run", self._run_begins, self._run_ends):
+            missing.append("GraphLowering.run")
+        if cls is None or not wrap(cls, "compile_to_module", self._code_begins, self._code_ends):
+            missing.append("GraphLowering.compile_to_module")
+        return missing
+
+    def _run_begins(self, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+        half, lowering = self.half, args[0]
+        if half is None or half.lowering is not None or not hasattr(lowering, "graph"):
+            return None  # a subgraph is lowered within its caller
+        root = self.nodes.graph(lowering.graph, MAIN)
+        half.fx_root = root
+        half.lowering = self.at.begin(LOWERING, root, caller())
+        return half
+
+    def _run_ends(self, half: Half, result: Any, raised: BaseException | None) -> None:
+        if raised is not None and half.lowering is not None:
+            self.at.end(half.lowering, NONE, repr(raised))
+            half.lowering.root = NONE
+
+    def _finish_lowering(self, half: Half, scheduler_nodes: Iterable[Any]) -> None:
+        """Writes the buffers that came out; what they read is known when they are scheduled."""
+        step = half.lowering
+        if step is None or step.root == NONE or not self.at.is_open(step):
+            return
+        virtual = sys.modules.get("torch._inductor.virtualized")
+        lowering: Any = getattr(getattr(virtual, "V", None), "graph", None)
+        buffers = list(getattr(lowering, "buffers", ()))
+        reads = {name: reads for one in scheduler_nodes for name, reads in _reads_of(one)}
+        ids: dict[str, int] = {}
+        listed: list[int] = []
+        for name, value in getattr(lowering, "graph_inputs", {}).items():
+            half.buffers[name] = _types(value)
+            ids[name] = self.nodes.add(op=PLACEHOLDER, name=name, src=[], **half.buffers[name])
+            listed.append(ids[name])
+        for buffer in buffers:
+            name = buffer.get_name()
+            origins = _origins(buffer)
+            fields = half.buffers[name] = {**_types(buffer), **self._from(origins)}
+            sources = [ids[source] for source in reads.get(name, ()) if source in ids]
+            number = self.nodes.add(op=type(buffer).__name__, name=name, src=sources, arg=_kind_of(buffer), **fields)
+            ids[name] = number
+            listed.append(number)
+            taken = [known for node in origins if (known := self.nodes.seen(node)) >= 0]
+            if taken:
+                anchor = getattr(buffer, "origin_node", None) or origins[-1]
+                before = self.nodes.seen(anchor)
+                place = _lowering_place(anchor)
+                self._match(step, before if before >= 0 else taken[-1], number, taken, [number], place)
+        self.at.end(step, self.nodes.add(op=GRAPH, name=MAIN, src=listed))
+
+    def _match(self, step: Step, before: int, after: int, removed: list[int], added: list[int], place: Place) -> None:
+        self.recorder.row(
+            "matches",
+            step=step.id,
+            ordinal=step.matches,
+            before=before,
+            after=after,
+            file=place[0],
+            line=place[1],
+            removed=removed,
+            added=added,
+        )
+        step.matches += 1
+
+    def _from(self, origins: list[Any]) -> dict[str, str | None]:
+        """Tag and metadata of what FX nodes became: their names, and where they come from."""
+        texts = [self.nodes.origins.metadata(node.meta) for node in origins]
+        names = [node.name for node in origins]
+        return {
+            "tag": ", ".join(names[:MOST_ORIGINS]) or None,
+            "metadata": ", ".join(dict.fromkeys(text for text in texts if text)) or None,
+        }
+
+    # fusion: scheduler nodes become fewer
+
+    def scheduler(self, module: ModuleType) -> list[str]:
+        """Watches the scheduler; gives what is not there."""
+        cls, missing = getattr(module, "Scheduler", None), []
+        if cls is None or not wrap(cls, "fuse_nodes", self._fusion_begins, self._fusion_ends):
+            missing.append("Scheduler.fuse_nodes")
+        if cls is None or not wrap(cls, "fuse_nodes_once", self._round_begins, self._round_ends):
+            missing.append("Scheduler.fuse_nodes_once")
+        log = getattr(module, "fusion_log", None)
+        if log is None:
+            missing.append("scheduler.fusion_log")
+        elif not isinstance(log, FusionLog):
+            module.fusion_log = FusionLog(log, self)  # type: ignore[attr-defined]
+        return missing
+
+    def _fusion_begins(self, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+        half = self.half
+        if half is None:
+            return None
+        nodes = args[1] if len(args) > 1 else words["nodes"]
+        if half.lowering is not None and half.lowering.root != NONE and half.came_out == NONE:
+            self._finish_lowering(half, nodes)
+        half.context.last = NONE  # scheduler nodes are another graph
+        step = self.at.begin(FUSION, self._schedule(half, nodes), caller())
+        return half, step
+
+    def _fusion_ends(self, state: tuple[Half, Step], result: Any, raised: BaseException | None) -> None:
+        half, step = state
+        if raised is not None:
+            self.at.end(step, NONE, repr(raised))
+            return
+        half.came_out = self._schedule(half, result)
+        self.at.end(step, half.came_out)
+
+    def _round_begins(self, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+        half, outer = self.half, self.at.step()
+        if half is None or outer is None or outer.name != FUSION:
+            return None
+        half.rounds += 1
+        nodes = args[1] if len(args) > 1 else words["nodes"]
+        return half, self.at.begin(fusion_round(half.rounds), self._schedule(half, nodes), caller())
+
+    def _round_ends(self, state: tuple[Half, Step], result: Any, raised: BaseException | None) -> None:
+        half, step = state
+        self.at.end(
+            step, NONE if raised is not None else self._schedule(half, result), None if raised is None else repr(raised)
+        )
+
+    def _schedule(self, half: Half, nodes: Iterable[Any]) -> int:
+        """Writes the graph of scheduler nodes as they are now."""
+        half.scheduled = {}
+        half.written_by = {}
+        listed = []
+        for node in nodes:
+            number = self._scheduled(node, half.written_by)
+            half.scheduled[node.get_name()] = number
+            listed.append(number)
+        return self.nodes.add(op=GRAPH, name="schedule", src=listed)
+
+    def _scheduled(self, node: Any, by_buffer: dict[str, int]) -> int:
+        outputs = [output.get_name() for output in _outputs(node)]
+        reads = sorted({dep.name for dep in node.read_writes.reads} - set(outputs))
+        sources = list(dict.fromkeys(by_buffer[name] for name in reads if name in by_buffer))
+        inside = [getattr(one, "node", None) for one in node.get_nodes()]
+        origins = list(dict.fromkeys(origin for one in inside if one is not None for origin in _origins(one)))
+        first = next((one for one in inside if one is not None), None)
+        number = self.nodes.add(
+            op=type(node).__name__,
+            name=node.get_name(),
+            src=sources,
+            arg=", ".join(outputs) or None,
+            **_types(first),
+            **self._from(origins),
+        )
+        for name in outputs:
+            by_buffer[name] = number
+        return number
+
+    def said(self, message: Any, args: tuple[Any, ...]) -> None:
+        """What the fusion log is told: two nodes fused, or a reason why not."""
+        half, step = self.half, self.at.step()
+        if half is None or step is None:
+            return
+        if isinstance(message, str):
+            if message.startswith("fusing %s with %s") and len(args) == 2:
+                self._fused(half, step, str(args[0]), str(args[1]))
+            return
+        first, second, reason = (getattr(message, name, None) for name in ("name1", "name2", "reason"))
+        if isinstance(reason, str):
+            words = reason % message.args if message.args else reason
+            a, b = (half.scheduled.get(str(name), NONE) for name in (first, second))
+            step.decide(REFUSED, words, caller_of_reason(), a, b)
+
+    def _fused(self, half: Half, step: Step, first: str, second: str) -> None:
+        a, b = half.scheduled.get(first, NONE), half.scheduled.get(second, NONE)
+        place = caller_of_reason()
+        step.decide(FUSED, "", place, a, b)
+        name = f"{first}_{second}"
+        both = [number for number in (a, b) if number != NONE]
+        if len(both) == 2:
+            # sources are those of both; what the scheduler says about the pair is in the graph after the round
+            half.scheduled[name] = number = self.nodes.add(op="FusedSchedulerNode", name=name, src=[], arg=None)
+            self._match(step, a, number, both, [number], place)
+
+    # code
+
+    def define_kernel(self, cls: type) -> bool:
+        """Watches what gives a kernel its name and code."""
+        return wrap(cls, "define_kernel", self._kernel_begins, self._kernel_ends)
+
+    def _kernel_begins(self, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+        half = self.half
+        nodes = args[2] if len(args) > 2 else words.get("nodes", words.get("node_schedule"))
+        if half is None or nodes is None:
+            return None
+        half.made_at = rule_site(type(args[0]).define_kernel)
+        return half, nodes
+
+    def _kernel_ends(self, state: tuple[Half, Any], result: Any, raised: BaseException | None) -> None:
+        half, nodes = state
+        if isinstance(result, str):
+            named = [node for node in nodes if hasattr(node, "get_name")]
+            half.made_by.setdefault(result, []).extend(named)
+
+    def _code_begins(self, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+        half = self.half
+        if half is None:
+            return None
+        return half, perf_counter_ns(), caller()
+
+    def _code_ends(self, state: tuple[Half, int, Any], module: Any, raised: BaseException | None) -> None:
+        half, start, place = state
+        self._finish_lowering(half, [])
+        if raised is not None:
+            return
+        path = getattr(module, "__file__", None)
+        if not isinstance(path, str):
+            return
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123
+            code = file.read()
+        half.module = module
+        name = path.rpartition("/")[2]
+        self.recorder.row("artifacts", context=half.context.id, kind=SOURCE, language="python", name=name, content=code)
+        wrapper = read_wrapper(code)
+        if wrapper is None:
+            return
+        contexts = self._kernels(half, wrapper)
+        self._codegen(half, wrapper, start, place)
+        if self.on_module is not None:
+            try:
+                self.on_module(half, module, wrapper, contexts)
+            except Exception as error:
+                failed("kernels of the module", error)
+
+    def _kernels(self, half: Half, wrapper: Wrapper) -> dict[str, int]:
+        """Writes a context and its source for each kernel."""
+        found = {}
+        for kernel in wrapper.kernels.values():
+            number = found[kernel.name] = self.recorder.new_id()
+            self.recorder.row(
+                "contexts",
+                id=number,
+                name=kernel.name,
+                kind=KERNEL_CONTEXT,
+                parent=half.context.id,
+                keys=json_text([kernel.name]),
+                compiler=COMPILER,
+            )
+            self.recorder.row(
+                "artifacts",
+                context=number,
+                kind=SOURCE,
+                language=kernel.language,
+                name=kernel.name,
+                content=kernel.source,
+            )
+        return found
+
+    def _codegen(self, half: Half, wrapper: Wrapper, start: int, place: Any) -> None:
+        origins: dict[int, dict[str, Any]] = {}
+        for at, call in enumerate(wrapper.calls):
+            nodes = half.made_by.get(call.name, ())
+            inside = [one.node for node in nodes for one in node.get_nodes() if getattr(one, "node", None) is not None]
+            origins[at] = self._from(list(dict.fromkeys(origin for one in inside for origin in _origins(one))))
+            for name in call.writes if not inside else ():
+                known = half.buffers.get(name, {})
+                origins[at] = {key: known[key] for key in ("tag", "metadata") if key in known} or origins[at]
+        graph = kernel_graph(wrapper, self.nodes.add, half.buffers, origins)
+        half.context.last = NONE
+        step = self.at.begin(CODEGEN, half.came_out, place)
+        step.start = start
+        for number, call in zip(graph.calls, wrapper.calls, strict=True):
+            outputs = [output.get_name() for node in half.made_by.pop(call.name, ()) for output in _outputs(node)]
+            by = (half.written_by.get(name, NONE) for name in [*outputs, *call.writes])
+            taken = [node for node in dict.fromkeys(by) if node != NONE]
+            if taken:
+                self._match(step, taken[0], number, taken, [number], (None, NONE) if call.extern else half.made_at)
+        self.at.end(step, graph.root)
+
+
+class FusionLog:
+    """The log of fusions, which is told of every one that was done or refused, whether anybody listens or not."""
+
+    def __init__(self, log: Any, inductor: Inductor) -> None:
+        self._log = log
+        self._inductor = inductor
+
+    def debug(self, message: Any, *args: Any, **words: Any) -> None:
+        """As a logger's."""
+        try:
+            self._inductor.said(message, args)
+        except Exception as error:
+            failed("fusion log", error)
+        words["stacklevel"] = words.get("stacklevel", 1) + 1
+        self._log.debug(message, *args, **words)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+
+def caller_of_reason() -> tuple[str | None, int]:
+    """The line of the scheduler that gave a reason: behind the object that keeps it."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and (
+        "/peephole/sources/torch/" in frame.f_code.co_filename or frame.f_code.co_name == "__call__"
+    ):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def _lowering_place(node: Any) -> Place:
+    """Where the lowering of an FX node's operation is written."""
+    lowering = sys.modules.get("torch._inductor.lowering")
+    found = getattr(lowering, "lowerings", {}).get(node.target)
+    return (None, NONE) if found is None else rule_site(found)
+
+
+def _outputs(node: Any) -> list[Any]:
+    get = getattr(node, "get_outputs", None)
+    return list(get()) if get is not None else []
+
+
+def _reads_of(node: Any) -> list[tuple[str, list[str]]]:
+    """What the buffers of a scheduler node are made from."""
+    found = []
+    for one in node.get_nodes():
+        outputs = [output.get_name() for output in _outputs(one)]
+        reads = sorted({dep.name for dep in one.read_writes.reads} - set(outputs))
+        found += [(name, reads) for name in outputs]
+    return found
+
+
+def _origins(of: Any) -> list[Any]:
+    """The FX nodes that a buffer computes, in the order of their graph."""
+    get = getattr(of, "get_origins", None)
+    origins = get() if get is not None else getattr(of, "origins", ())
+    try:
+        return sorted(origins or ())
+    except TypeError:
+        return list(origins or ())
+
+
+def _types(of: Any) -> dict[str, str | None]:
+    """Element type and shape of a buffer; neither for what has none."""
+    if of is None:
+        return {}
+    try:
+        sizes, dtype = of.get_size(), of.get_dtype()
+    except Exception:  # multi-output buffers and constants have none, and say so in several ways
+        return {}
+    return dict(zip(("dtype", "shape"), type_of(_Typed(dtype, sizes), {}), strict=True))
+
+
+class _Typed:
+    def __init__(self, dtype: Any, shape: Any) -> None:
+        self.dtype, self.shape = dtype, tuple(shape)
+
+
+def _kind_of(buffer: Any) -> str | None:
+    """What a buffer computes: the reduction, or the library's kernel."""
+    data = getattr(buffer, "data", None)
+    reduction = getattr(data, "reduction_type", None)
+    if isinstance(reduction, str):
+        return f"{type(data).__name__} {reduction}"
+    kernel = getattr(buffer, "python_kernel_name", None) or getattr(buffer, "op_overload", None)
+    if kernel is not None:
+        return str(kernel)
+    return None if data is None else plain_repr(type(data).__name__).strip("'")
