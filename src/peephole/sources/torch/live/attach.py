@@ -1,6 +1,6 @@
 """Attaches to torch. Standard library only: this runs inside the user's program.
 
-`attach` is called after each of torch's modules that `startup.py` names is loaded, and puts ours around functions of it;
+`attach` is called after each of torch's modules that `startup.py` names is loaded, and puts ours around its functions;
 what a torch of another release does not have is said once.
 """
 
@@ -32,7 +32,7 @@ class Live:
 
     def __init__(self, recorder: Recorder, torch: ModuleType) -> None:
         self.recorder = recorder
-        self.home = os.path.join(os.path.dirname(os.path.abspath(torch.__file__ or "")), "")  # noqa: PTH100, PTH118, PTH120
+        self.home = os.path.join(os.path.dirname(os.path.abspath(torch.__file__ or "")), "")
         self.nodes = FxNodes(recorder, self.home)
         self.at = Compilations(recorder, self.nodes)
         self.dynamo = Dynamo(self.at)

@@ -19,7 +19,7 @@ Leave = Callable[[Any, Any, BaseException | None], None]
 Place = tuple[str | None, int]
 """File and line."""
 MARK: Final = "__peephole__"
-_OURS: Final = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))) + os.sep  # noqa: PTH100, PTH120
+_OURS: Final = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))) + os.sep
 
 
 def failed(what: str, error: Exception) -> None:

@@ -341,7 +341,7 @@ class Inductor:
         path = getattr(module, "__file__", None)
         if not isinstance(path, str):
             return
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123
+        with open(path, encoding="utf-8") as file:
             code = file.read()
         half.module = module
         name = path.rpartition("/")[2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any, Final
 
 from peephole.sources.torch.rows import arg_text, dtype_text, metadata_text, method_name, op_name, shape_text
@@ -79,21 +80,18 @@ def op_text(op: str, target: Any) -> str:
 
 
 def _function(target: Any) -> str:
-    module = getattr(target, "__module__", None)
-    if module == "torch._ops" or type(target).__module__ == "torch._ops":
+    fx = sys.modules.get("torch.fx.node")
+    if type(target).__module__ == "torch._ops" or fx is None:
         return op_name(str(target))
-    wrapped = getattr(target, "func", None)
-    if wrapped is not None and not hasattr(target, "__name__"):
-        return _function(wrapped)
-    name = getattr(target, "__qualname__", None) or getattr(target, "__name__", None)
-    if name is None:
-        return type(target).__name__
-    if module in (None, "builtins"):
-        return str(name)
-    module = {"_operator": "operator", "torch._C._nn": "torch._C._nn", "torch._VariableFunctions": "torch"}.get(
-        module, module
-    )
-    return op_name(f"{module}.{name.rpartition('.')[2] if 'VariableFunctions' in name else name}")
+    inner = target
+    for _ in range(8):
+        inner = getattr(inner, "func", None) or inner
+    try:
+        return op_name(fx._get_qualified_name(inner))
+    except Exception:  # it knows functions of torch and of modules; a pass may make one of its own
+        name = getattr(inner, "__qualname__", None) or type(inner).__name__
+        module = getattr(inner, "__module__", None)
+        return f"{module}.{name}" if module else str(name)
 
 
 class Arguments:

@@ -171,7 +171,7 @@ class Passes:
             return
         self._files.add(file)
         try:
-            with open(file, "rb") as opened:  # noqa: PTH123 - what runs in the program imports little
+            with open(file, "rb") as opened:
                 content = opened.read(1 << 20)
         except OSError:
             return
