@@ -2,6 +2,7 @@ import { BOX } from "../layout/layered/drawing.ts";
 import { ADDED, CHANGED, PLAIN, REMOVED, type Scene } from "../layout/graph/scene.ts";
 import type { Bounds, Picture } from "./renderer.ts";
 import type { Theme } from "./theme.ts";
+import type { Pen } from "./sheet/pen.ts";
 
 /** Below these zooms: no text, no rounded corners. */
 const TEXT = 0.42;
@@ -26,13 +27,7 @@ export function boxesIn(picture: Picture, view: Bounds): number[] {
 }
 
 /** Draws boxes, as fine as the zoom allows. */
-export function drawBoxes(
-  ctx: CanvasRenderingContext2D,
-  picture: Picture,
-  theme: Theme,
-  boxes: readonly number[],
-  zoom: number,
-): void {
+export function drawBoxes(ctx: Pen, picture: Picture, theme: Theme, boxes: readonly number[], zoom: number): void {
   const { scene } = picture;
   const byState: [number[], number[], number[], number[]] = [[], [], [], []];
   for (const box of boxes) byState[scene.state[box] as 0 | 1 | 2 | 3].push(box);
@@ -54,7 +49,7 @@ export function drawBoxes(
 }
 
 function outline(
-  ctx: CanvasRenderingContext2D,
+  ctx: Pen,
   picture: Picture,
   boxes: readonly number[],
   fill: string,
@@ -83,13 +78,7 @@ function outline(
 }
 
 /** Further sheets behind boxes that stand for several nodes; drawn before the edges, which end at the front sheet. */
-export function drawStacks(
-  ctx: CanvasRenderingContext2D,
-  picture: Picture,
-  theme: Theme,
-  boxes: readonly number[],
-  zoom: number,
-): void {
+export function drawStacks(ctx: Pen, picture: Picture, theme: Theme, boxes: readonly number[], zoom: number): void {
   if (zoom < ROUND) return;
   const { scene, placement } = picture;
   ctx.fillStyle = theme.bg1;
@@ -107,13 +96,7 @@ export function drawStacks(
   }
 }
 
-function bars(
-  ctx: CanvasRenderingContext2D,
-  picture: Picture,
-  theme: Theme,
-  boxes: readonly number[],
-  zoom: number,
-): void {
+function bars(ctx: Pen, picture: Picture, theme: Theme, boxes: readonly number[], zoom: number): void {
   const { scene, placement, family } = picture;
   const byFamily: number[][] = Array.from({ length: 13 }, () => []);
   for (const box of boxes) if (scene.block[box]! < 0) byFamily[family[box]!]!.push(box);
@@ -137,7 +120,7 @@ function bars(
   });
 }
 
-function text(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, boxes: readonly number[]): void {
+function text(ctx: Pen, picture: Picture, theme: Theme, boxes: readonly number[]): void {
   const { scene, placement } = picture;
   ctx.textAlign = "left";
   ctx.textBaseline = "alphabetic";
@@ -185,7 +168,7 @@ function text(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, box
 
 /** Blocks are not nodes: their names stand in the page's own face, with a sign that they open. */
 function blockText(
-  ctx: CanvasRenderingContext2D,
+  ctx: Pen,
   scene: Scene,
   theme: Theme,
   blocks: readonly number[],
@@ -212,7 +195,7 @@ function blockText(
   }
 }
 
-function tags(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, boxes: readonly number[]): void {
+function tags(ctx: Pen, picture: Picture, theme: Theme, boxes: readonly number[]): void {
   const { scene, placement } = picture;
   const tagged = boxes.filter((box) => scene.right[box]! > 0);
   ctx.font = `10px ${theme.mono}`;
@@ -235,7 +218,7 @@ function tags(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, box
 }
 
 /** The sign of a change: colour, glyph and line style together. */
-function badge(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, box: number): void {
+function badge(ctx: Pen, picture: Picture, theme: Theme, box: number): void {
   const { scene, placement } = picture;
   const state = scene.state[box]!;
   ctx.save();
@@ -264,7 +247,7 @@ function badge(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, bo
 }
 
 /** A square in the corner: where the node's memory is. */
-function space(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, box: number): void {
+function space(ctx: Pen, picture: Picture, theme: Theme, box: number): void {
   const { scene, placement } = picture;
   const colour = { GLOBAL: theme.cat[7], LOCAL: theme.cat[2], REG: theme.cat[8] }[scene.spaces[box]!] ?? theme.cat[12];
   ctx.fillStyle = colour!;

@@ -2,6 +2,7 @@ import { boxesIn, drawBoxes, drawStacks } from "./boxes.ts";
 import { drawEdges, drawPorts } from "./edges.ts";
 import { drawMarks } from "./marks.ts";
 import type { Bounds, Camera, Marks, Picture, Renderer } from "./renderer.ts";
+import type { Pen } from "./sheet/pen.ts";
 import type { Theme } from "./theme.ts";
 
 /** Up to this many boxes and edges in view, each frame is drawn anew; above, a bitmap moves with the view. */
@@ -99,32 +100,17 @@ export class CanvasRenderer implements Renderer {
     ctx.fillRect(-dx * ratio, -dy * ratio, this.canvas.width, this.canvas.height);
   }
 
-  /** Everything of the picture that the view of this size and camera shows. */
   private paint(ctx: CanvasRenderingContext2D, camera: Camera, width: number, height: number, ratio: number): void {
-    const { zoom } = camera;
-    const k = zoom * ratio;
-    ctx.setTransform(k, 0, 0, k, (width / 2 - camera.x * zoom) * ratio, (height / 2 - camera.y * zoom) * ratio);
-    const view = seen(camera, width, height);
-    const picture = this.picture!;
-    const boxes = boxesIn(picture, view);
-    drawStacks(ctx, picture, this.theme!, boxes, zoom);
-    drawEdges(ctx, picture, this.theme!, view, zoom);
-    drawBoxes(ctx, picture, this.theme!, boxes, zoom);
-    if (zoom >= PORTS) drawPorts(ctx, picture, this.theme!, portsIn(picture, boxes), this.theme!.fg3);
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    paintGraph(ctx, this.picture!, this.theme!, camera, { width, height }, null);
   }
 
   private marks(camera: Camera, marks: Marks): void {
     const { ctx, ratio } = this;
-    const k = camera.zoom * ratio;
-    ctx.setTransform(
-      k,
-      0,
-      0,
-      k,
-      (this.width / 2 - camera.x * camera.zoom) * ratio,
-      (this.height / 2 - camera.y * camera.zoom) * ratio,
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    through(ctx, camera, { width: this.width, height: this.height }, () =>
+      drawMarks(ctx, this.picture!, this.theme!, marks, camera.zoom),
     );
-    drawMarks(ctx, this.picture!, this.theme!, marks, camera.zoom);
   }
 
   private keep(camera: Camera): Kept {
@@ -202,6 +188,36 @@ export class CanvasRenderer implements Renderer {
     );
     return bounds;
   }
+}
+
+/** Draws as the camera sees it: units are those of the graph. */
+function through(pen: Pen, camera: Camera, size: { width: number; height: number }, draw: () => void): void {
+  pen.save();
+  pen.translate(size.width / 2 - camera.x * camera.zoom, size.height / 2 - camera.y * camera.zoom);
+  pen.scale(camera.zoom, camera.zoom);
+  draw();
+  pen.restore();
+}
+
+/** Everything of the picture that a view of this size and camera shows, and what is marked in it. */
+export function paintGraph(
+  pen: Pen,
+  picture: Picture,
+  theme: Theme,
+  camera: Camera,
+  size: { width: number; height: number },
+  marks: Marks | null,
+): void {
+  const { zoom } = camera;
+  const view = seen(camera, size.width, size.height);
+  const boxes = boxesIn(picture, view);
+  through(pen, camera, size, () => {
+    drawStacks(pen, picture, theme, boxes, zoom);
+    drawEdges(pen, picture, theme, view, zoom);
+    drawBoxes(pen, picture, theme, boxes, zoom);
+    if (zoom >= PORTS) drawPorts(pen, picture, theme, portsIn(picture, boxes), theme.fg3);
+    if (marks !== null) drawMarks(pen, picture, theme, marks, zoom);
+  });
 }
 
 /** How many boxes and edges touch the view; counting stops at `most`. */

@@ -2,6 +2,7 @@ import { BOX } from "../layout/layered/drawing.ts";
 import { ADDED, REMOVED } from "../layout/graph/scene.ts";
 import type { Bounds, Picture } from "./renderer.ts";
 import type { Theme } from "./theme.ts";
+import type { Pen } from "./sheet/pen.ts";
 
 /** Curves go to the canvas in chunks: one path of all edges takes a hundred times as long as many short ones. */
 const CHUNK = 64;
@@ -17,13 +18,7 @@ export interface EdgeStyle {
 }
 
 /** Draws the edges that touch the view, plain ones first, then removed, then added. */
-export function drawEdges(
-  ctx: CanvasRenderingContext2D,
-  picture: Picture,
-  theme: Theme,
-  view: Bounds,
-  zoom: number,
-): void {
+export function drawEdges(ctx: Pen, picture: Picture, theme: Theme, view: Bounds, zoom: number): void {
   const groups: [number[], number[], number[]] = [[], [], []];
   const { scene, edgeBounds } = picture;
   for (let e = 0; e < scene.from.length; e++) {
@@ -45,7 +40,7 @@ export function drawEdges(
 
 /** Strokes some edges in one style. */
 export function strokeEdges(
-  ctx: CanvasRenderingContext2D,
+  ctx: Pen,
   picture: Picture,
   edges: readonly number[],
   style: EdgeStyle,
@@ -75,7 +70,7 @@ export function strokeEdges(
   ctx.globalAlpha = 1;
 }
 
-function curve(ctx: CanvasRenderingContext2D, points: Float32Array, from: number, to: number, zoom: number): void {
+function curve(ctx: Pen, points: Float32Array, from: number, to: number, zoom: number): void {
   if (from === to) return;
   ctx.moveTo(points[from]!, points[from + 1]!);
   if (zoom < CURVES) {
@@ -91,7 +86,7 @@ function curve(ctx: CanvasRenderingContext2D, points: Float32Array, from: number
 }
 
 /** A head at the end of a curve, along its last direction. */
-function arrow(ctx: CanvasRenderingContext2D, points: Float32Array, from: number, to: number): void {
+function arrow(ctx: Pen, points: Float32Array, from: number, to: number): void {
   if (to - from < 8) return;
   const x = points[to - 2]!;
   const y = points[to - 1]!;
@@ -107,7 +102,7 @@ function arrow(ctx: CanvasRenderingContext2D, points: Float32Array, from: number
 }
 
 /** Edges too long to route: a short tail with a dot at both ends. */
-function drawStubs(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme, view: Bounds, zoom: number): void {
+function drawStubs(ctx: Pen, picture: Picture, theme: Theme, view: Bounds, zoom: number): void {
   if (zoom < ARROWS) return;
   const { scene, placement } = picture;
   const { start } = placement.routes;
@@ -137,12 +132,7 @@ function drawStubs(ctx: CanvasRenderingContext2D, picture: Picture, theme: Theme
 }
 
 /** A straight dashed line for each edge of a box that has no curve: shown while the box is selected. */
-export function drawLongEdges(
-  ctx: CanvasRenderingContext2D,
-  picture: Picture,
-  edges: readonly number[],
-  colour: string,
-): void {
+export function drawLongEdges(ctx: Pen, picture: Picture, edges: readonly number[], colour: string): void {
   const { scene, placement } = picture;
   ctx.strokeStyle = colour;
   ctx.lineWidth = 1.4;
@@ -158,13 +148,7 @@ export function drawLongEdges(
 }
 
 /** Which source of its user an edge brings, beside its head. */
-export function drawPorts(
-  ctx: CanvasRenderingContext2D,
-  picture: Picture,
-  theme: Theme,
-  edges: Iterable<number>,
-  colour: string,
-): void {
+export function drawPorts(ctx: Pen, picture: Picture, theme: Theme, edges: Iterable<number>, colour: string): void {
   const { start, points } = picture.placement.routes;
   ctx.font = `9px ${theme.mono}`;
   ctx.textAlign = "left";

@@ -1,5 +1,6 @@
 /** Paints a flame graph: calm boxes, a label where it fits, a number whole or not at all. */
 import type { FlameBox } from "../layout/flame.ts";
+import type { Pen } from "./sheet/pen.ts";
 
 export const ROW = 23;
 export const PAD = 10;
@@ -46,15 +47,14 @@ export function flameHeight(levels: number): number {
 }
 
 export function drawFlame(
-  ctx: CanvasRenderingContext2D,
+  ctx: Pen,
   theme: FlameTheme,
   boxes: readonly FlameBox[],
   labels: FlameLabels,
-  size: { width: number; height: number; scroll: number; ratio: number },
+  size: { width: number; height: number; scroll: number },
   selected: number,
 ): void {
-  const { width, height, scroll, ratio } = size;
-  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  const { width, height, scroll } = size;
   ctx.fillStyle = theme.bg0;
   ctx.fillRect(0, 0, width, height);
   ctx.font = theme.font;

@@ -2,15 +2,10 @@ import { BOX } from "../layout/layered/drawing.ts";
 import { drawLongEdges, drawPorts, strokeEdges } from "./edges.ts";
 import type { Marks, Picture } from "./renderer.ts";
 import type { Theme } from "./theme.ts";
+import type { Pen } from "./sheet/pen.ts";
 
 /** Draws selection with its parents and children, hover, the second choice and search results over the picture. */
-export function drawMarks(
-  ctx: CanvasRenderingContext2D,
-  picture: Picture,
-  theme: Theme,
-  marks: Marks,
-  zoom: number,
-): void {
+export function drawMarks(ctx: Pen, picture: Picture, theme: Theme, marks: Marks, zoom: number): void {
   const thick = Math.max(1, 0.9 / zoom);
   ctx.setLineDash([4 * thick, 3 * thick]);
   for (const box of marks.found) if (box !== marks.current) ring(ctx, picture, box, theme.fg1, 1.2 * thick, 3);
@@ -21,14 +16,7 @@ export function drawMarks(
   if (marks.second >= 0) ring(ctx, picture, marks.second, theme.accent, 2 * thick, 2);
 }
 
-function drawSelection(
-  ctx: CanvasRenderingContext2D,
-  picture: Picture,
-  theme: Theme,
-  box: number,
-  zoom: number,
-  thick: number,
-): void {
+function drawSelection(ctx: Pen, picture: Picture, theme: Theme, box: number, zoom: number, thick: number): void {
   const { scene } = picture;
   const edges: number[] = [];
   const near = new Set<number>();
@@ -45,14 +33,7 @@ function drawSelection(
 }
 
 /** An outline round a box, `gap` pixels off it. */
-function ring(
-  ctx: CanvasRenderingContext2D,
-  picture: Picture,
-  box: number,
-  colour: string,
-  width: number,
-  gap: number,
-): void {
+function ring(ctx: Pen, picture: Picture, box: number, colour: string, width: number, gap: number): void {
   const { scene, placement } = picture;
   const w = scene.width[box]! + 2 * gap;
   ctx.strokeStyle = colour;

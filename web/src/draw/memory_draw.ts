@@ -5,6 +5,7 @@ import type { Span } from "../layout/span.ts";
 import { ticks } from "../layout/timeline_scale.ts";
 import type { BandColumns, MemoryWindow } from "../wire/memory.ts";
 import type { Theme } from "./theme.ts";
+import type { Pen } from "./sheet/pen.ts";
 
 export const LEFT = 64;
 export const RIGHT = 12;
@@ -113,13 +114,7 @@ export function bandBox(
   return { x: x0, y: top, w: x1 - x0, h: bottom - top };
 }
 
-export function drawMemory(
-  g: CanvasRenderingContext2D,
-  width: number,
-  height: number,
-  picture: MemoryPicture,
-  theme: MemoryTheme,
-): void {
+export function drawMemory(g: Pen, width: number, height: number, picture: MemoryPicture, theme: MemoryTheme): void {
   const frame = frameOf(picture, height);
   g.fillStyle = theme.bg0;
   g.fillRect(0, 0, width, height);
@@ -143,12 +138,12 @@ export function drawMemory(
   drawPeak(g, width, frame, picture, theme, flag !== null);
 }
 
-function font(g: CanvasRenderingContext2D, theme: Theme, size = 11, weight = 400, mono = false): void {
+function font(g: Pen, theme: Theme, size = 11, weight = 400, mono = false): void {
   g.font = `${weight} ${size}px ${mono ? theme.mono : theme.ui}`;
 }
 
 function drawRuler(
-  g: CanvasRenderingContext2D,
+  g: Pen,
   width: number,
   height: number,
   picture: MemoryPicture,
@@ -171,13 +166,7 @@ function drawRuler(
   }
 }
 
-function drawAxes(
-  g: CanvasRenderingContext2D,
-  width: number,
-  frame: Frame,
-  picture: MemoryPicture,
-  theme: MemoryTheme,
-): void {
+function drawAxes(g: Pen, width: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme): void {
   const line = (y: number, text: string): void => {
     g.fillStyle = theme.grid;
     g.fillRect(LEFT, Math.round(y), width - LEFT - RIGHT, 1);
@@ -207,69 +196,62 @@ function drawAxes(
   if (picture.buffers) g.fillText("Buffers, one band each", LEFT, frame.bandTop - 12);
 }
 
-function drawTotal(
-  g: CanvasRenderingContext2D,
-  width: number,
-  frame: Frame,
-  picture: MemoryPicture,
-  theme: MemoryTheme,
-): void {
+function drawTotal(g: Pen, width: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme): void {
   const { data, span } = picture;
   const { totalBottom: base, totalScale: scale } = frame;
   if (data && data.total.start.length > 0) {
     const { start, low, high } = data.total;
     const last = start.length - 1;
     const until = start[last]! + data.width;
-    const line = new Path2D();
-    const spread = new Path2D();
-    let begun = false;
-    let first = 0;
+    const line: number[] = [];
+    const spread: number[] = [];
     let x = 0;
     for (let i = 0; i <= last; i++) {
       const next = i < last ? start[i + 1]! : until;
       if (next < span.t0 || start[i]! > span.t1) continue;
       x = xOf(start[i]!, span, width);
       const y = base - high[i]! * scale;
-      if (begun) line.lineTo(x, y);
-      else line.moveTo((first = x), y);
-      begun = true;
+      line.push(x, y);
       // within a pixel the total may go up and down: how far is drawn, so that no peak or dip is lost
-      if (high[i]! > low[i]!) {
-        spread.moveTo(x + 0.5, y);
-        spread.lineTo(x + 0.5, base - low[i]! * scale);
-      }
+      if (high[i]! > low[i]!) spread.push(x + 0.5, y, base - low[i]! * scale);
       x = xOf(next, span, width);
-      line.lineTo(x, y);
+      line.push(x, y);
     }
-    if (begun) {
-      const area = new Path2D(line);
-      area.lineTo(x, base);
-      area.lineTo(first, base);
-      area.closePath();
-      g.fillStyle = theme.cat[9]!;
+    if (line.length > 0) {
+      g.fillStyle = g.strokeStyle = theme.cat[9]!;
       g.globalAlpha = 0.2;
-      g.fill(area);
+      trace(g, line);
+      g.lineTo(x, base);
+      g.lineTo(line[0]!, base);
+      g.closePath();
+      g.fill();
       g.globalAlpha = 0.45;
-      g.strokeStyle = theme.cat[9]!;
       g.lineWidth = 1;
-      g.stroke(spread);
+      g.beginPath();
+      for (let i = 0; i < spread.length; i += 3) {
+        g.moveTo(spread[i]!, spread[i + 1]!);
+        g.lineTo(spread[i]!, spread[i + 2]!);
+      }
+      g.stroke();
       g.globalAlpha = 1;
       g.lineWidth = 1.5;
       g.lineJoin = "round";
-      g.stroke(line);
+      trace(g, line);
+      g.stroke();
     }
   }
   g.fillStyle = theme.line2;
   g.fillRect(LEFT, Math.round(base), width - LEFT - RIGHT, 1);
 }
 
-function drawBands(
-  g: CanvasRenderingContext2D,
-  width: number,
-  frame: Frame,
-  picture: MemoryPicture,
-  theme: MemoryTheme,
-): void {
+/** A path along points, x and y in turn. */
+function trace(g: Pen, points: readonly number[]): void {
+  g.beginPath();
+  g.moveTo(points[0]!, points[1]!);
+  for (let i = 2; i < points.length; i += 2) g.lineTo(points[i]!, points[i + 1]!);
+}
+
+function drawBands(g: Pen, width: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme): void {
   const { bands } = picture;
   drawSmall(g, width, frame, picture, theme);
   font(g, theme, 10.5, 400, true);
@@ -316,13 +298,7 @@ function drawBands(
 }
 
 /** Buffers that are too small to be seen each: one thin band on the floor for as long as any of them lives. */
-function drawSmall(
-  g: CanvasRenderingContext2D,
-  width: number,
-  frame: Frame,
-  picture: MemoryPicture,
-  theme: MemoryTheme,
-): void {
+function drawSmall(g: Pen, width: number, frame: Frame, picture: MemoryPicture, theme: MemoryTheme): void {
   const { bands, plan, span } = picture;
   g.fillStyle = theme.fg4;
   let until = LEFT;
@@ -340,13 +316,7 @@ function drawSmall(
 }
 
 /** Buffers that live through everything in sight: one strip, whatever they hold. */
-function drawStrip(
-  g: CanvasRenderingContext2D,
-  width: number,
-  height: number,
-  picture: MemoryPicture,
-  theme: MemoryTheme,
-): void {
+function drawStrip(g: Pen, width: number, height: number, picture: MemoryPicture, theme: MemoryTheme): void {
   const folded = foldedOf(picture);
   if (folded.count === 0 || !picture.buffers) return;
   const top = height - FOOT - STRIP + 2;
@@ -377,7 +347,7 @@ interface Flag {
 }
 
 /** Where the chosen moment is and what its flag says; null when it is out of sight. Ticks give way to it. */
-function flagOf(g: CanvasRenderingContext2D, width: number, picture: MemoryPicture, theme: MemoryTheme): Flag | null {
+function flagOf(g: Pen, width: number, picture: MemoryPicture, theme: MemoryTheme): Flag | null {
   const { cursor, span } = picture;
   if (!cursor || cursor.time < span.t0 || cursor.time > span.t1) return null;
   const x = Math.round(xOf(cursor.time, span, width));
@@ -389,7 +359,7 @@ function flagOf(g: CanvasRenderingContext2D, width: number, picture: MemoryPictu
 }
 
 function drawCursor(
-  g: CanvasRenderingContext2D,
+  g: Pen,
   height: number,
   frame: Frame,
   picture: MemoryPicture,
@@ -409,7 +379,7 @@ function drawCursor(
 
 /** The peak of the capture; a window without it has its own highest point, with a hollow mark. */
 function drawPeak(
-  g: CanvasRenderingContext2D,
+  g: Pen,
   width: number,
   frame: Frame,
   picture: MemoryPicture,

@@ -1,5 +1,6 @@
 /** Letters as masks, made once per size: a frame with hundreds of labels then costs a few milliseconds. */
-import { mix, type Ink, type Raster } from "./timeline_raster.ts";
+import { mix, type Raster } from "./timeline_raster.ts";
+import type { Ink } from "./timeline_surface.ts";
 
 interface Glyph {
   left: number;

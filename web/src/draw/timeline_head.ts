@@ -3,6 +3,7 @@ import { duration } from "../base/format.ts";
 import type { Span } from "../layout/span.ts";
 import { ticks } from "../layout/timeline_scale.ts";
 import type { MarkersWire } from "../wire/timeline.ts";
+import type { Pen } from "./sheet/pen.ts";
 import { firstMarker, TICK } from "./timeline_painter.ts";
 import type { TimelineTheme } from "./timeline_theme.ts";
 
@@ -46,7 +47,7 @@ export class HeadPainter {
     context.fillStyle = theme.bg1;
     context.fillRect(0, 0, this.width, MINIMAP + RULER);
     this.drawMinimap(scene, theme);
-    this.drawRuler(scene, theme);
+    this.drawRuler(context, scene, theme);
   }
 
   private drawMinimap(scene: HeadScene, theme: TimelineTheme): void {
@@ -104,8 +105,20 @@ export class HeadPainter {
     [this.kept, this.keptFor, this.keptTheme] = [canvas, overview, theme];
   }
 
-  private drawRuler(scene: HeadScene, theme: TimelineTheme): void {
-    const { context, width } = this;
+  /** Draws the ruler at the top of a pen's page: for pictures to keep. */
+  paintRuler(pen: Pen, scene: HeadScene, theme: TimelineTheme): void {
+    const { crowded } = this;
+    pen.save();
+    pen.translate(0, -MINIMAP);
+    pen.fillStyle = theme.bg1;
+    pen.fillRect(0, MINIMAP, this.width, RULER);
+    this.drawRuler(pen, scene, theme);
+    pen.restore();
+    this.crowded = crowded;
+  }
+
+  private drawRuler(context: Pen, scene: HeadScene, theme: TimelineTheme): void {
+    const { width } = this;
     const { span, range } = scene;
     const scale = width / (span.t1 - span.t0);
     const x = (time: number): number => (time - span.t0) * scale;
@@ -133,7 +146,7 @@ export class HeadPainter {
       context.fillText(text, left + 6, MINIMAP + 12);
       taken.push([left - 4, left + wide + 4]);
     }
-    this.drawFlags(scene, theme, x, free, taken);
+    this.drawFlags(context, scene, theme, x, free, taken);
     context.font = `11px ${theme.ui}`;
     const marks = ticks(span, width, TICK);
     for (const time of marks.times) {
@@ -150,13 +163,14 @@ export class HeadPainter {
   }
 
   private drawFlags(
+    context: Pen,
     scene: HeadScene,
     theme: TimelineTheme,
     x: (time: number) => number,
     free: (a: number, b: number) => boolean,
     taken: [number, number][],
   ): void {
-    const { context, width } = this;
+    const { width } = this;
     const { time, name, track } = scene.markers;
     // moments of one track get a flag only when there are no others
     const whole = track.some((one) => one < 0);
@@ -170,7 +184,7 @@ export class HeadPainter {
       context.fillRect(at, MINIMAP + RULER - 4, 1, 4);
       const text = name[i]!.length > 24 ? `${name[i]!.slice(0, 23)}…` : name[i]!;
       if (text === "") continue;
-      const wide = this.wide(text) + 10;
+      const wide = this.wide(context, text) + 10;
       // at the right edge it stands on the other side of its line
       const left = at + wide > width ? at - wide + 1 : at;
       if (left < 0 || !free(left - 4, left + wide + 4)) {
@@ -190,17 +204,17 @@ export class HeadPainter {
   }
 
   /** Width of a flag's text; asking the canvas for thousands of them a frame would be felt. */
-  private wide(text: string): number {
+  private wide(context: Pen, text: string): number {
     let width = this.widths.get(text);
     if (width === undefined) {
       if (this.widths.size > 5000) this.widths.clear();
-      this.widths.set(text, (width = this.context.measureText(text).width));
+      this.widths.set(text, (width = context.measureText(text).width));
     }
     return width;
   }
 }
 
-function flag(context: CanvasRenderingContext2D, left: number, wide: number, radius: number): void {
+function flag(context: Pen, left: number, wide: number, radius: number): void {
   context.beginPath();
   context.roundRect(left, MINIMAP + 3, wide, 17, radius);
   context.fill();

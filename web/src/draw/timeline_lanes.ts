@@ -3,8 +3,7 @@ import type { Tile } from "../data/timeline_tiles.ts";
 import { fitLabel } from "../layout/timeline_labels.ts";
 import type { Paint } from "../layout/timeline_rows.ts";
 import type { LaneWindow } from "../wire/timeline.ts";
-import type { Glyphs } from "./timeline_glyphs.ts";
-import { mix, type Raster } from "./timeline_raster.ts";
+import type { Letters, Surface } from "./timeline_surface.ts";
 import type { TimelineTheme } from "./timeline_theme.ts";
 
 /** Slices narrower than this (CSS px) are merged. */
@@ -14,9 +13,9 @@ const LABEL = 22;
 const LEAST = 0.03;
 
 export interface LaneStyle {
-  raster: Raster;
+  surface: Surface;
   theme: TimelineTheme;
-  glyphs: Glyphs;
+  letters: Letters;
   ratio: number;
   t0: number;
   /** Pixels of a ns. */
@@ -33,8 +32,7 @@ const ASIDE = 60;
 let occupied = new Float32Array(0);
 let longest = new Float32Array(0);
 let chosen = new Int32Array(0);
-let tops = new Int32Array(0);
-let inks = new Uint32Array(0);
+const columns = { tops: new Int32Array(0), inks: new Uint32Array(0), amounts: new Int32Array(0) };
 
 export function drawLane(
   style: LaneStyle,
@@ -43,11 +41,13 @@ export function drawLane(
   height: number,
   paint: Paint,
 ): void {
-  const { raster, ratio, t0, scale } = style;
-  const { width } = raster;
+  const { surface, ratio, t0, scale } = style;
+  const { width } = surface;
   if (occupied.length < width) {
     [occupied, longest, chosen] = [new Float32Array(width), new Float32Array(width), new Int32Array(width)];
-    [tops, inks] = [new Int32Array(width), new Uint32Array(width)];
+    columns.tops = new Int32Array(width);
+    columns.inks = new Uint32Array(width);
+    columns.amounts = new Int32Array(width);
   }
   occupied.fill(0, 0, width);
   longest.fill(0, 0, width);
@@ -107,12 +107,10 @@ export function drawLane(
 }
 
 function drawColumns(style: LaneStyle, low: number, high: number, top: number, height: number, paint: Paint): void {
-  const { raster, theme, ratio, hits } = style;
-  const { pixels, width } = raster;
-  const bottom = Math.min(raster.height, top + height);
-  const first = Math.max(0, top);
-  if (low > high || bottom <= first) return;
-  const under = (bottom - 1) * width;
+  const { surface, theme, ratio, hits } = style;
+  const { tops, inks, amounts } = columns;
+  const bottom = Math.min(surface.height, top + height);
+  if (low > high || bottom <= Math.max(0, top)) return;
   for (let x = low; x <= high; x++) {
     const busy = occupied[x]!;
     if (busy <= 0) {
@@ -121,16 +119,10 @@ function drawColumns(style: LaneStyle, low: number, high: number, top: number, h
     }
     const share = busy > 1 ? 1 : busy;
     tops[x] = top + height - Math.max(Math.round(3 * ratio), Math.round(height * Math.min(1, 0.25 + share)));
-    const colour = theme.pixels.cat[paint === "name" ? style.colour(chosen[x]!) : paint]!;
-    const strength = hits !== null && !hits.has(chosen[x]!) ? ASIDE : Math.round(256 * (0.35 + 0.65 * share));
-    // what lies below a lane (ground, grid, veil) is the same all the way down
-    inks[x] = strength >= 256 ? colour : mix(pixels[under + x]!, colour, strength);
+    inks[x] = theme.pixels.cat[paint === "name" ? style.colour(chosen[x]!) : paint]!;
+    amounts[x] = hits !== null && !hits.has(chosen[x]!) ? ASIDE : Math.round(256 * (0.35 + 0.65 * share));
   }
-  // row by row, as the pixels lie in memory: column by column takes three times as long
-  for (let y = first; y < bottom; y++) {
-    const base = y * width;
-    for (let x = low; x <= high; x++) if (y >= tops[x]!) pixels[base + x] = inks[x]!;
-  }
+  surface.columns(low, high + 1, Math.max(0, top), bottom, columns);
 }
 
 function drawSlice(
@@ -142,30 +134,24 @@ function drawSlice(
   paint: Paint,
   name: number,
 ): void {
-  const { raster, theme, glyphs, ratio, hits } = style;
+  const { surface, theme, letters, ratio, hits } = style;
   const left = Math.round(Math.max(x0, -8));
-  let right = Math.round(Math.min(x1, raster.width + 8));
+  let right = Math.round(Math.min(x1, surface.width + 8));
   const width = x1 - x0;
   if (width > 3 * ratio) right -= Math.round(ratio);
   right = Math.max(left + 1, right);
   const colour = paint === "name" ? style.colour(name) : paint;
   const aside = hits !== null && !hits.has(name);
   const strength = aside ? ASIDE : 256;
-  if (width > 4 * ratio) raster.rounded(left, top, right, top + height, theme.pixels.cat[colour]!, strength);
-  else raster.blend(left, top, right, top + height, theme.pixels.cat[colour]!, strength);
+  if (width > 4 * ratio) surface.rounded(left, top, right, top + height, theme.pixels.cat[colour]!, strength);
+  else surface.blend(left, top, right, top + height, theme.pixels.cat[colour]!, strength);
   if (width <= LABEL * ratio || height < 12 * ratio) return;
   const from = Math.max(left, 0) + 4 * ratio;
-  const room = Math.min(right, raster.width) - from - 4 * ratio;
+  const room = Math.min(right, surface.width) - from - 4 * ratio;
   if (room < 8 * ratio) return;
-  const label = fitLabel(style.text(name), room, glyphs.advance);
+  const label = fitLabel(style.text(name), room, letters.advance);
   if (label !== "")
-    glyphs.draw(
-      raster,
-      label,
-      from,
-      top + height / 2 + 0.5 * ratio,
-      aside ? theme.pixels.fg3 : theme.pixels.ink[colour]!,
-    );
+    letters.write(label, from, top + height / 2 + 0.5 * ratio, aside ? theme.pixels.fg3 : theme.pixels.ink[colour]!);
 }
 
 /** The first entry that ends after a time. */

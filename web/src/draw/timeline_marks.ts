@@ -4,9 +4,10 @@ import type { Span } from "../layout/span.ts";
 import type { FlowEndWire, FlowWire } from "../wire/timeline.ts";
 import type { Focus } from "./timeline_painter.ts";
 import type { TimelineTheme } from "./timeline_theme.ts";
+import type { Pen } from "./sheet/pen.ts";
 
 export interface MarkView {
-  context: CanvasRenderingContext2D;
+  context: Pen;
   theme: TimelineTheme;
   layout: RowLayout;
   span: Span;

@@ -1,11 +1,11 @@
 /** A picture that is written pixel by pixel: ten thousands of columns a frame cost less here than as canvas calls. */
 
-/** A colour as the pixels have it: 0xAABBGGRR, opaque. */
-export type Ink = number;
+import { cssOf, type Columns, type Ink, type Surface } from "./timeline_surface.ts";
 
 /** Pixels up to which a loop is quicker than a call. */
 const FEW = 24;
 
+let blended = new Uint32Array(0);
 let probe: CanvasRenderingContext2D | null = null;
 
 /** A colour of the style sheet as pixels have it; what is not opaque is laid over `under`. */
@@ -25,10 +25,6 @@ export function inkOf(css: string, under: Ink = 0xff000000): Ink {
   return (0xff000000 | (b << 16) | (g << 8) | r) >>> 0;
 }
 
-function cssOf(ink: Ink): string {
-  return `rgb(${ink & 255} ${(ink >> 8) & 255} ${(ink >> 16) & 255})`;
-}
-
 /** `top` over `under` with that much of it, 0 … 256. */
 export function mix(under: Ink, top: Ink, amount: number): Ink {
   const rest = 256 - amount;
@@ -37,7 +33,7 @@ export function mix(under: Ink, top: Ink, amount: number): Ink {
   return (0xff000000 | (rb & 0xff00ff) | (g & 0x00ff00)) >>> 0;
 }
 
-export class Raster {
+export class Raster implements Surface {
   width = 1;
   height = 1;
   pixels = new Uint32Array(1);
@@ -83,6 +79,21 @@ export class Raster {
     for (let y = Math.max(0, y0); y < bottom; y++) {
       for (let at = y * width + left, end = y * width + right; at < end; at++)
         pixels[at] = mix(pixels[at]!, ink, amount);
+    }
+  }
+
+  /** What lies below columns (ground, grid, veil) is the same all the way down, so that it is mixed in once. */
+  columns(low: number, high: number, top: number, bottom: number, { tops, inks, amounts }: Columns): void {
+    const { pixels, width } = this;
+    if (blended.length < width) blended = new Uint32Array(width);
+    const under = (bottom - 1) * width;
+    for (let x = low; x < high; x++)
+      if (tops[x]! < bottom)
+        blended[x] = amounts[x]! >= 256 ? inks[x]! : mix(pixels[under + x]!, inks[x]!, amounts[x]!);
+    // row by row, as the pixels lie in memory: column by column takes three times as long
+    for (let y = top; y < bottom; y++) {
+      const base = y * width;
+      for (let x = low; x < high; x++) if (y >= tops[x]!) pixels[base + x] = blended[x]!;
     }
   }
 

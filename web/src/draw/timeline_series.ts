@@ -1,11 +1,11 @@
 /** A value over time: a step line with a filled area, its peak marked. */
 import type { Tile } from "../data/timeline_tiles.ts";
 import type { SeriesWindow } from "../wire/timeline.ts";
-import { mix, type Raster } from "./timeline_raster.ts";
+import type { Surface } from "./timeline_surface.ts";
 import type { TimelineTheme } from "./timeline_theme.ts";
 
 export interface SeriesStyle {
-  raster: Raster;
+  surface: Surface;
   theme: TimelineTheme;
   ratio: number;
   t0: number;
@@ -25,7 +25,7 @@ export function drawSeries(
   top: number,
   height: number,
 ): Peak | null {
-  const { raster, theme, ratio, t0, scale } = style;
+  const { surface, theme, ratio, t0, scale } = style;
   const first = tiles[0]?.data;
   if (!first) return null;
   const colour = theme.pixels.cat[9]!;
@@ -36,20 +36,20 @@ export function drawSeries(
   const level = (value: number): number => Math.round(base - (room * (value - floor)) / reach);
   const line = Math.max(1, Math.round(ratio));
   const steps = stepsOf(style, tiles, level);
-  fillBelow(raster, steps, top, base, colour);
+  fillBelow(surface, steps, top, base, colour);
   let before = -1;
   for (let i = 0; i < steps.n; i++) {
     const [x0, x1, here, up, down] = [steps.x0[i]!, steps.x1[i]!, steps.here[i]!, steps.up[i]!, steps.down[i]!];
-    raster.fill(x0, here, x1, here + line, colour);
+    surface.fill(x0, here, x1, here + line, colour);
     // within a pixel the value may go up and down: its reach is drawn, so that no peak is lost
-    if (down - up > 1) raster.blend(x0, up, Math.min(x1, x0 + line), down + line, colour, 150);
+    if (down - up > 1) surface.blend(x0, up, Math.min(x1, x0 + line), down + line, colour, 150);
     if (before >= 0 && before !== here)
-      raster.fill(x0, Math.min(before, here), x0 + line, Math.max(before, here) + line, colour);
+      surface.fill(x0, Math.min(before, here), x0 + line, Math.max(before, here) + line, colour);
     before = here;
   }
-  raster.fill(0, base, raster.width, base + 1, theme.pixels.line1);
+  surface.fill(0, base, surface.width, base + 1, theme.pixels.line1);
   const x = (first.peakTime - t0) * scale;
-  return first.peak > 0 && x >= 0 && x < raster.width ? { x, y: level(first.peak), value: first.peak } : null;
+  return first.peak > 0 && x >= 0 && x < surface.width ? { x, y: level(first.peak), value: first.peak } : null;
 }
 
 /** What is drawn from pixel to pixel; arrays that every series of every frame uses, since objects would be litter. */
@@ -61,15 +61,17 @@ const kept = {
   up: new Int32Array(0),
   down: new Int32Array(0),
 };
-let tops = new Int32Array(0);
-let inks = new Uint32Array(0);
+const columns = { tops: new Int32Array(0), inks: new Uint32Array(0), amounts: new Int32Array(0) };
 type Steps = typeof kept;
 
 function stepsOf(style: SeriesStyle, tiles: readonly Tile<SeriesWindow>[], level: (value: number) => number): Steps {
-  const { raster, t0, scale } = style;
-  if (kept.x0.length < raster.width) {
-    for (const name of ["x0", "x1", "here", "up", "down"] as const) kept[name] = new Int32Array(raster.width);
-    [tops, inks] = [new Int32Array(raster.width), new Uint32Array(raster.width)];
+  const { t0, scale } = style;
+  const { width } = style.surface;
+  if (kept.x0.length < width) {
+    for (const name of ["x0", "x1", "here", "up", "down"] as const) kept[name] = new Int32Array(width);
+    columns.tops = new Int32Array(width);
+    columns.inks = new Uint32Array(width);
+    columns.amounts = new Int32Array(width).fill(AREA);
   }
   kept.n = 0;
   let until = 0;
@@ -80,9 +82,9 @@ function stepsOf(style: SeriesStyle, tiles: readonly Tile<SeriesWindow>[], level
         i + 1 < start.length
           ? start[i + 1]!
           : (tiles[k + 1]?.data.start[0] ?? (i > 0 ? 2 * start[i]! - start[i - 1]! : start[i]! + 1 / scale));
-      const x1 = Math.min(raster.width, Math.round((next - t0) * scale));
+      const x1 = Math.min(width, Math.round((next - t0) * scale));
       const x0 = Math.max(Math.round((start[i]! - t0) * scale), until);
-      if (x1 <= x0 || x1 <= 0 || x0 >= raster.width) continue;
+      if (x1 <= x0 || x1 <= 0 || x0 >= width) continue;
       until = x1;
       const here = level(mean[i]!);
       const at = kept.n++;
@@ -96,26 +98,18 @@ function stepsOf(style: SeriesStyle, tiles: readonly Tile<SeriesWindow>[], level
   return kept;
 }
 
-/** The area under the line, row by row as the pixels lie in memory. */
-function fillBelow(raster: Raster, steps: Steps, top: number, base: number, colour: number): void {
+/** Amount of colour of the area under the line. */
+const AREA = 56;
+
+function fillBelow(surface: Surface, steps: Steps, top: number, base: number, colour: number): void {
   const first = steps.n > 0 ? steps.x0[0]! : 0;
   const past = steps.n > 0 ? steps.x1[steps.n - 1]! : 0;
-  const bottom = Math.min(base, raster.height);
+  const bottom = Math.min(base, surface.height);
   if (past <= first || bottom <= 0) return;
-  tops.fill(bottom, 0, past - first);
-  const { pixels, width } = raster;
-  // what lies below the area (ground, grid, veil) is the same all the way down
-  const under = (bottom - 1) * width;
-  for (let i = 0; i < steps.n; i++) {
-    for (let x = steps.x0[i]!; x < steps.x1[i]!; x++) {
-      tops[x - first] = steps.here[i]!;
-      inks[x - first] = mix(pixels[under + x]!, colour, 56);
-    }
-  }
-  for (let y = Math.max(0, top); y < bottom; y++) {
-    const row = y * width + first;
-    for (let x = 0; x < past - first; x++) if (y >= tops[x]!) pixels[row + x] = inks[x]!;
-  }
+  columns.tops.fill(bottom, first, past);
+  columns.inks.fill(colour, first, past);
+  for (let i = 0; i < steps.n; i++) columns.tops.fill(steps.here[i]!, steps.x0[i], steps.x1[i]);
+  surface.columns(first, past, Math.max(0, top), bottom, columns);
 }
 
 /** The value of a series at a time, as far as the tiles know it. */

@@ -2,8 +2,19 @@
 import { h } from "../../base/dom.ts";
 import { count, duration, percent } from "../../base/format.ts";
 import type { CallModel, Palette } from "../../data/calls.ts";
-import { drawFlame, flameHeight, levelAt, PAD, readFlameTheme, ROW, type FlameTheme } from "../../draw/flame_draw.ts";
+import {
+  drawFlame,
+  flameHeight,
+  levelAt,
+  PAD,
+  readFlameTheme,
+  ROW,
+  type FlameLabels,
+  type FlameTheme,
+} from "../../draw/flame_draw.ts";
+import type { Sheet } from "../../draw/sheet/sheet.ts";
 import { boxAt, flameBoxes, flameLevels, type FlameBox } from "../../layout/flame.ts";
+import { offerSheets } from "../common/sheets.ts";
 import { PointerTip } from "../common/viewport/resting_tip.ts";
 
 export interface FlameOptions {
@@ -30,6 +41,7 @@ export class FlameStage {
   constructor(host: HTMLElement, options: FlameOptions) {
     this.element = h("div.flame", this.space);
     host.append(this.element);
+    offerSheets(this.element, () => this.sheet());
     this.element.addEventListener("scroll", () => this.soon(), { passive: true });
     this.canvas.addEventListener("pointermove", (event) => this.hover(event));
     this.canvas.addEventListener("pointerleave", () => this.tip.leave());
@@ -102,21 +114,38 @@ export class FlameStage {
       canvas.style.height = `${height}px`;
     }
     this.theme ??= readFlameTheme(this.element);
-    drawFlame(
-      canvas.getContext("2d", { alpha: false })!,
-      this.theme,
-      this.boxes,
-      {
-        colour: (node) => this.palette.colour[model.wire.function[node]!] ?? 0,
-        name: (node) => model.name(node),
-        time: (node) => duration(model.weight(node)),
-        dimmed: (node) => !this.hit(node),
-      },
-      { width, height, scroll, ratio },
-      this.selected,
-    );
+    const context = canvas.getContext("2d", { alpha: false })!;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    drawFlame(context, this.theme, this.boxes, this.labels(model), { width, height, scroll }, this.selected);
     this.element.dataset["boxes"] = String(this.boxes.length);
     this.element.dataset["frame"] = (performance.now() - began).toFixed(2);
+  }
+
+  private labels(model: CallModel): FlameLabels {
+    return {
+      colour: (node) => this.palette.colour[model.wire.function[node]!] ?? 0,
+      name: (node) => model.name(node),
+      time: (node) => duration(model.weight(node)),
+      dimmed: (node) => !this.hit(node),
+    };
+  }
+
+  /** All levels, those below the lower edge too. */
+  private sheet(): Sheet[] {
+    const { model, boxes } = this;
+    if (!model || boxes.length === 0) return [];
+    const width = this.element.clientWidth;
+    const height = flameHeight(flameLevels(boxes));
+    const theme = readFlameTheme(this.element);
+    return [
+      {
+        title: "Flame graph",
+        detail: `${model.name(0)}, ${duration(model.weight(0))}`,
+        width,
+        height,
+        paint: (pen) => drawFlame(pen, theme, boxes, this.labels(model), { width, height, scroll: 0 }, this.selected),
+      },
+    ];
   }
 
   /** Where a node is drawn on the canvas, for tests; null when it is too narrow. */

@@ -15,12 +15,14 @@ import { Places } from "../../layout/graph/places.ts";
 import { drawingOf, scene as sceneOf, type Scene } from "../../layout/graph/scene.ts";
 import { Trail, type Station } from "../../state/trail.ts";
 import type { GraphWire } from "../../wire/graph.ts";
+import { offerSheets } from "../common/sheets.ts";
 import { listen, type Point } from "../common/viewport/gestures.ts";
 import { PlaneViewport } from "../common/viewport/plane_viewport.ts";
 import { boxAt, boxesOf, changeOutside, middleKey, onScreen, startBox, type BoxAt } from "./boxes_at.ts";
 import { anchorOf, cameraAt } from "./anchor.ts";
 import { boxOfKey, nodesOf, rootBox } from "./box_of.ts";
 import { changes, fitted, following, opening, revealing } from "./camera.ts";
+import { graphSheets } from "./graph_sheets.ts";
 import { fullText, short, spoken } from "./describe.ts";
 import { find } from "./find.ts";
 import { copyFrom, step, type Direction } from "./keyboard.ts";
@@ -94,6 +96,7 @@ export class GraphView {
     this.watch.observe(host);
     this.resize();
     this.viewport = this.listen();
+    offerSheets(host, () => graphSheets(host, this.picture, this.view, this.marks));
   }
 
   get camera(): Camera {
@@ -374,9 +377,7 @@ export class GraphView {
       open: (at: Point) => this.hit(at) >= 0 && this.open(this.hit(at)),
       hover: (at: Point | null) => this.hover(at === null ? -1 : this.hit(at)),
     };
-    const jump = (at: Point): void => {
-      this.camera = { ...this.view, ...this.minimap.at(at.x, at.y) };
-    };
+    const jump = (at: Point): void => void (this.camera = { ...this.view, ...this.minimap.at(at.x, at.y) });
     listen(this.map, { wheel: () => undefined, press: (at) => (jump(at), { move: jump }) }, signal);
     this.canvas.addEventListener("keydown", (event) => this.key(event), { signal });
     this.overlay.listen({

@@ -13,11 +13,13 @@ import {
   type MemoryTheme,
 } from "../../draw/memory_draw.ts";
 import { readTheme } from "../../draw/theme.ts";
-import { bufferColour, highest, planBands } from "../../layout/memory_bands.ts";
+import type { Sheet } from "../../draw/sheet/sheet.ts";
+import { bufferColour, clock, highest, planBands } from "../../layout/memory_bands.ts";
 import { clampSpan, type Limits, type Span } from "../../layout/span.ts";
 import { traceLimits } from "../../layout/timeline_scale.ts";
 import { onTheme } from "../../state/settings.ts";
 import type { BandColumns, BufferWire, DeviceWire, MemoryWindow } from "../../wire/memory.ts";
+import { offerSheets } from "../common/sheets.ts";
 import { AxisViewport, type AxisTarget } from "../common/viewport/axis_viewport.ts";
 import type { Point } from "../common/viewport/gestures.ts";
 import { describeMemory } from "./memory_tip.ts";
@@ -70,6 +72,7 @@ export class MemoryStage implements AxisTarget {
     cursor: null,
   };
   whole = 1;
+  private device = "";
   readonly viewport: AxisViewport;
   /** Whether bands that are too small to be seen each are drawn as one. */
   merge = true;
@@ -99,6 +102,7 @@ export class MemoryStage implements AxisTarget {
     this.watcher = new ResizeObserver(() => this.resize());
     this.watcher.observe(this.element);
     this.viewport = new AxisViewport(this.canvas, this);
+    offerSheets(this.element, () => this.sheet());
   }
 
   get width(): number {
@@ -128,6 +132,7 @@ export class MemoryStage implements AxisTarget {
   }
 
   setDevice(device: DeviceWire, whole: number, several: boolean): void {
+    this.device = device.name;
     this.picture.several = several;
     this.picture.peak = device.peak;
     this.picture.peakTime = device.peakTime;
@@ -277,17 +282,36 @@ export class MemoryStage implements AxisTarget {
     this.draw();
   }
 
+  private get colours(): MemoryTheme {
+    return (this.theme ??= memoryTheme(
+      readTheme(this.canvas),
+      getComputedStyle(this.canvas).getPropertyValue("--grid").trim() || "#888",
+    ));
+  }
+
+  private sheet(): Sheet[] {
+    const { width, height } = this.size;
+    if (width === 0) return [];
+    const { span } = this;
+    const exact = [(span.t1 - span.t0) / this.room, span.t1 - span.t0] as const;
+    return [
+      {
+        title: "Memory",
+        detail: `${this.device}, ${clock(span.t0, ...exact)} to ${clock(span.t1, ...exact)}`,
+        width,
+        height,
+        paint: (pen) => drawMemory(pen, width, height, this.picture, this.colours),
+      },
+    ];
+  }
+
   private draw(): void {
     this.frame = 0;
     const { width, height, ratio } = this.size;
     if (width === 0) return;
     const begun = performance.now();
-    this.theme ??= memoryTheme(
-      readTheme(this.canvas),
-      getComputedStyle(this.canvas).getPropertyValue("--grid").trim() || "#888",
-    );
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    drawMemory(this.context, width, height, this.picture, this.theme);
+    drawMemory(this.context, width, height, this.picture, this.colours);
     this.lastFrame = performance.now() - begun;
     this.frames++;
     this.events.onNeed(this.span, this.room);

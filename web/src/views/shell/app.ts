@@ -5,13 +5,15 @@ import { icon, mark, type IconName } from "../../base/icons.ts";
 import { CaptureClient, getJson } from "../../data/client.ts";
 import { connection } from "../../data/connection.ts";
 import { Navigator } from "../../state/navigator.ts";
-import type { Params, Place } from "../../state/place.ts";
+import type { Place } from "../../state/place.ts";
 import { applyTheme, chosenTheme, onTheme, setTheme, theme } from "../../state/settings.ts";
 import type { CaptureInfo, CaptureRow } from "../../wire/capture.ts";
 import type { Hit } from "../../wire/search.ts";
 import { emptyState, errorState, waitFor } from "../common/states.ts";
 import { startTooltips, tip } from "../common/tooltip.ts";
 import type { Page, StatusPart, View, ViewDef } from "../registry.ts";
+import { menuItem, pictureCommands, type Command } from "./commands.ts";
+import { placeOf } from "./hits.ts";
 import { openKeys } from "./keys_help.ts";
 import { attachMenu, type MenuItem } from "./menu.ts";
 import { overlayOpen } from "./overlay.ts";
@@ -22,6 +24,7 @@ import { openProblems } from "./problems.ts";
 const LIVE_MS = 1000;
 /** A sealed capture is looked after every so many polls: whether the server is there, and still has the same one. */
 const QUIET_POLLS = 3;
+const SAID_MS = 6000;
 
 interface CapturesWire {
   captures: CaptureRow[];
@@ -58,12 +61,14 @@ export class App {
     h("kbd.wide", "Ctrl K"),
   );
   private readonly panesButton = iconButton("panes", "Panes");
+  private readonly pictureButton = iconButton("picture", "Save a picture");
   private captures: CaptureRow[] = [];
   private info: CaptureInfo | null = null;
   private client: CaptureClient | null = null;
   private view: { def: ViewDef; view: View } | null = null;
   private parts: [StatusPart[], StatusPart[]] = [[], []];
   private heard = performance.now();
+  private said = "";
   private polls = 0;
   private polling = false;
 
@@ -114,7 +119,8 @@ export class App {
 
   /** Whether there is a capture that can be searched, with panes to shut. */
   private offer(open: boolean): void {
-    for (const button of [this.searchButton, this.panesButton]) button.toggleAttribute("disabled", !open);
+    for (const button of [this.searchButton, this.panesButton, this.pictureButton])
+      button.toggleAttribute("disabled", !open);
   }
 
   /** What a view asks for first. */
@@ -261,6 +267,7 @@ export class App {
       this.statusBar,
       ...left.map((part) => (typeof part === "string" ? h("span", part) : part)),
       h("span.grow"),
+      h("span", { role: "status" }, this.said),
       ...right.map((part) => (typeof part === "string" ? h("span", part) : part)),
       lost > 0 &&
         h(
@@ -345,11 +352,17 @@ export class App {
       this.tabs,
       h("div.grow"),
       find,
+      h("div.hold", this.pictureButton),
       h("div.hold", panes),
       h("div.hold", colours),
       keys,
     );
     attachMenu(capture, "Captures", () => this.captureItems());
+    attachMenu(this.pictureButton, "Save a picture", () => {
+      const items = this.commands().map(menuItem);
+      const none = { label: "Nothing is drawn in this view", role: "menuitem", act: () => undefined } as const;
+      return items.length > 0 ? items : [none];
+    });
     attachMenu(panes, "Panes", () =>
       (["left", "right"] as const)
         .filter((side) => this.panes.uses(side))
@@ -391,22 +404,28 @@ export class App {
   }
 
   private search(): void {
-    if (this.client) openPalette(this.client, (hit) => this.take(hit));
+    if (this.client) openPalette(this.client, this.commands(), (hit) => this.take(hit));
   }
 
   private take(hit: Hit): void {
-    const has = (id: string): boolean => this.available().some((view) => view.id === id);
-    const params: Record<string, string> = {};
-    if (hit.step >= 0) params["step"] = String(hit.step);
-    else if (hit.context >= 0) params["context"] = String(hit.context);
-    if (hit.match > 0) params["match"] = String(hit.match);
-    if (hit.node >= 0) Object.assign(params, { id: String(hit.node), op: hit.text });
-    if ((hit.step >= 0 || hit.context >= 0) && has("rewrites")) this.goTo("rewrites", params);
-    else if (has("timeline")) this.goTo("timeline", { find: hit.text });
+    const place = placeOf(hit, (id) => this.available().some((view) => view.id === id));
+    if (place) this.nav.go({ capture: this.info!.id, ...place });
   }
 
-  private goTo(view: string, params: Params): void {
-    this.nav.go({ capture: this.info!.id, view, params });
+  /** What can be done with what is on the screen. */
+  private commands(): Command[] {
+    return pictureCommands(this.panes.element, this.captureName.textContent.replace(/\.peep$/, ""), (text) => this.say(text));
+  }
+
+  /** A sentence in the status bar, for a while. */
+  private say(text: string): void {
+    this.said = text;
+    this.drawStatus();
+    window.setTimeout(() => {
+      if (this.said !== text) return;
+      this.said = "";
+      this.drawStatus();
+    }, SAID_MS);
   }
 
   private onKey(event: KeyboardEvent): void {

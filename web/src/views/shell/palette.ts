@@ -7,6 +7,7 @@ import { serials } from "../../data/serials.ts";
 import type { ContextsWire } from "../../wire/capture.ts";
 import type { Hit, SearchWire } from "../../wire/search.ts";
 import { failure, words, PATIENCE_MS } from "../common/states.ts";
+import { fitting, type Command } from "./commands.ts";
 import { openOverlay, type Overlay } from "./overlay.ts";
 
 const TITLES: Record<string, string> = {
@@ -20,7 +21,7 @@ const TITLES: Record<string, string> = {
 };
 const LIMIT = 60;
 
-export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void): void {
+export function openPalette(client: CaptureClient, commands: readonly Command[], onChoose: (hit: Hit) => void): void {
   const input = h("input", {
     type: "text",
     role: "combobox",
@@ -34,7 +35,7 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
   }) as HTMLInputElement;
   const list = h("div.results", { role: "listbox", id: "palette-list", "aria-label": "Results" });
   const content = h("div.palette", h("div.search", icon("search", 14), input, h("kbd", "Esc")), list);
-  let shown: Hit[] = [];
+  let shown: (Hit | Command)[] = [];
   let chosen = 0;
   let asked = new AbortController();
   /** Settled when what is shown answers what is typed. */
@@ -49,28 +50,45 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
   );
   const overlay: Overlay = openOverlay("Search", content, () => asked.abort());
 
-  const take = (hit: Hit | undefined): void => {
-    if (!hit) return;
+  const take = (choice: Hit | Command | undefined): void => {
+    if (!choice) return;
     overlay.close();
-    onChoose(hit);
+    if ("act" in choice) choice.act();
+    else onChoose(choice);
   };
   const mark = (index: number): void => {
-    chosen = Math.max(0, Math.min(index, shown.length - 1));
+    chosen = Math.max(input.value.trim() === "" ? -1 : 0, Math.min(index, shown.length - 1));
     list.querySelectorAll<HTMLElement>(".row").forEach((row, at) => {
       row.setAttribute("aria-selected", String(at === chosen));
       if (at === chosen) row.scrollIntoView({ block: "nearest" });
     });
-    if (shown.length > 0) input.setAttribute("aria-activedescendant", `hit-${chosen}`);
+    if (shown.length > 0 && chosen >= 0) input.setAttribute("aria-activedescendant", `hit-${chosen}`);
     else input.removeAttribute("aria-activedescendant");
   };
-  const row = (hit: Hit, at: number): HTMLElement =>
+  const option = (choice: Hit | Command, at: number, ...parts: HTMLElement[]): HTMLElement =>
     h(
       "div.row",
-      { role: "option", id: `hit-${at}`, onclick: () => take(hit), onpointermove: () => at !== chosen && mark(at) },
+      { role: "option", id: `hit-${at}`, onclick: () => take(choice), onpointermove: () => at !== chosen && mark(at) },
+      ...parts,
+    );
+  const row = (hit: Hit, at: number): HTMLElement =>
+    option(
+      hit,
+      at,
       h("span.ell.mono.name", clip(hit.text)),
       h("span.ell.faint.name", noteOf(hit, serialOf.get(hit.context) ?? "")),
       h("span.n", figureOf(hit)),
     );
+  /** What can be done, after what was found; it joins what the arrows walk over. */
+  const commandRows = (text: string): HTMLElement[] => {
+    const found = fitting(commands, text);
+    if (found.length === 0) return [];
+    const rows = found.map((command, k) =>
+      option(command, shown.length + k, h("span.ell.name", command.label), h("span.ell.faint.name", command.note)),
+    );
+    shown.push(...found);
+    return [h("div.group", { role: "presentation" }, "Commands"), ...rows];
+  };
   const draw = (found: SearchWire): void => {
     if (found.error !== null) {
       shown = [];
@@ -78,12 +96,13 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
       mark(0);
       return;
     }
-    const groups = Map.groupBy(found.hits.length > 0 ? found.hits : found.near, (hit) => hit.kind);
+    const doable = fitting(commands, found.query).length > 0;
+    const groups = Map.groupBy(found.hits.length > 0 ? found.hits : doable ? [] : found.near, (hit) => hit.kind);
     shown = [...groups.values()].flat();
     let at = 0;
     const searched = Object.entries(found.searched).map(([name, rows]) => `${count(rows)} ${name}`);
     const parts: Node[] = [];
-    if (found.hits.length === 0) {
+    if (found.hits.length === 0 && !doable) {
       parts.push(
         h(
           "div.none",
@@ -103,7 +122,7 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
     }
     if (found.total > found.hits.length)
       parts.push(h("div.group", `${count(found.total - found.hits.length)} more; type on to narrow it down`));
-    fill(list, ...parts);
+    fill(list, ...parts, ...commandRows(found.query));
     mark(0);
   };
   const search = async (): Promise<void> => {
@@ -123,7 +142,9 @@ export function openPalette(client: CaptureClient, onChoose: (hit: Hit) => void)
             "look at that alone.",
           ),
         ),
+        ...commandRows(""),
       );
+      mark(-1);
       return;
     }
     const late = window.setTimeout(

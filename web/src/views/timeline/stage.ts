@@ -1,17 +1,21 @@
 /** The drawing: minimap, ruler, rows and their heads; pan, zoom, select, hover. Knows no address and no pane. */
 import { h } from "../../base/dom.ts";
+import { duration } from "../../base/format.ts";
 import { seriesId, type TimelineSource } from "../../data/timeline.ts";
 import { gridFor } from "../../data/timeline_tiles.ts";
-import { HeadPainter } from "../../draw/timeline_head.ts";
+import { HeadPainter, RULER, type HeadScene } from "../../draw/timeline_head.ts";
 import { busyShare, entryAt } from "../../draw/timeline_lanes.ts";
-import { firstMarker, TimelinePainter, type Focus } from "../../draw/timeline_painter.ts";
+import { firstMarker, TimelinePainter, type Focus, type Scene } from "../../draw/timeline_painter.ts";
 import { valueAt } from "../../draw/timeline_series.ts";
+import { drawNames } from "../../draw/timeline_names.ts";
+import type { Sheet } from "../../draw/sheet/sheet.ts";
 import { readTimelineTheme, type TimelineTheme } from "../../draw/timeline_theme.ts";
 import { layoutRows, rowAt, type LaneBox, type RowBox, type RowLayout } from "../../layout/timeline_rows.ts";
 import { clampSpan, panSpan, type Limits, type Span } from "../../layout/span.ts";
 import { ticks, traceLimits } from "../../layout/timeline_scale.ts";
 import { onTheme } from "../../state/settings.ts";
 import type { FlowWire, LaneWindow } from "../../wire/timeline.ts";
+import { offerSheets } from "../common/sheets.ts";
 import { AxisViewport, type AxisTarget } from "../common/viewport/axis_viewport.ts";
 import type { Point } from "../common/viewport/gestures.ts";
 import type { RangeTarget } from "../common/viewport/range.ts";
@@ -134,6 +138,7 @@ export class Stage implements AxisTarget, RangeTarget {
     });
     this.viewport = new AxisViewport(this.canvas, this, this);
     this.viewport.listen(this.headCanvas, headGestures(this, this.viewport));
+    offerSheets(this.element, () => this.sheet());
     // for tests and the benchmark: what is drawn where
     (this.element as HTMLElement & { timeline?: Stage }).timeline = this;
   }
@@ -372,19 +377,9 @@ export class Stage implements AxisTarget, RangeTarget {
     const { source } = this;
     if (!source || this.width < 2) return;
     const begun = performance.now();
-    const { layout, span, range, focus, flows, hits } = this;
-    this.painter.draw({ source, layout, span, scroll: this.scroll, range, focus, flows, hits });
-    // the ruler is as wide as the rows even when a scroll bar takes some of it
-    this.headPainter.draw(
-      {
-        span: this.underBar(span),
-        whole: source.whole.span,
-        range,
-        markers: source.whole.markers,
-        overview: this.overview,
-      },
-      this.theme,
-    );
+    const { layout, span, focus } = this;
+    this.painter.draw(this.sceneOf(source));
+    this.headPainter.draw(this.headOf(source), this.theme);
     const visible = this.painter.visible(layout, this.scroll);
     this.heads.draw(visible, this.scroll, focus?.track ?? -1);
     this.unit.textContent = ticks(span, this.width).unit;
@@ -396,9 +391,60 @@ export class Stage implements AxisTarget, RangeTarget {
     if (!source.waiting) this.settled(visible);
   }
 
-  private underBar(span: Span): Span {
-    const more = this.headPainter.width / this.width;
-    return { t0: span.t0, t1: span.t0 + (span.t1 - span.t0) * more };
+  private sceneOf(source: TimelineSource): Scene {
+    const { layout, span, scroll, range, focus, flows, hits } = this;
+    return { source, layout, span, scroll, range, focus, flows, hits };
+  }
+
+  private headOf(source: TimelineSource): HeadScene {
+    const { range, overview } = this;
+    const { t0, t1 } = this.span;
+    // the ruler is as wide as the rows even when a scroll bar takes some of it
+    const span = { t0, t1: t0 + (t1 - t0) * (this.headPainter.width / this.width) };
+    return { span, whole: source.whole.span, range, markers: source.whole.markers, overview };
+  }
+
+  /** The window as it is: names, ruler and the rows in sight. */
+  private sheet(): Sheet[] {
+    const { source, theme, span, width } = this;
+    if (!source || width < 2) return [];
+    const rows = this.painter.visible(this.layout, this.scroll);
+    const end = Math.max(0, ...rows.map((row) => row.y + row.h)) - this.scroll;
+    const [left, height] = [this.heads.width, Math.min(this.height, Math.ceil(end) + 1)];
+    const [scene, head] = [this.sceneOf(source), this.headOf(source)];
+    return [
+      {
+        title: "Timeline",
+        detail: `${span.t0 === 0 ? "0" : duration(span.t0)} to ${duration(span.t1)}`,
+        width: left + width,
+        height: RULER + height,
+        paint: (pen) => {
+          pen.save();
+          pen.translate(0, RULER);
+          drawNames(pen, theme, rows, this.scroll, { width: left, height });
+          pen.restore();
+          for (const [y, tall, paint] of [
+            [0, RULER, () => this.headPainter.paintRuler(pen, head, theme)],
+            [RULER, height, () => this.painter.paint(pen, scene)],
+          ] as const) {
+            pen.save();
+            pen.translate(left, y);
+            pen.beginPath();
+            pen.rect(0, 0, width, tall);
+            pen.clip();
+            paint();
+            pen.restore();
+          }
+          pen.fillStyle = theme.bg1;
+          pen.fillRect(0, 0, left, RULER);
+          pen.fillStyle = theme.fg3;
+          pen.font = `11px ${theme.ui}`;
+          pen.textAlign = "right";
+          pen.textBaseline = "middle";
+          pen.fillText(ticks(span, width).unit, left - 8, RULER / 2);
+        },
+      },
+    ];
   }
 
   /** Everything wanted is there: figures beside the names, and whoever waits for the picture. */
