@@ -24,6 +24,7 @@ NAME.peep/
   manifest.json        what was recorded, by whom, how it ended, what was lost
   tracks.parquet       one Parquet file per table below; anything that reads Parquet reads them
   slices.parquet       …
+  notes.json           what readers have pinned to it, if anything
   index/               what can be made again out of the tables: lanes, and the pyramid of the zoomed-out view
   journal/             only until the capture is sealed: what the recorded processes append to
 ```
@@ -84,6 +85,26 @@ In SQL (`peephole query`) the tables have these names. `from`, `to` and `order` 
 | dropped | events that were lost while recording, because the disk was full for example |
 | tables | rows per table |
 | extra | whatever else a source had to say |
+
+## notes.json
+
+What readers have pinned to the capture in the page; `peephole notes` lists it. Nobody else writes it, sealing leaves it
+alone, and it is replaced as a whole, so that it is never half-written.
+
+| key | is |
+| --- | --- |
+| format | version of this file: 1; one with a larger one is refused |
+| notes | a list of notes, oldest first |
+
+A note has an `id` (`n1`, `n2`, …, none given twice while the last one stands), a `text` (1 to 10,000 characters), `created`
+(ISO 8601), `label` (what it is pinned to was called), a `kind`, and under `at` the numbers that say where that is:
+
+| kind | at |
+| --- | --- |
+| slice | `track`, `depth`, `start` and `dur`: not its row, since rows of a live capture change |
+| range | `start`, `end` |
+| match | `step`, `match` (0: the graph that went in) |
+| node | `step`, `match`, `node` (its identity in the step) |
 
 ## Tables
 """

@@ -22,7 +22,7 @@ ROUTES = {route.path: route for route in api_routes()}
 def described(text: str) -> dict[str, set[str]]:
     """The parameters of each route that a page describes: `GET /api/v1/PATH?first=1&count`."""
     found: dict[str, set[str]] = {}
-    for path, query in re.findall(r"`GET /api/v1(/[^`?]*)(?:\?([^`]*))?`", text):
+    for path, query in re.findall(r"`(?:GET|POST|PUT|DELETE) /api/v1(/[^`?]*)(?:\?([^`]*))?`", text):
         found.setdefault(path, set()).update(part.partition("=")[0] for part in query.split("&") if part)
     return found
 

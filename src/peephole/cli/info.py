@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
         "span": duration(facts.span_ns[1] - facts.span_ns[0]) if facts.span_ns else "",
         "processes": count(len(facts.processes)) if len(facts.processes) > 1 else "",
         "size": size(facts.bytes["total"]),
+        "notes": f"{count(facts.notes)}; peephole notes lists them" if facts.notes else "",
         "dropped": f"{count(facts.dropped)} events" if facts.dropped else "",
     }
     for name, text in lines.items():
@@ -71,6 +72,7 @@ def as_json(facts: Info) -> dict[str, Any]:
         "clean": facts.clean,
         "live": facts.live,
         "tables": facts.tables,
+        "notes": facts.notes,
         "bytes": facts.bytes,
         "span_ns": list(facts.span_ns) if facts.span_ns else None,
         "problems": [{"reason": p.reason, "count": p.count, "example": p.example} for p in facts.problems],

@@ -56,6 +56,7 @@ COMMANDS: Final = (
     Command("why", "why two kernels did not become one"),
     Command("origin", "from a kernel to the program's lines that it came from, and back"),
     Command("visualize", "draw a distributed program's tape as a picture"),
+    Command("notes", "what readers have pinned to slices, ranges, nodes and matches"),
     Command("query", "SQL over the tables of a capture"),
     Command("import", "make a capture of tinygrad pickles, GT tapes, Chrome traces, …"),
     Command("export", "write a capture as another tool's file"),

@@ -96,6 +96,11 @@ class Capture:
         """Whether its program still writes."""
         return self._journal is not None
 
+    @property
+    def notes_folder(self) -> Path:
+        """Where its notes are: its folder, of a packed one what was unpacked."""
+        return self._folder if self.path.is_file() else self.path
+
     def refresh(self) -> bool:
         """Picks up what is new in a live capture; True when rows have changed. Cheap when called too often."""
         journal = self._journal

@@ -14,10 +14,13 @@ from peephole.model.tables import TABLES
 from peephole.model.unfinished import WorkFolder, whole_file
 from peephole.store.index.capture_index import FILES
 from peephole.store.manifest import FILE, LIMIT, parse_manifest, read_manifest
+from peephole.store.notes import FILE as NOTES
 from peephole.store.opening import cache_folder, check_folder, sealed_folder
 from peephole.store.tables.files import INDEX, open_table
 
-_MEMBERS: Final = frozenset((FILE, *(f"{name}.parquet" for name in TABLES), *(f"{INDEX}/{name}" for name in FILES)))
+_MEMBERS: Final = frozenset(
+    (FILE, NOTES, *(f"{name}.parquet" for name in TABLES), *(f"{INDEX}/{name}" for name in FILES))
+)
 """The only names that are taken out of a packed capture."""
 _FOLDED: Final = 20
 _SMALL: Final = 16 << 20
@@ -38,8 +41,10 @@ def pack(capture: str | os.PathLike[str], out: str | os.PathLike[str] | None = N
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with whole_file(target, 0o644) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name in sorted(_MEMBERS, key=lambda n: (n != FILE, n)):
-                if (tables / name).exists():
-                    archive.write(tables / name, name)
+                # what a reader wrote stays with the capture, wherever its tables had to be made
+                path = (folder if name == NOTES else tables) / name
+                if path.exists():
+                    archive.write(path, name)
     except OSError as error:
         raise PeepholeError(f"{target} cannot be written: {error.strerror or error}.") from None
     return target

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from peephole.errors import CaptureError
 from peephole.model.tables import NONE, TABLES
 from peephole.query.capture.disk import bytes_on_disk
 from peephole.store.capture import Capture
+from peephole.store.notes import read_notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Info:
     clean: bool
     live: bool
     tables: dict[str, int]
+    notes: int
     bytes: dict[str, int]
     """`total`, and each table that has a file of its own."""
     span_ns: tuple[int, int] | None
@@ -58,6 +61,7 @@ def info(capture: Capture) -> Info:
         clean=manifest.clean,
         live=capture.live,
         tables=row_counts(capture),
+        notes=_notes(capture),
         bytes=bytes_on_disk(capture.path),
         span_ns=span(capture),
         problems=tuple(
@@ -74,6 +78,13 @@ def info(capture: Capture) -> Info:
         processes=tuple(manifest.processes),
         clocks=dict(manifest.clocks),
     )
+
+
+def _notes(capture: Capture) -> int:
+    try:
+        return len(read_notes(capture.notes_folder))
+    except CaptureError:  # `peephole notes` says what is wrong with them
+        return 0
 
 
 def row_counts(capture: Capture) -> dict[str, int]:

@@ -23,6 +23,7 @@ MODULES = (
     "calls",
     "memory",
     "sql",
+    "notes",
 )
 """Modules with ROUTES (a list of Route below /api/v1), those that the first look at a page needs before the others."""
 
