@@ -96,8 +96,9 @@ alone, and it is replaced as a whole, so that it is never half-written.
 | format | version of this file: 1; one with a larger one is refused |
 | notes | a list of notes, oldest first |
 
-A note has an `id` (`n1`, `n2`, …, none given twice while the last one stands), a `text` (1 to 10,000 characters), `created`
-(ISO 8601), `label` (what it is pinned to was called), a `kind`, and under `at` the numbers that say where that is:
+A note has an `id` (`n1`, `n2`, …, none given twice while the last one stands), a `text` (1 to 10,000 characters),
+`created` (ISO 8601), `label` (what it is pinned to was called), a `kind`, and under `at` the numbers that say where
+that is:
 
 | kind | at |
 | --- | --- |
