@@ -18,8 +18,8 @@ from peephole.model.unfinished import whole_file
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
-HELP = """Writes a capture as a file that another tool reads: Chrome trace JSON (Perfetto, chrome://tracing), bytepack
-(docs/bytepack.md), or its call trees: folded stacks, speedscope, pprof. A name that ends in .gz is gzipped."""
+HELP = """Writes a capture as a file that another tool reads: Chrome trace JSON (Perfetto, chrome://tracing), Perfetto's
+own protobuf, bytepack (docs/bytepack.md), or its call trees: folded stacks, speedscope, pprof. A name that ends in .gz is gzipped."""
 
 
 class Format(NamedTuple):
@@ -32,6 +32,7 @@ class Format(NamedTuple):
 
 FORMATS: Final = {
     "chrome": Format("peephole.render.chrome", "write_chrome", ".trace.json"),
+    "perfetto": Format("peephole.render.perfetto", "write_perfetto", ".pftrace"),
     "bytepack": Format("peephole.render.bytepack", "write_bytepack", ".bytepack"),
     "collapsed": Format("peephole.render.collapsed", "write_collapsed", ".folded"),
     "speedscope": Format("peephole.render.speedscope", "write_speedscope", ".speedscope.json"),

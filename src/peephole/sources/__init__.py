@@ -10,7 +10,7 @@ from typing import Final, cast
 from peephole.errors import CaptureError
 from peephole.sources.base import LeavesFiles, ReadsFolders, Source
 
-NAMES: Final = ("tinygrad", "gt", "bytepack", "chrome")
+NAMES: Final = ("tinygrad", "gt", "bytepack", "perfetto", "chrome")
 """The modules of this package that read files, asked in this order: the most particular first."""
 
 LEAVE_FILES: Final = ("tinygrad",)

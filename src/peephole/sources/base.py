@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -12,11 +13,24 @@ Progress = Callable[[int, int], None]
 """Called now and then with how much is done and how much there is, in any unit; (n, 0) when the end is unknown."""
 
 
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """A kind of file that a source reads: a line of `peephole import --formats`."""
+
+    name: str
+    files: str
+    """What such files are usually called; nothing depends on it."""
+    known_by: str
+    """What in the content tells that it is one."""
+
+
 class Source(Protocol):
     """One producer of traces. `sources/NAME` holds it as `SOURCE`."""
 
     name: str
     """`tinygrad`, `gt`, `chrome`: what the manifest calls it."""
+    formats: Sequence[FileFormat]
+    """What it reads, for who asks what can be opened."""
 
     def sniff(self, head: bytes, path: Path) -> bool:
         """Whether a file is this source's, by its first 64 KiB (gunzipped when it is gzipped), never by its name."""

@@ -14,7 +14,7 @@ from peephole.errors import CaptureError
 from peephole.model import bytepack as pack
 from peephole.model.sink import Sink, Strings
 from peephole.model.tables import TABLES
-from peephole.sources.base import Progress
+from peephole.sources.base import FileFormat, Progress
 
 _MAX_SECTION: Final = 1 << 30
 _MAX_ROWS: Final = 1 << 24
@@ -29,6 +29,7 @@ class BytepackSource:
     """The `bytepack` files that `peephole export` writes."""
 
     name = "bytepack"
+    formats = (FileFormat("bytepack, which peephole export writes", ".bytepack", "its first bytes"),)
 
     def sniff(self, head: bytes, path: Path) -> bool:
         """Whether it begins with the magic."""

@@ -24,6 +24,7 @@ class ThreadTrack:
 
     id: int
     name: str
+    kind: str
     parent: int
     order: int
     process: int
@@ -63,7 +64,8 @@ class Threads:
         for id, order, kind in zip(ids, orders, kinds, strict=True):
             parent = self._parents[id]
             thread = id in used or (parent >= 0 and kind != "counter")
-            found.append(ThreadTrack(id, self.names[id], parent, order, self.process(id), id in alone, thread))
+            own = self.process(id), id in alone
+            found.append(ThreadTrack(id, self.names[id], kind or "", parent, order, *own, thread))
         return tuple(found)
 
     def process(self, track: int) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from peephole.errors import CaptureError
 from peephole.model.sink import Sink
-from peephole.sources.base import Progress
+from peephole.sources.base import FileFormat, Progress
 from peephole.sources.gunzip import GZIP_MAGIC, Gunzip, ReadAhead
 
 if TYPE_CHECKING:  # numpy: not for a command that only asks what a file is
@@ -33,6 +33,13 @@ class ChromeSource:
     """Reads one trace file, or several that belong together (one per rank) on one clock."""
 
     name = "chrome"
+    formats = (
+        FileFormat(
+            "Chrome trace JSON: torch.profiler, viztracer, JAX, clang, Chromium",
+            ".json .json.gz",
+            "traceEvents, or an array of events with ph",
+        ),
+    )
 
     def sniff(self, head: bytes, path: Path) -> bool:
         """Whether it is JSON that speaks of trace events."""

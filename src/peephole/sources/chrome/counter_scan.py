@@ -10,7 +10,8 @@ from typing import Any
 from numba import njit  # noqa: TID253
 
 from peephole.sources.chrome.args_bytes import ELSEWHERE, skip_blank, text_end
-from peephole.sources.chrome.json_scan import NO_ARGS, number_of
+from peephole.sources.chrome.json_scan import NO_ARGS
+from peephole.sources.scans.byte_numbers import number_of
 
 SHORTEST = 5
 """Bytes that a value takes at least: `"":1,`."""

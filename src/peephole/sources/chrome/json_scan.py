@@ -12,6 +12,7 @@ from numba import njit  # noqa: TID253
 from numpy.typing import NDArray
 
 from peephole.sources.chrome.batch import NO_TIME
+from peephole.sources.scans.byte_numbers import number_of, same_bytes
 
 FIELDS = ("ph", "ts", "dur", "pid", "tid", "name", "cat", "id", "args", "s", "bp", "scope", "id2")
 FIELD = {name: i for i, name in enumerate(FIELDS)}
@@ -258,47 +259,6 @@ def _time(buf: Any, at: int, stop: int) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _hash_of(buf: Any, at: int, stop: int) -> Any:
-    h = np.uint64(14695981039346656037)
-    for k in range(at, stop):
-        h = (h ^ np.uint64(buf[np.uintp(k)])) * np.uint64(1099511628211)
-    return h ^ (h >> np.uint64(32))
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _same(buf: Any, at: int, size: int, arena: Any, places: Any, entry: int) -> bool:
-    """Whether those bytes are what the table holds under that number."""
-    begin = places[entry, 0]
-    if places[entry, 1] - begin != size:
-        return False
-    for k in range(size):  # noqa: SIM110 - compiled
-        if arena[np.uintp(begin + k)] != buf[np.uintp(at + k)]:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def number_of(buf: Any, at: int, stop: int, slots: Any, arena: Any, places: Any, count: int) -> Any:
-    """The number of those bytes in a table of `count` values; `count` itself when they are new and were added."""
-    mask = np.uint64(slots.shape[0] - 1)
-    size = stop - at
-    probe = _hash_of(buf, at, stop) & mask
-    while True:
-        entry = slots[probe]
-        if entry < 0:
-            used = places[count - 1, 1] if count else 0
-            for k in range(size):
-                arena[used + k] = buf[np.uintp(at + k)]
-            places[count, 0] = used
-            places[count, 1] = used + size
-            slots[probe] = count
-            return count
-        if _same(buf, at, size, arena, places, entry):
-            return entry
-        probe = (probe + np.uint64(1)) & mask
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _event(buf: Any, at: int, end: int, spans: Any) -> Any:
     """Where the fields of the event at `at` are: (position behind it, -1 when it goes on, -2 when it is not JSON; the
     state of its args). Of a key that comes twice the last one counts."""
@@ -407,7 +367,7 @@ def parse(
                 codes[i, n] = -1
                 continue
             # neighbours are often alike, which is quicker to see than to look up
-            if last[i] < 0 or not _same(buf, begin, spans[f, 1] - begin, arena, places, last[i]):
+            if last[i] < 0 or not same_bytes(buf, begin, spans[f, 1] - begin, arena, places, last[i]):
                 last[i] = number_of(buf, begin, spans[f, 1], slots, arena, places, count)
                 if last[i] == count:
                     count += 1
@@ -432,17 +392,6 @@ def parse(
         states[n] = state
         n += 1
         at = stop
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def rehash(slots: Any, arena: Any, places: Any, count: int) -> None:
-    """Fills an empty table with the values that the arena holds."""
-    mask = np.uint64(slots.shape[0] - 1)
-    for entry in range(count):
-        probe = _hash_of(arena, places[entry, 0], places[entry, 1]) & mask
-        while slots[probe] >= 0:
-            probe = (probe + np.uint64(1)) & mask
-        slots[probe] = entry
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

@@ -18,6 +18,7 @@ from peephole.sources.chrome import args_bytes, counter_scan, json_scan
 from peephole.sources.chrome.batch import NO_TIME, CounterValues, EventBatch, Interner
 from peephole.sources.chrome.objects import DECODER, args_text, nested_id
 from peephole.sources.chrome.times import nanoseconds
+from peephole.sources.scans.byte_table import ByteTable
 
 ROOM: Final = 65536
 """Events of a batch."""
@@ -27,35 +28,15 @@ _INSTANT: Final = np.isin(np.arange(256), list(b"iIR"))
 _CATEGORY: Final = json_scan.TEXTS.index("cat")
 
 
-class Table:
-    """Raw values by number."""
+class Table(ByteTable):
+    """Raw values by number, and what translates them."""
 
     def __init__(self) -> None:
-        self.slots = np.full(1 << 12, -1, np.int32)
-        self.arena = np.empty(1 << 18, np.uint8)
-        self.places = np.empty((1 << 11, 2), np.int64)
-        self.count = 0
+        super().__init__()
         self.raws: list[bytes] = []
         self._headed = np.zeros(0, np.bool_)
         self._heads = bytearray()
         self._bounds = np.zeros((1, 2), np.int64)
-
-    def grow(self) -> None:
-        """Twice as much room."""
-        self.slots = np.full(len(self.slots) * 2, -1, np.int32)
-        self.arena = np.concatenate([self.arena, np.empty_like(self.arena)])
-        self.places = np.concatenate([self.places, np.empty_like(self.places)])
-        json_scan.rehash(self.slots, self.arena, self.places, self.count)
-
-    def has_room(self, values: int, size: int) -> bool:
-        """Whether so many values of so many bytes may be added."""
-        used = int(self.places[self.count - 1, 1]) if self.count else 0
-        most = self.count + values
-        return most * 2 <= len(self.slots) and most <= len(self.places) and used + size <= len(self.arena)
-
-    def raw(self, code: int) -> bytes:
-        """The bytes of a value."""
-        return self.arena[self.places[code, 0] : self.places[code, 1]].tobytes()
 
     def publish(self) -> None:
         """Makes the values that were added known to who translates them."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from peephole.model.sink import Sink
-from peephole.sources.base import Progress
+from peephole.sources.base import FileFormat, Progress
 from peephole.sources.gt import grammar
 from peephole.sources.gt.text import encoding_of, plain
 
@@ -19,6 +19,7 @@ class GtSource:
     """Tapes of the GT dispatcher."""
 
     name = "gt"
+    formats = (FileFormat("GT tape, and the lines of its monitor", ".log .jsonl", "lines of a tape"),)
 
     def sniff(self, head: bytes, path: Path) -> bool:
         """Whether a line of the head is a tape's event, a tape's title or a line of the monitor."""

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from peephole.sources.base import FileFormat
+
 if TYPE_CHECKING:  # attach loads this package inside the user's program
     from peephole.model.sink import Sink
     from peephole.sources.base import Progress
@@ -18,6 +20,7 @@ class Tinygrad:
     """Reads `rewrites.pkl` and `profile.pkl` of tinygrad 0.11 to 0.14, one or both."""
 
     name = "tinygrad"
+    formats = (FileFormat("tinygrad's rewrites and profile (VIZ=1)", ".pkl", "a pickle of tinygrad's events"),)
 
     def sniff(self, head: bytes, path: Path) -> bool:
         """Any pickle: no other source has them, and this one's reader says what it does not trust in it."""

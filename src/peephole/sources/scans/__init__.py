@@ -1,0 +1,1 @@
+"""Compiled loops and tables that several sources read their bytes with."""

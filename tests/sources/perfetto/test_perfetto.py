@@ -1,0 +1,308 @@
+"""Traces of every feature read as Perfetto's own messages say, found by content, damaged anywhere, and written back."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.sources.perfetto import traces
+from tests.sources.perfetto.traces import T0, Made
+
+from peephole import sources
+from peephole.errors import PeepholeError
+from peephole.ingest import import_files
+from peephole.render.perfetto import write_perfetto
+from peephole.store.capture import Capture, open_capture
+
+
+def imported(data: bytes, path: Path) -> Capture:
+    path.write_bytes(data)
+    return open_capture(import_files([path], path.with_suffix(".peep")))
+
+
+def rows(capture: Capture, table: str) -> list[dict[str, Any]]:
+    frame = capture.read(table)
+    columns = {}
+    from peephole.model.tables import TABLES
+
+    for column in TABLES[table].columns:
+        own = frame.texts(column.name) if column.type in ("str", "text") else frame[column.name].tolist()
+        columns[column.name] = list(own)
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def profile(capture: Capture) -> dict[str, Any]:
+    """What the independent reading gives, of a capture; tracks by name."""
+    names = {track["id"]: track["name"] for track in rows(capture, "tracks")}
+    slices = rows(capture, "slices")
+    by_number = {row["correlation"]: row["name"] for row in slices}
+    return {
+        "slices": Counter(
+            (names[s["track"]], s["start"], s["dur"], s["name"], s["depth"], _text(json.loads(s["args"] or "{}")))
+            for s in slices
+        ),
+        "instants": Counter((names[m["track"]], m["time"], m["name"]) for m in rows(capture, "markers")),
+        "counters": Counter((names[c["track"]], c["time"], c["value"]) for c in rows(capture, "counters")),
+        "arrows": Counter((by_number[f["from"]], by_number[f["to"]]) for f in rows(capture, "flows")),
+    }
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+NAMES = {
+    traces.MAIN: "main", traces.WORKER: "worker", traces.STREAM: "stream 7", traces.QUEUE: "queue",
+    traces.SIZE: "memory", traces.DELTAS: "instructions", traces.SCALED: "power", traces.DECIMAL: "load",
+    traces.UNDESCRIBED: f"track {traces.UNDESCRIBED:#x}",
+}  # fmt: skip
+
+
+def expected(data: bytes) -> dict[str, Any]:
+    found = traces.reading(data)
+    return {
+        "slices": Counter(
+            (NAMES[s["track"]], s["start"], s["dur"], s["name"], s["depth"], _text(s["args"])) for s in found["slices"]
+        ),
+        "instants": Counter((NAMES[track], time, name) for track, time, name in found["instants"]),
+        "counters": Counter((NAMES[track], time, value) for track, time, value in found["counters"]),
+        "arrows": Counter(found["arrows"]),
+    }
+
+
+@pytest.mark.parametrize("name", ["trace.pftrace", "x", "trace.json"])
+def test_every_feature_is_what_the_messages_say(name: str, tmp_path: Path) -> None:
+    data = traces.features()
+    capture = imported(data, tmp_path / name)
+    truth = expected(data)
+    found = profile(capture)
+    for kind, rows_of in truth.items():
+        assert found[kind] == rows_of, kind
+    assert sum(truth["slices"].values()) == 18 and sum(truth["arrows"].values()) == 4
+    problems = {p["reason"]: p["count"] for p in capture.manifest.problems}
+    assert problems == {"packet that is not shown: ftrace_events": 2, "packet that is not shown: android_log": 1}
+    assert capture.manifest.clocks == {
+        "unit": "trace", "base_ns": 1_790_000_000_000_000_000 - T0, "clock": "boottime"
+    }  # fmt: skip
+
+
+def test_tracks_have_their_hierarchy_and_units(tmp_path: Path) -> None:
+    capture = imported(traces.features(), tmp_path / "t")
+    tracks = {row["name"]: row for row in rows(capture, "tracks")}
+    above = {name: next((n for n, r in tracks.items() if r["id"] == row["parent"]), "") for name, row in tracks.items()}
+    assert above["queue"] == "stream 7" and above["stream 7"] == above["main"] == above["memory"] == "trainer (40)"
+    assert {name: tracks[name]["unit"] for name in ("memory", "instructions", "power", "load")} == {
+        "memory": "bytes", "instructions": "count", "power": "mW", "load": None
+    }  # fmt: skip
+    assert tracks["stream 7"]["kind"] == tracks["queue"]["kind"] == "device"
+    assert tracks["main"]["kind"] == "thread" and tracks["main"]["process"] == 40
+    assert tracks["trainer (40)"]["kind"] == "host" and tracks["memory"]["kind"] == "counter"
+
+
+def test_states_and_stacks(tmp_path: Path) -> None:
+    capture = imported(traces.beyond(), tmp_path / "t")
+    found = {row["name"]: row for row in rows(capture, "slices")}
+    assert [(found[n]["start"] - T0, found[n]["dur"]) for n in ("idle", "busy")] == [(100, 200), (300, 600)]
+    inline, interned = (json.loads(found[name]["args"]) for name in ("inline stack", "interned stack"))
+    assert inline == {"callstack": ["main (a.py:3)", "step"]}
+    assert interned == {"callstack": ["forward (model.py:9)", "0x1234 (libtorch.so)"], "correlation": 12}
+    assert len(found) == 4
+
+
+def test_a_trace_is_found_by_content_and_not_taken_for_another(tmp_path: Path, shared: Any) -> None:
+    path = tmp_path / "what.ever"
+    path.write_bytes(traces.features())
+    assert sources.find(path).name == "perfetto"
+    packed = tmp_path / "packed"
+    packed.write_bytes(gzip.compress(traces.features()))
+    assert sources.find(packed).name == "perfetto"
+    assert not sources.load("perfetto").sniff(sources.head_of(shared("fixtures/formats/jax_cpu.xplane.pb")), path)
+
+
+def test_a_space_of_xla_is_not_taken(tmp_path: Path) -> None:
+    from bench.perfetto_trace import message, number
+
+    plane = message(2, b"/host:CPU"), message(3, number(1, 1), message(2, b"main"), message(4, number(1, 3)))
+    for first in ((), (number(1, 2),)):
+        head = message(1, *first, *plane) + message(1, *first, *plane) + message(4, b"host")
+        assert not sources.load("perfetto").sniff(head, tmp_path)
+
+
+def test_the_real_sample(shared: Any, tmp_path: Path) -> None:
+    data = shared("fixtures/formats/track_events.pftrace").read_bytes()
+    truth = traces.reading(data)
+    capture = imported(data, tmp_path / "no name at all")
+    found = rows(capture, "slices")
+    assert Counter((s["start"], s["dur"], s["name"]) for s in found) == Counter(
+        (s["start"], s["dur"], s["name"]) for s in truth["slices"]
+    )
+    assert Counter((m["time"], m["name"]) for m in rows(capture, "markers")) == Counter(
+        (time, name) for _, time, name in truth["instants"]
+    )
+    assert Counter((c["time"], c["value"]) for c in rows(capture, "counters")) == Counter(
+        (time, value) for _, time, value in truth["counters"]
+    )
+    assert len(rows(capture, "flows")) == len(truth["arrows"]) == 200
+
+
+def test_what_was_lost_is_counted_and_open_slices_say_so(tmp_path: Path) -> None:
+    made = Made()
+    needs = made.packet(3, timestamp=T0, sequence_flags=2).track_event
+    needs.type, needs.name_iid = 1, 4
+    made.event(T0, 2, 5)
+    made.event(T0 + 10, 1, 5, "open")
+    made.event(T0 + 90, 1, 5, "inner")
+    made.event(T0 + 100, 2, 5)
+    made.packet().track_event.type = 1
+    made.event(T0, 0, 5)
+    named = made.event(T0 + 300, 1, 6)
+    named.name_iid = 44
+    made.event(T0 + 301, 2, 6)
+    made.packet(timestamp=T0, timestamp_clock_id=99).track_event.type = 3
+    capture = imported(made.bytes(), tmp_path / "t")
+    problems = {p["reason"]: p["count"] for p in capture.manifest.problems}
+    assert problems == {
+        "event that needs what was lost before it": 1,
+        "end without a begin": 1,
+        "event without a usable time": 1,
+        "event of an unknown type": 1,
+        "event whose name was never told": 1,
+        "slice that was still open at the end": 1,
+    }
+    slices = {row["name"]: row for row in rows(capture, "slices")}
+    assert slices["open"]["dur"] == 291 and json.loads(slices["open"]["args"]) == {"open": True}
+    assert slices["inner"]["depth"] == 1
+
+
+def test_legacy_events(tmp_path: Path) -> None:
+    made = Made()
+    told = made.packet(9).thread_descriptor
+    told.pid, told.tid, told.thread_name, told.reference_timestamp_us = 7, 8, "old thread", 5000
+    for delta, phase in ((10, "B"), (5, "X"), (20, "E"), (1, "I")):
+        event = made.packet(9).track_event
+        event.timestamp_delta_us = delta
+        event.legacy_event.phase = ord(phase)
+        event.name = "" if phase == "E" else f"old {phase}"
+        if phase == "X":
+            event.legacy_event.duration_us = 4
+    for time, phase in ((100, "b"), (200, "e")):
+        event = made.packet(9, timestamp=time).track_event
+        event.legacy_event.phase, event.legacy_event.unscoped_id, event.name = ord(phase), 3, "async"
+    made.packet(9, timestamp=3).track_event.legacy_event.phase = ord("?")
+    capture = imported(made.bytes(), tmp_path / "t")
+    names = {track["id"]: track["name"] for track in rows(capture, "tracks")}
+    found = {s["name"]: (names[s["track"]], s["start"], s["dur"]) for s in rows(capture, "slices")}
+    assert found == {
+        "old B": ("old thread", 5_010_000, 25_000),
+        "old X": ("old thread", 5_015_000, 4_000),
+        "async": ("async 0x3", 100, 100),
+    }
+    assert [m["name"] for m in rows(capture, "markers")] == ["old I"]
+    assert [p["reason"] for p in capture.manifest.problems] == ["event of a legacy phase that has no picture"]
+
+
+def test_blocks_and_windows_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from peephole.sources.perfetto import reader, slices
+
+    data = traces.features()
+    whole = profile(imported(data, tmp_path / "whole"))
+    monkeypatch.setattr(reader, "CHUNK", 61)
+    monkeypatch.setattr(reader, "ROOM", 3)
+    assert profile(imported(data, tmp_path / "cut")) == whole
+    monkeypatch.setattr(slices.Slices.__init__, "__defaults__", (20,))
+    assert profile(imported(data, tmp_path / "windows")) == whole
+
+
+def test_several_files_keep_their_tracks_apart(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).write_bytes(traces.features())
+    capture = open_capture(import_files([tmp_path / "a", tmp_path / "b"], tmp_path / "c.peep"))
+    once = imported(traces.features(), tmp_path / "one")
+    assert len(rows(capture, "slices")) == 2 * len(rows(once, "slices"))
+    assert len(rows(capture, "tracks")) == 2 * len(rows(once, "tracks"))
+    numbers = [row["correlation"] for row in rows(capture, "slices")]
+    assert len(set(numbers)) == len(numbers)
+    assert len({row["id"] for row in rows(capture, "tracks")}) == len(rows(capture, "tracks"))
+
+
+def test_cut_anywhere_and_damaged_anywhere(tmp_path: Path) -> None:
+    data = traces.features()
+    rng = random.Random(3)
+    whole = len(rows(imported(data, tmp_path / "whole"), "slices"))
+    for trial in range(60):
+        path = tmp_path / f"d{trial}"
+        if trial % 2:
+            damaged = data[: rng.randrange(1, len(data))]
+        else:
+            broken = bytearray(data)
+            for _ in range(rng.randrange(1, 6)):
+                broken[rng.randrange(len(broken))] = rng.randrange(256)
+            damaged = bytes(broken)
+        path.write_bytes(damaged)
+        try:
+            capture = open_capture(import_files([path], tmp_path / f"d{trial}.peep"))
+        except PeepholeError:
+            continue
+        assert capture.count("slices") <= whole + 5
+        if trial % 2:
+            assert any("cut off" in p["reason"] for p in capture.manifest.problems) or capture.count("slices") <= whole
+
+
+@pytest.mark.parametrize(
+    ("tail", "reason"),
+    [
+        (b"\x0a\xff\xff\xff\xff\x7f", "the file is damaged: a length that cannot be; the rest of it is lost"),
+        (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "the file is damaged: something that is no packet"),
+        (b"\x00\x00", "the file is damaged: something that is no packet; the rest of it is lost"),
+        (b"\x0a\x10abc", "the file was cut off"),
+        (b"\x12\x02ab", "record that is no packet"),
+        (b"\x0a\x03\x5a\x09\x01", "packet that cannot be read"),
+    ],
+)
+def test_absurd_lengths(tail: bytes, reason: str, tmp_path: Path) -> None:
+    capture = imported(traces.features() + tail, tmp_path / "t")
+    assert capture.count("slices") == 18
+    assert any(p["reason"].startswith(reason) for p in capture.manifest.problems), capture.manifest.problems
+
+
+def test_deep_annotations_and_bombs(tmp_path: Path) -> None:
+    import zlib
+
+    from bench.perfetto_trace import message, number
+
+    note = message(10, b"leaf") + number(4, 1)
+    for _ in range(3000):
+        note = message(10, b"n") + message(11, note)
+    made = Made()
+    made.event(T0, 1, 5, "s")
+    event = number(9, 2) + number(11, 5) + message(4, note)
+    data = made.bytes() + message(1, number(8, T0 + 5), message(11, event))
+    data += message(1, message(50, zlib.compress(bytes(10_000_000), 9)))
+    capture = imported(data, tmp_path / "t")
+    assert capture.count("slices") == 1
+    packed = Made()
+    packed.packet().compressed_packets = zlib.compress(packed.bytes() + traces.features())
+    again = Made()
+    again.packet().compressed_packets = zlib.compress(packed.bytes())
+    again.event(T0, 3, 5, "mark")
+    capture = imported(again.bytes(), tmp_path / "again")
+    assert [p["reason"] for p in capture.manifest.problems] == [
+        "compressed packets within compressed packets, which are not read"
+    ]
+
+
+def test_export_and_import_are_one_another(tmp_path: Path) -> None:
+    capture = imported(traces.features(), tmp_path / "t")
+    with (tmp_path / "out.pftrace").open("wb") as file:
+        assert write_perfetto(capture, file) == 18
+    again = imported((tmp_path / "out.pftrace").read_bytes(), tmp_path / "again")
+    assert profile(again) == profile(capture)
+    assert not again.manifest.problems
+    kept = ("name", "kind", "unit", "process")
+    ours, theirs = (Counter(tuple(row[key] for key in kept) for row in rows(one, "tracks")) for one in (capture, again))
+    assert ours == theirs
