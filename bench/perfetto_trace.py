@@ -1,4 +1,4 @@
-"""A Perfetto trace of many track events, as the SDK writes one: interned names, annotations, flows, counters, deltas."""
+"""A Perfetto trace of many track events, as the SDK writes one: interned names, annotations, flows, counters."""
 
 from __future__ import annotations
 

@@ -114,6 +114,7 @@ KINDS: Final = (
     Kind("tinygrad", imported("tinygrad", damage_pickle)),
     Kind("hardware", imported("hardware", damage_trace)),
     Kind("chrome", imported("chrome", damage_json)),
+    Kind("perfetto", imported("perfetto", damage_bytes)),
     Kind("tape", imported("tape", damage_lines)),
     Kind("bytepack", imported("bytepack", damage_bytes)),
     Kind("request", request),

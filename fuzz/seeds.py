@@ -176,6 +176,16 @@ def chrome(target: Path) -> None:
     _copied(target, "chrome/*", "torch/block/profile/*", "ranks/rank0.json.gz")
 
 
+def perfetto(target: Path) -> None:
+    """Traces of every feature, as Perfetto's own package builds them."""
+    from tests.sources.perfetto import traces
+
+    for case, data in (("features", traces.features()), ("beyond", traces.beyond())):
+        (target / case).mkdir(parents=True)
+        (target / case / "trace.pftrace").write_bytes(data)
+    _copied(target, "formats/*.pftrace")
+
+
 def tape(target: Path) -> None:
     """A GT tape, the monitor's lines, and a gzipped tape."""
 
@@ -260,7 +270,7 @@ def bytepack(target: Path) -> None:
 
 
 MAKERS: Final[tuple[Callable[[Path], None], ...]] = (
-    tinygrad, hardware, chrome, tape, capture, journal, pack, bytepack
+    tinygrad, hardware, chrome, perfetto, tape, capture, journal, pack, bytepack
 )  # fmt: skip
 """In this order: some are made of what others left."""
 

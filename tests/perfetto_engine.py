@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ASK = """async sql => {
   const result = await app.trace.engine.query(sql), rows = [];
   for (const it = result.iter({}); it.valid(); it.next())
-    rows.push(result.columns().map(name => { const v = it.get(name); return typeof v === 'bigint' ? v.toString() : v; }));
+    rows.push(result.columns().map(name => it.get(name)).map(v => typeof v === 'bigint' ? v.toString() : v));
   return rows;
 }"""
 

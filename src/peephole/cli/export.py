@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
 HELP = """Writes a capture as a file that another tool reads: Chrome trace JSON (Perfetto, chrome://tracing), Perfetto's
-own protobuf, bytepack (docs/bytepack.md), or its call trees: folded stacks, speedscope, pprof. A name that ends in .gz is gzipped."""
+own protobuf, bytepack (docs/bytepack.md), or its call trees: folded stacks, speedscope, pprof. A name that ends in
+.gz is gzipped."""
 
 
 class Format(NamedTuple):

@@ -12,8 +12,8 @@ from peephole.model.folder import SUFFIX, captures_folder, free_name
 from peephole.record import place
 
 HELP = """Makes a capture of files that another tool wrote: tinygrad's rewrites.pkl and profile.pkl, GT tapes, Chrome
-traces, … The format is found by content. Files that belong together are given together. Without a file: the latest
-that tinygrad's VIZ left behind."""
+and Perfetto traces, … (--formats lists them). The format is found by content. Files that belong together are given
+together. Without a file: the latest that tinygrad's VIZ left behind."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help="files of one source that belong together")
     parser.add_argument("-o", "--output", metavar="NAME.peep", help="where it goes (default: the user's folder)")
     parser.add_argument("--force", action="store_true", help="replace a capture of that name")
+    parser.add_argument("--formats", action="store_true", help="list what can be imported, and import nothing")
     add_json(parser)
 
 
@@ -30,6 +31,8 @@ def run(args: argparse.Namespace) -> int:
     from peephole.ingest import import_files, name_for
     from peephole.store.capture import open_capture
 
+    if args.formats:
+        return _formats(Printer(args.json))
     paths = [Path(file) for file in args.files] or list(sources.left_behind())
     if not paths:
         raise PeepholeError("No file was given and no tool left one behind; name the files: peephole import FILE…")
@@ -51,6 +54,22 @@ def run(args: argparse.Namespace) -> int:
     printer.line((str(capture.path), "bold"), f": {held}")
     for problem in problems:
         printer.line((f"{problem['count']:,} × ", "yellow"), str(problem["reason"]))
+    return 0
+
+
+def _formats(printer: Printer) -> int:
+    """Lists the formats, each with what tells it from others."""
+    from peephole import sources
+
+    found = [(source.name, form) for source in sources.every() for form in source.formats]
+    for source, form in found:
+        if printer.json:
+            printer.record(
+                {"source": source, "name": form.name, "files": form.files.split(), "known_by": form.known_by}
+            )
+        else:
+            printer.line((form.name, "bold"))
+            printer.line(f"    {form.files or 'any name'}; known by {form.known_by}")
     return 0
 
 

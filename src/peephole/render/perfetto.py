@@ -28,7 +28,7 @@ _DEEPEST: Final = 30
 
 
 def write_perfetto(capture: Capture, out: BinaryIO) -> int:
-    """Writes the trace and gives the number of slices; times are those of the capture, from its first moment if that is negative."""
+    """Writes the trace and gives the number of slices; times are the capture's, from the first on if it is negative."""
     for packet in _packets(capture):
         out.write(message(1, *packet, _SEQUENCE))
     return row_counts(capture)["slices"]

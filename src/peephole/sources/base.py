@@ -29,8 +29,10 @@ class Source(Protocol):
 
     name: str
     """`tinygrad`, `gt`, `chrome`: what the manifest calls it."""
-    formats: Sequence[FileFormat]
-    """What it reads, for who asks what can be opened."""
+
+    @property
+    def formats(self) -> Sequence[FileFormat]:
+        """What it reads, for who asks what can be opened."""
 
     def sniff(self, head: bytes, path: Path) -> bool:
         """Whether a file is this source's, by its first 64 KiB (gunzipped when it is gzipped), never by its name."""

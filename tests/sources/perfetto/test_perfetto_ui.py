@@ -1,4 +1,4 @@
-"""What Perfetto's own engine says of a file is what Peephole says: of a trace of every feature, and of our export of it."""
+"""What Perfetto's own engine says of a file is what Peephole says: a trace of every feature, and our export of it."""
 
 from __future__ import annotations
 

@@ -222,12 +222,12 @@ def beyond() -> bytes:
     return made.bytes()
 
 
-def reading(data: bytes) -> dict[str, Any]:
+def reading(data: bytes) -> dict[Any, Any]:
     """Slices, instants, counters and flows of a trace, read with the package's own messages, event after event."""
     trace = Trace()
     trace.ParseFromString(data)
-    events: list[tuple[int, int, Any, dict[str, Any]]] = []
-    state: dict[int, dict[str, Any]] = {}
+    events: list[tuple[int, int, Any, dict[Any, Any]]] = []
+    state: dict[int, dict[Any, Any]] = {}
     counted: dict[str, int] = {}
     described: dict[int, Any] = {}
     behind: dict[tuple[int, int], int] = {(0, 6): 0}
@@ -283,9 +283,9 @@ def _relate(snapshot: ClockSnapshot, own: int, behind: dict[Any, int], deltas: d
             deltas[place] = [clock.timestamp, unit]
 
 
-def _played(events: list[tuple[int, int, Any, dict[str, Any]]], described: dict[int, Any]) -> dict[str, Any]:
-    stacks: dict[int, list[dict[str, Any]]] = {}
-    slices: list[dict[str, Any]] = []
+def _played(events: list[tuple[int, int, Any, dict[Any, Any]]], described: dict[int, Any]) -> dict[Any, Any]:
+    stacks: dict[int, list[dict[Any, Any]]] = {}
+    slices: list[dict[Any, Any]] = []
     instants: list[tuple[Any, ...]] = []
     counters: list[tuple[int, int, float]] = []
     sums: dict[int, float] = {}
@@ -330,7 +330,7 @@ def _played(events: list[tuple[int, int, Any, dict[str, Any]]], described: dict[
     return {"slices": slices, "instants": instants, "counters": counters, "arrows": arrows}
 
 
-def _args(event: TrackEvent, here: dict[str, Any]) -> dict[str, Any]:
+def _args(event: TrackEvent, here: dict[Any, Any]) -> dict[Any, Any]:
     import json
 
     def value(note: Any) -> Any:
@@ -350,7 +350,7 @@ def _args(event: TrackEvent, here: dict[str, Any]) -> dict[str, Any]:
             return {k: v.int_value for k, v in zip(nested.dict_keys, nested.dict_values, strict=True)}
         return getattr(note, str(kind))
 
-    found: dict[str, Any] = {}
+    found: dict[Any, Any] = {}
     names = [*event.categories, *(here["event_categories", iid].name for iid in event.category_iids)]
     if names:
         found["cat"] = ",".join(names)

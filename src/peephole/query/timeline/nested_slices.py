@@ -30,7 +30,7 @@ _Slice = tuple[int, int, int, str, str | None, int]
 
 
 def turns(capture: Capture, lanes: Sequence[int]) -> Iterator[Turn]:
-    """Begins and ends of the slices of some lanes, the upper ones first, each of which lies within one of the lane above.
+    """Begins and ends of the slices of some lanes, the upper ones first, each within those of the lane above.
 
     Times never go back, and each end is that of the slice that began last and has not ended.
     """

@@ -110,7 +110,8 @@ def _nested(message: bytes, depth: int) -> Any:
         return _TOO_DEEP
     keys: list[str] = []
     values: list[Any] = []
-    kind, held = 0, None
+    kind = 0
+    held: Any = None
     for number, value in fields(message):
         if number == 1 and isinstance(value, int):
             kind = value

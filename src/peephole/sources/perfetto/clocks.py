@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from typing import Any, Final
 
@@ -103,7 +104,7 @@ class Clocks:
         path.reverse()
         there, here_times = self._pairs(path[0], path[1])
         first = there
-        for a, b in zip(path[1:], path[2:], strict=False):
+        for a, b in itertools.pairwise(path[1:]):
             froms, tos = self._pairs(a, b)
             at = np.maximum(np.searchsorted(froms, here_times, "right") - 1, 0)
             here_times = here_times - froms[at] + tos[at]

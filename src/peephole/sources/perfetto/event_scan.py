@@ -176,7 +176,7 @@ def resolve(
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def flow_ids(buf: Any, rows: Any, chosen: Any, o_event: Any, o_id: Any, o_ends: Any) -> Any:
-    """Lists the flow ids of the chosen packets' events by their place: (how many, the first that had no room, or -1)."""
+    """Lists the flow ids of the chosen packets' events by their place: (how many, the first without room, or -1)."""
     made = 0
     for place in range(chosen.shape[0]):
         row = chosen[place]

@@ -19,7 +19,7 @@ COLUMNS: Final = 25
 
 HAS_TIME, HAS_CLOCK, HAS_UUID, HAS_DELTA, HAS_ABSOLUTE, HAS_ARGS, HAS_FLOWS, HAS_EXTRA = 1, 2, 4, 8, 16, 32, 64, 128
 HAS_INT, HAS_DOUBLE, HAS_EVENT, HAS_STATE, DROPPED, BROKEN, HAS_PACKED = 256, 512, 1024, 2048, 4096, 8192, 16384
-"""HAS_STATE: the packet changes what later ones mean. HAS_PACKED: it holds further packets. BROKEN: it is no message."""
+"""HAS_STATE: the packet changes what later ones mean. HAS_PACKED: it holds others. BROKEN: it is no message."""
 
 MORE, DAMAGED, STRANGE = 0, 1, 2
 """Why a pass stopped: it needs more bytes (or room), what stands there is no record, a length is absurd."""
@@ -58,7 +58,7 @@ def fixed(buf: Any, at: int) -> Any:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def field(buf: Any, at: int, end: int) -> Any:
-    """Number and wire type of the field there, its value or size, where that begins, where the field ends (-1: damage)."""
+    """Number and wire type of the field there, its value or size, where that begins, where it ends (-1: damage)."""
     tag, at = varint(buf, at, end)
     if at < 0 or tag < 8:
         return 0, 0, np.int64(0), 0, -1
@@ -85,7 +85,7 @@ def field(buf: Any, at: int, end: int) -> Any:
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _legacy(buf: Any, at: int, end: int, rows: Any, n: int) -> bool:
     while at < end:
-        number, kind, value, begin, stop = field(buf, at, end)
+        number, kind, value, _, stop = field(buf, at, end)
         if stop < 0:
             return False
         at = stop
@@ -198,7 +198,7 @@ def _packet(buf: Any, at: int, end: int, rows: Any, n: int) -> None:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def scan(buf: Any, at: int, end: int, rows: Any) -> Any:
-    """Reads packets until bytes or room end: (how many, where the next record begins, why it ended, strange records)."""
+    """Reads packets until bytes or room end: (how many, where the next record is, why it ended, strange ones)."""
     n = strange = 0
     while n < rows.shape[1]:
         if at >= end:

@@ -67,7 +67,7 @@ class Tracks:
 
     def descriptor(self, message: bytes) -> int:
         """Takes a TrackDescriptor; later ones add to earlier ones. Gives its uuid."""
-        found = {number: value for number, value in fields(message)}
+        found = dict(fields(message))
         uuid = found.get(1, 0)
         if not isinstance(uuid, int):
             return 0
@@ -76,7 +76,7 @@ class Tracks:
             if number in found and (name := text(found[number])):
                 track.name = name
         if isinstance(found.get(5), int):
-            track.parent = int(found[5])  # type: ignore[arg-type]
+            track.parent = int(found[5])
         if isinstance(rank := found.get(12), int):
             track.order = signed(rank, 32)
         if isinstance(process := found.get(3), bytes):
@@ -104,7 +104,7 @@ class Tracks:
         return pid, self._processes[pid]
 
     def thread(self, message: bytes, sequence: int | None = None) -> tuple[int, int, int, int | None]:
-        """Takes a ThreadDescriptor: process, thread, reference time in µs and place; that of a sequence when it has none else."""
+        """Takes a ThreadDescriptor: process, thread, reference time in µs, place; a sequence without a track has it."""
         pid = tid = reference = 0
         order = None
         name = ""
@@ -169,7 +169,7 @@ class Tracks:
         return self.first + max((number for number, _ in rows), default=-1) + 1
 
     def _lineage(self, row: _Row) -> list[str]:
-        names = []
+        names: list[str] = []
         while len(names) < _DEEPEST:
             names.append(row.name.lower())
             if row.parent < 0:

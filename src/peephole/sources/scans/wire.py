@@ -29,7 +29,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Value]]:
-    """Number and value of each field: a whole number (fixed ones as their bits) or bytes; Malformed at the first fault."""
+    """Number and value of each field: a whole number (fixed ones as bits) or bytes; Malformed at the first fault."""
     at = 0
     while at < len(data):
         tag, at = varint(data, at)
