@@ -11,14 +11,15 @@ from peephole.errors import PeepholeError
 from peephole.model.folder import SUFFIX, captures_folder, free_name
 from peephole.record import place
 
-HELP = """Makes a capture of files that another tool wrote: tinygrad's rewrites.pkl and profile.pkl, GT tapes, Chrome
-and Perfetto traces, … (--formats lists them). The format is found by content. Files that belong together are given
-together. Without a file: the latest that tinygrad's VIZ left behind."""
+HELP = """Makes a capture of files that another tool wrote: tinygrad's rewrites.pkl and profile.pkl, logs of
+torch.compile, GT tapes, Chrome and Perfetto traces, … (--formats lists them). The format is found by content. Files that
+belong together are given together, a folder of them as a whole; a profiler's trace beside a log of torch.compile is
+linked with it. Without a file: the latest that tinygrad's VIZ left behind."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help="files of one source that belong together")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="files or folders of one source that belong together")
     parser.add_argument("-o", "--output", metavar="NAME.peep", help="where it goes (default: the user's folder)")
     parser.add_argument("--force", action="store_true", help="replace a capture of that name")
     parser.add_argument("--formats", action="store_true", help="list what can be imported, and import nothing")

@@ -58,7 +58,7 @@ COMMANDS: Final = (
     Command("visualize", "draw a distributed program's tape as a picture"),
     Command("notes", "what readers have pinned to slices, ranges, nodes and matches"),
     Command("query", "SQL over the tables of a capture"),
-    Command("import", "make a capture of tinygrad pickles, GT tapes, Chrome traces, …"),
+    Command("import", "make a capture of tinygrad pickles, torch logs, Chrome traces, …"),
     Command("export", "write a capture as another tool's file"),
     Command("ls", "list the captures"),
     Command("info", "what a capture holds and whether anything was lost"),

@@ -85,7 +85,7 @@ TRACKS: Final = Table(
         _str(
             "kind",
             "host, thread, gc, user, tiny, device, copy, batch, disk, memory, counter, client, dispatcher, worker, "
-            "wave or unit",
+            "wave, unit or compile (a compiler's phases)",
         ),
         _i32("parent", "track", "the track that this one is shown under, -1 for none", NONE),
         _i32("order", "", "place among its siblings, smallest first", 0),

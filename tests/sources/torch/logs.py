@@ -1,0 +1,102 @@
+"""Logs that tests write by themselves, record by record, and a reader of records that shares nothing with ours."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+BEGIN = 1_794_839_220_000_000
+"""Microseconds since 1970: the fifth second of the log's headers, in a zone an hour east of Greenwich."""
+
+GRAPH = """class GraphModule(torch.nn.Module):
+    def forward(self, L_x_: "f32[8][1]cpu"):
+        l_x_ = L_x_
+
+        # File: /home/me/prog.py:7 in f, code: y = torch.sin(x) + 1
+        sin: "f32[8][1]cpu" = torch.sin(l_x_);  l_x_ = None
+        y: "f32[8][1]cpu" = sin + 1;  sin = None
+        return (y,)
+"""
+
+
+def record(
+    kind: str, body: Any = None, payload: str | None = None, id: str = "0/0", process: int = 77, second: float = 0
+) -> str:
+    """A record as torch writes it; `id` empty for one of the whole process."""
+    facts: dict[str, Any] = {kind: {} if body is None else body}
+    if id:
+        frame, _, count = id.partition("/")
+        facts |= {"frame_id": int(frame), "frame_compile_id": int(count), "attempt": 0}
+    lines = ""
+    if payload is not None:
+        text = payload.removesuffix("\n")
+        facts["has_payload"] = hashlib.md5(text.encode()).hexdigest()
+        lines = "".join(f"\t{line}\n" for line in text.split("\n"))
+    clock = f"15:27:{second:09.6f}"
+    return f"V1116 {clock} {process} torch/_dynamo/convert_frame.py:303] {json.dumps(facts)}\n{lines}"
+
+
+def event(name: str, phase: str, second: float, id: str = "0/0", process: int = 77, **args: Any) -> str:
+    """An event of a phase that begins (B) or ends (E)."""
+    facts = {"name": name, "ts": BEGIN + second * 1e6, "ph": phase, "args": {"compile_id": id, **args}, "pid": 0}
+    return record("chromium_event", {}, json.dumps(facts, indent=0), id, process, second)
+
+
+def artifact(name: str, payload: str, id: str = "0/0", **others: Any) -> str:
+    """An artifact of a name."""
+    return record("artifact", {"name": name, "encoding": "string"}, payload, id, **others)
+
+
+def small_log(process: int = 77) -> str:
+    """A compilation with a break, a graph, a phase and a kind that nobody knows."""
+    return "".join(
+        (
+            event("dynamo", "B", 1, process=process),
+            record("str", ["/home/me/prog.py", 1], id="", process=process),
+            record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 1}]}, process=process, second=1),
+            artifact("dynamo_graph_break_reason", BREAK, process=process, second=1.5),
+            record("dynamo_output_graph", {"sizes": {}}, GRAPH, process=process, second=2),
+            record("a_kind_of_2031", {"name": "later"}, "what it says", process=process, second=2.5),
+            event("dynamo", "E", 3, process=process, graph_op_count=2),
+        )
+    )
+
+
+BREAK = """Graph break in user code at /home/me/prog.py:8
+Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):
+
+Failed to trace builtin operator
+  Explanation: Dynamo does not know how to trace builtin operator `print` with argument types ['str']
+  Hint: Avoid calling builtin `print` with argument types ['str'].
+  Hint: Please report an issue to PyTorch.
+
+  Developer debug context: builtin print
+
+User code traceback:
+  File "/home/me/prog.py", line 25, in <module>
+    f(x)
+  File "/home/me/prog.py", line 8, in f
+    print("a break")
+
+Traceback (most recent call last):
+  File "/torch/_dynamo/symbolic_convert.py", line 1076, in wrapper
+    return inner_fn(self, inst)
+"""
+
+
+def plain_records(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    """The records of a sound log and their payloads, read by the simplest code that can."""
+    facts: dict[str, Any] | None = None
+    payload: list[str] = []
+    for line in path.read_text().split("\n"):
+        if line.startswith("\t"):
+            payload.append(line[1:])
+        elif line:
+            if facts is not None:
+                yield facts, "\n".join(payload)
+            facts, payload = json.loads(line[line.index("] {") + 2 :]), []
+    if facts is not None:
+        yield facts, "\n".join(payload)
