@@ -246,6 +246,9 @@ def test_every_answer_has_the_keys_that_the_page_reads(answers: TestClient, inte
     memory(check)
     tape(check, get)
     hardware(check, get, checker)
+    note = {"kind": "slice", "row": 3, "text": "look"}
+    assert answers.post(f"{API}/steps/notes", json=note, headers={"origin": BASE}).status_code == 200
+    check("notes.NotesWire", "/steps/notes")
     check("sql.SqlTablesWire", "/steps/sql/tables")
     check("sql.SqlWire", "/steps/sql?q=SELECT id, name, NULL, true FROM tracks")
     check("sql.SqlWire", "/steps/sql?q=SELECT nothing")

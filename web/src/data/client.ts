@@ -61,13 +61,17 @@ function askEarly(path: string): void {
   early.set(path, answer);
 }
 
-async function ask(path: string, signal?: AbortSignal): Promise<Response> {
+async function ask(path: string, signal?: AbortSignal, sent: RequestInit = {}): Promise<Response> {
   const url = `/api/v1/${path}`;
   let response: Response;
   const asked = early.get(path);
   early.delete(path);
   try {
-    response = await (asked ? (signal ? abortable(asked, signal) : asked) : fetch(url, signal ? { signal } : {}));
+    response = await (asked
+      ? signal
+        ? abortable(asked, signal)
+        : asked
+      : fetch(url, signal ? { ...sent, signal } : sent));
   } catch (error) {
     if (isAbort(error)) throw error;
     connection.heard(false);
@@ -94,6 +98,13 @@ export class CaptureClient {
   /** One answer, asked anew. */
   get<T>(path: string, signal?: AbortSignal): Promise<T> {
     return getJson<T>(this.path(path), signal);
+  }
+
+  /** Sends an object to a route that writes; gives what it answers. */
+  async send<T>(method: string, path: string, body: object): Promise<T> {
+    const headers = { "Content-Type": "application/json" };
+    const response = await ask(this.path(path), undefined, { method, headers, body: JSON.stringify(body) });
+    return (await response.json()) as T;
   }
 
   /** One answer, asked once: for what does not change in a sealed capture. */

@@ -11,9 +11,27 @@ export function drawMarks(ctx: Pen, picture: Picture, theme: Theme, marks: Marks
   for (const box of marks.found) if (box !== marks.current) ring(ctx, picture, box, theme.fg1, 1.2 * thick, 3);
   ctx.setLineDash([]);
   if (marks.current >= 0) ring(ctx, picture, marks.current, theme.fg1, 2.5 * thick, 6);
+  if (marks.noted.size > 0) drawNoted(ctx, picture, theme, marks.noted, thick);
   if (marks.hovered >= 0 && marks.hovered !== marks.selected) ring(ctx, picture, marks.hovered, theme.fg3, thick, 0);
   if (marks.selected >= 0) drawSelection(ctx, picture, theme, marks.selected, zoom, thick);
   if (marks.second >= 0) ring(ctx, picture, marks.second, theme.accent, 2 * thick, 2);
+}
+
+/** A sign at the corner of boxes that have a note. */
+function drawNoted(ctx: Pen, picture: Picture, theme: Theme, noted: ReadonlySet<number>, thick: number): void {
+  const { scene, placement } = picture;
+  for (let box = 0; box < scene.count; box++) {
+    if (!noted.has(scene.key[box]!)) continue;
+    for (const [radius, colour] of [
+      [6, theme.bg0],
+      [4.5, theme.fg1],
+    ] as const) {
+      ctx.fillStyle = colour;
+      ctx.beginPath();
+      ctx.arc(placement.x[box]! - scene.width[box]! / 2, placement.y[box]! - BOX / 2, radius * thick, 0, 7);
+      ctx.fill();
+    }
+  }
 }
 
 function drawSelection(ctx: Pen, picture: Picture, theme: Theme, box: number, zoom: number, thick: number): void {

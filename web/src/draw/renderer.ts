@@ -35,6 +35,8 @@ export interface Marks {
   found: ReadonlySet<number>;
   /** The one of them that the search is at. */
   current: number;
+  /** Keys of boxes that have a note. */
+  noted: ReadonlySet<number>;
 }
 
 /** Draws pictures. The one implementation is Canvas 2D; WebGL was slower where there is no GPU. */

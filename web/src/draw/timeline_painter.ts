@@ -5,10 +5,12 @@ import { gridFor } from "../data/timeline_tiles.ts";
 import type { RowBox, RowLayout } from "../layout/timeline_rows.ts";
 import type { Span } from "../layout/span.ts";
 import { ticks } from "../layout/timeline_scale.ts";
+import type { NoteWire } from "../wire/notes.ts";
 import type { FlowWire } from "../wire/timeline.ts";
 import type { Pen } from "./sheet/pen.ts";
 import { Glyphs } from "./timeline_glyphs.ts";
 import { drawLane } from "./timeline_lanes.ts";
+import { drawNotes } from "./timeline_notes.ts";
 import { drawFlows, drawFocus } from "./timeline_marks.ts";
 import { Raster } from "./timeline_raster.ts";
 import { PenLetters, PenSurface, type Letters, type Surface } from "./timeline_surface.ts";
@@ -33,6 +35,7 @@ export interface Scene {
   focus: Focus | null;
   flows: readonly FlowWire[];
   hits: ReadonlySet<number> | null;
+  notes: readonly NoteWire[];
 }
 
 /** CSS pixels between two ticks. */
@@ -181,6 +184,7 @@ function drawOver(pen: Pen, scene: Scene, area: Area, peaks: readonly RowPeak[])
   drawLines(pen, scene, area);
   const view = { context: pen, theme, layout, span, scroll, width, height };
   drawFlows(view, flows, focus);
+  drawNotes(pen, view, scene.notes);
   if (focus) drawFocus(view, focus);
 }
 

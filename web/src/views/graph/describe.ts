@@ -64,3 +64,9 @@ function blockText(graph: GraphWire, scene: Scene, box: number): string {
     "double click opens it",
   ].join("\n");
 }
+
+/** What a screen reader says of the graph. */
+export function graphLabel(scene: Scene): string {
+  const boxes = scene.count.toLocaleString("en-US");
+  return `Graph, ${boxes} boxes. Shift with arrow keys moves along the edges, Enter opens.`;
+}

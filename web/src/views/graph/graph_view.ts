@@ -1,5 +1,6 @@
 import "./graph.css";
 import { h } from "../../base/dom.ts";
+import { notebook } from "../../data/notes.ts";
 import { CanvasRenderer } from "../../draw/canvas.ts";
 import { Minimap } from "../../draw/minimap.ts";
 import { picture as pictureOf, type Camera, type Marks, type Picture } from "../../draw/renderer.ts";
@@ -23,13 +24,13 @@ import { anchorOf, cameraAt } from "./anchor.ts";
 import { boxOfKey, nodesOf, rootBox } from "./box_of.ts";
 import { changes, fitted, following, opening, revealing } from "./camera.ts";
 import { graphSheets } from "./graph_sheets.ts";
-import { fullText, short, spoken } from "./describe.ts";
+import { fullText, graphLabel, short, spoken } from "./describe.ts";
 import { find } from "./find.ts";
 import { copyFrom, step, type Direction } from "./keyboard.ts";
 import { Notice, Outside } from "./notice.ts";
 import type { GraphOptions } from "./options.ts";
 import { Overlay, type Tool } from "./overlay.ts";
-import { toolsOf } from "./tools.ts";
+import { isSources, toolsOf } from "./tools.ts";
 
 const REFINE_MS = 110;
 /** Nodes around a change that stay by themselves in a large graph. */
@@ -65,7 +66,7 @@ export class GraphView {
   /** On the way to a picture: those before it are not drawn. */
   private passing = false;
   private view: Camera = { x: 0, y: 0, zoom: 1 };
-  private marks: Marks = { selected: -1, hovered: -1, second: -1, found: new Set(), current: -1 };
+  private marks: Marks = { selected: -1, hovered: -1, second: -1, found: new Set(), current: -1, noted: new Set() };
   private selected: number | null = null;
   private second: number | null = null;
   private search = { text: "", at: -1 };
@@ -96,6 +97,7 @@ export class GraphView {
     this.watch.observe(host);
     this.resize();
     this.viewport = this.listen();
+    notebook.onChange(() => this.picture && this.place(this.picture.scene, this.picture.placement), this.stop.signal);
     offerSheets(host, () => graphSheets(host, this.picture, this.view, this.marks));
   }
 
@@ -311,6 +313,7 @@ export class GraphView {
       hovered: -1,
       found: new Set(find(this.graph!, scene, this.search.text)),
       current: -1,
+      noted: notebook.nodesOf(this.graph!.step),
     };
     this.overlay.hideTip();
     this.select(this.selected, this.second);
@@ -324,8 +327,7 @@ export class GraphView {
     const inBlocks = this.folding.blocks === null ? 0 : scene.total - scene.shown;
     if (inBlocks > 0) this.notice.show(scene.total, inBlocks, this.changed().length > 0);
     else this.notice.hide();
-    const label = `Graph, ${scene.count.toLocaleString("en-US")} boxes. Shift with arrow keys moves along the edges, Enter opens.`;
-    this.canvas.setAttribute("aria-label", label);
+    this.canvas.setAttribute("aria-label", graphLabel(scene));
   }
 
   private changed(): number[] {
@@ -397,10 +399,7 @@ export class GraphView {
     if (this.viewport.key(event)) {
       // moved already
     } else if (event.key === "Enter" && this.marks.selected >= 0) this.open(this.marks.selected);
-    else if (event.key === "x" && this.marks.selected >= 0)
-      this.toolsOf(this.marks.selected)
-        .find((tool) => tool.title.endsWith("sources"))
-        ?.act();
+    else if (event.key === "x" && this.marks.selected >= 0) this.toolsOf(this.marks.selected).find(isSources)?.act();
     else if (event.shiftKey && event.key.startsWith("Arrow")) this.walk(event.key.slice(5) as Direction);
     else return;
     event.preventDefault();

@@ -36,3 +36,6 @@ function foldedSources({ srcStart, src }: GraphWire, picture: Picture, v: number
   for (let i = srcStart[v]!; i < srcStart[v + 1]!; i++) if (picture.scene.boxOf[src[i]!]! < 0) return true;
   return false;
 }
+
+/** Whether a tool shows or hides sources: the one that a key has. */
+export const isSources = (tool: Tool): boolean => tool.title.endsWith("sources");

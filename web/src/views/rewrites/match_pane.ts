@@ -3,6 +3,7 @@ import { fill, h } from "../../base/dom.ts";
 import { clip, count, counted, duration, location, micros, percent } from "../../base/format.ts";
 import { codeNodes } from "../../base/highlight.ts";
 import { isAbort, type CaptureClient } from "../../data/client.ts";
+import { notebook } from "../../data/notes.ts";
 import { Matches, type MatchRow } from "../../data/matches.ts";
 import type { MatchWire } from "../../wire/capture.ts";
 import type { EntryKind } from "../../wire/graph.ts";
@@ -46,6 +47,7 @@ export class MatchPane {
   private readonly title = h("b", "Matches");
   private readonly arrows: HTMLButtonElement[];
   private readonly list: VirtualList;
+  private readonly stopNotes: () => void;
   private readonly box = h("div.matches");
   private readonly unread = h("div", { hidden: true });
   private readonly details = h("div");
@@ -85,9 +87,10 @@ export class MatchPane {
       rowHeight: ROW,
       role: "listbox",
       label: "Matches",
-      render: (index) => this.render(index + 1),
+      render: (index) => this.noted(index + 1),
       onSelect: (index) => this.onChoose(index + 1),
     });
+    this.stopNotes = notebook.onChange(() => this.list.refresh());
   }
 
   /**
@@ -148,6 +151,7 @@ export class MatchPane {
   }
 
   dispose(): void {
+    this.stopNotes();
     window.clearTimeout(this.timer);
     this.asked.abort();
     this.list.dispose();
@@ -175,6 +179,13 @@ export class MatchPane {
     this.title.textContent = matches ? "Matches" : "Context";
     this.chip.hidden = !matches;
     for (const arrow of this.arrows) arrow.disabled = !matches;
+  }
+
+  /** A row, with a sign when the match has a note. */
+  private noted(number: number): HTMLElement {
+    const row = this.render(number);
+    if (this.step && notebook.onMatch(this.step.id, number)) row.classList.add("noted");
+    return row;
   }
 
   private render(number: number): HTMLElement {

@@ -4,18 +4,21 @@ import { count, knowPackages } from "../../base/format.ts";
 import { icon, mark, type IconName } from "../../base/icons.ts";
 import { CaptureClient, getJson } from "../../data/client.ts";
 import { connection } from "../../data/connection.ts";
+import { notebook } from "../../data/notes.ts";
 import { Navigator } from "../../state/navigator.ts";
 import type { Place } from "../../state/place.ts";
-import { applyTheme, chosenTheme, onTheme, setTheme, theme } from "../../state/settings.ts";
+import { applyTheme, chosenTheme, onTheme, theme } from "../../state/settings.ts";
 import type { CaptureInfo, CaptureRow } from "../../wire/capture.ts";
 import type { Hit } from "../../wire/search.ts";
 import { emptyState, errorState, waitFor } from "../common/states.ts";
 import { startTooltips, tip } from "../common/tooltip.ts";
 import type { Page, StatusPart, View, ViewDef } from "../registry.ts";
-import { menuItem, pictureCommands, type Command } from "./commands.ts";
+import { paneItems, pictureItems, themeItems } from "./bar_menus.ts";
+import { pictureCommands, type Command } from "./commands.ts";
 import { placeOf } from "./hits.ts";
 import { openKeys } from "./keys_help.ts";
 import { attachMenu, type MenuItem } from "./menu.ts";
+import { NoteCard, noteCommands, noteItems, noteKey } from "./notes.ts";
 import { overlayOpen } from "./overlay.ts";
 import { openPalette } from "./palette.ts";
 import { Panes } from "./panes.ts";
@@ -61,6 +64,7 @@ export class App {
     h("kbd.wide", "Ctrl K"),
   );
   private readonly panesButton = iconButton("panes", "Panes");
+  private readonly notesButton = iconButton("note", "Notes (M)");
   private readonly pictureButton = iconButton("picture", "Save a picture");
   private captures: CaptureRow[] = [];
   private info: CaptureInfo | null = null;
@@ -76,6 +80,7 @@ export class App {
     applyTheme();
     startTooltips();
     document.body.replaceChildren(this.topBar(), this.panes.element, this.statusBar);
+    this.panes.element.append(new NoteCard(this.nav).element);
     this.panes.use(null, null, "Capture");
     this.nav.listen((place, before) => this.arrive(place, before));
     document.addEventListener("keydown", (event) => this.onKey(event));
@@ -119,7 +124,7 @@ export class App {
 
   /** Whether there is a capture that can be searched, with panes to shut. */
   private offer(open: boolean): void {
-    for (const button of [this.searchButton, this.panesButton, this.pictureButton])
+    for (const button of [this.searchButton, this.panesButton, this.pictureButton, this.notesButton])
       button.toggleAttribute("disabled", !open);
   }
 
@@ -153,6 +158,7 @@ export class App {
     this.offer(true);
     this.client = client;
     this.info = info;
+    void notebook.open(client).catch(() => undefined);
     this.captureNote.textContent =
       Object.entries(info.frameworks)
         .map(([name, version]) => `${name} ${version}`)
@@ -352,35 +358,17 @@ export class App {
       this.tabs,
       h("div.grow"),
       find,
+      h("div.hold", this.notesButton),
       h("div.hold", this.pictureButton),
       h("div.hold", panes),
       h("div.hold", colours),
       keys,
     );
     attachMenu(capture, "Captures", () => this.captureItems());
-    attachMenu(this.pictureButton, "Save a picture", () => {
-      const items = this.commands().map(menuItem);
-      const none = { label: "Nothing is drawn in this view", role: "menuitem", act: () => undefined } as const;
-      return items.length > 0 ? items : [none];
-    });
-    attachMenu(panes, "Panes", () =>
-      (["left", "right"] as const)
-        .filter((side) => this.panes.uses(side))
-        .map((side): MenuItem => ({
-          label: side === "left" ? "Left pane" : "Right pane",
-          role: "menuitemcheckbox",
-          checked: this.panes.isOpen(side),
-          act: () => this.panes.toggle(side),
-        })),
-    );
-    attachMenu(colours, "Theme", () =>
-      (["system", "dark", "light"] as const).map((value): MenuItem => ({
-        label: { system: "As the system", dark: "Dark", light: "Light" }[value],
-        role: "menuitemradio",
-        checked: chosenTheme() === value,
-        act: () => setTheme(value),
-      })),
-    );
+    attachMenu(this.notesButton, "Notes", () => noteItems(this.nav));
+    attachMenu(this.pictureButton, "Save a picture", () => pictureItems(this.pictures()));
+    attachMenu(panes, "Panes", () => paneItems(this.panes));
+    attachMenu(colours, "Theme", themeItems);
     tip(capture, () => (this.info ? `${this.info.path}\n${[this.info.program, ...this.info.argv].join(" ")}` : null));
     return bar;
   }
@@ -414,7 +402,13 @@ export class App {
 
   /** What can be done with what is on the screen. */
   private commands(): Command[] {
-    return pictureCommands(this.panes.element, this.captureName.textContent.replace(/\.peep$/, ""), (text) => this.say(text));
+    return [...noteCommands(this.nav), ...this.pictures()];
+  }
+
+  private pictures(): Command[] {
+    return pictureCommands(this.panes.element, this.captureName.textContent.replace(/\.peep$/, ""), (text) =>
+      this.say(text),
+    );
   }
 
   /** A sentence in the status bar, for a while. */
@@ -472,6 +466,9 @@ export class App {
       case "F":
         this.view?.view.filter?.();
         return this.view?.view.filter !== undefined;
+      case "m":
+      case "M":
+        return noteKey(this.nav);
       case "Escape":
         return this.view?.view.escape?.() ?? false;
       default:

@@ -7,6 +7,7 @@ const EVERYWHERE: readonly KeyHelp[] = [
   ["Search", "/"],
   ["Next, previous view", "] ["],
   ["Fit", "Space"],
+  ["Pin a note", "M"],
   ["Close, clear", "Esc"],
   ["Back, forward", "Alt ← →"],
   ["These keys", "?"],

@@ -1,6 +1,7 @@
 /** What the tooltip of the timeline says. */
 import { h } from "../../base/dom.ts";
 import { count, duration } from "../../base/format.ts";
+import { notebook } from "../../data/notes.ts";
 import { figure } from "../../draw/timeline_painter.ts";
 import { moment } from "../../layout/timeline_scale.ts";
 import type { Stage, Under } from "./stage.ts";
@@ -26,11 +27,14 @@ export function describe(stage: Stage, under: Under | null): HTMLElement[] | nul
   const start = lane.start[at]!;
   const long = lane.end[at]! - start;
   const many = lane.count[at]!;
+  const pinned = notebook.at("timeline", { slice: String(lane.row[at]) });
+  const notes = pinned.map((note) => h("div.note-text", note.text));
   if (lane.width === 0)
     return [
       ...moments,
       h("b.mono.name", name || "no name"),
       h("div", duration(long), h("span.faint", ` at ${moment(start, length)} · ${under.row.title}`)),
+      ...notes,
     ];
   return [
     ...moments,

@@ -1,6 +1,7 @@
 /** The drawing: minimap, ruler, rows and their heads; pan, zoom, select, hover. Knows no address and no pane. */
 import { h } from "../../base/dom.ts";
 import { duration } from "../../base/format.ts";
+import { notebook } from "../../data/notes.ts";
 import { seriesId, type TimelineSource } from "../../data/timeline.ts";
 import { gridFor } from "../../data/timeline_tiles.ts";
 import { HeadPainter, RULER, type HeadScene } from "../../draw/timeline_head.ts";
@@ -64,6 +65,7 @@ export class Stage implements AxisTarget, RangeTarget {
   private readonly headPainter: HeadPainter;
   private readonly watcher: ResizeObserver;
   private readonly stopTheme: () => void;
+  private readonly stopNotes: () => void;
   readonly viewport: AxisViewport;
   private theme: TimelineTheme;
   private source: TimelineSource | null = null;
@@ -139,6 +141,7 @@ export class Stage implements AxisTarget, RangeTarget {
     this.viewport = new AxisViewport(this.canvas, this, this);
     this.viewport.listen(this.headCanvas, headGestures(this, this.viewport));
     offerSheets(this.element, () => this.sheet());
+    this.stopNotes = notebook.onChange(() => this.redraw());
     // for tests and the benchmark: what is drawn where
     (this.element as HTMLElement & { timeline?: Stage }).timeline = this;
   }
@@ -346,6 +349,7 @@ export class Stage implements AxisTarget, RangeTarget {
     window.clearTimeout(this.scrolling);
     this.watcher.disconnect();
     this.stopTheme();
+    this.stopNotes();
     this.viewport.dispose();
   }
 
@@ -393,7 +397,7 @@ export class Stage implements AxisTarget, RangeTarget {
 
   private sceneOf(source: TimelineSource): Scene {
     const { layout, span, scroll, range, focus, flows, hits } = this;
-    return { source, layout, span, scroll, range, focus, flows, hits };
+    return { source, layout, span, scroll, range, focus, flows, hits, notes: notebook.notes };
   }
 
   private headOf(source: TimelineSource): HeadScene {
