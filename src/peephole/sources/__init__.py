@@ -10,13 +10,13 @@ from typing import Final, cast
 from peephole.errors import CaptureError
 from peephole.sources.base import LeavesFiles, ReadsFolders, Source
 
-NAMES: Final = ("tinygrad", "torch", "gt", "bytepack", "perfetto", "chrome")
+NAMES: Final = ("tinygrad", "torch", "gt", "bytepack", "xla", "perfetto", "chrome")
 """The modules of this package that read files, asked in this order: the most particular first."""
 
 LEAVE_FILES: Final = ("tinygrad",)
 """Those of them whose producer leaves files at a known place (`LeavesFiles`)."""
 
-READ_FOLDERS: Final = ("torch",)
+READ_FOLDERS: Final = ("torch", "xla")
 """Those of them that a whole folder can be given to (`ReadsFolders`)."""
 
 HEAD: Final = 64 * 1024

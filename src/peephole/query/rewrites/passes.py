@@ -57,14 +57,16 @@ def _changed(trace: RewriteTrace, step: int) -> Changed | None:
     if named is None or named.came_out is None:
         return None
     found = named.overall()
+    # a list of instructions that came or went is no instruction
+    graphs = {key for listed in (named.before, named.came_out) for key in listed.order}
     kinds = {entry.kind for entry in named.entries}
     only = kinds.pop() if len(kinds) == 1 else ""
     return Changed(
         step,
         len(named.entries),
-        len(found.added),
-        len(found.removed),
-        len(found.altered),
+        sum(key not in graphs for key in found.added),
+        sum(key not in graphs for key in found.removed),
+        sum(key not in graphs for key in found.altered),
         len(found.metadata),
         only if only in ("partition", "order", "metadata") else "",
         len(named.before.tops),

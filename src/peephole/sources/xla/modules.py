@@ -1,0 +1,256 @@
+"""A module as a context: its passes as steps with their graphs, its kernels, code, memory and fusion decisions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from peephole.model.tables import NONE
+from peephole.sources.xla.assembly import Disassembly
+from peephole.sources.xla.files import ModuleFiles
+from peephole.sources.xla.fusion_html import read_explanations
+from peephole.sources.xla.graphs import ModuleGraphs, NodeRows
+from peephole.sources.xla.hlo_proto import read_proto
+from peephole.sources.xla.hlo_text import TextReader
+from peephole.sources.xla.instructions import BODY, Computation, Dump, Instruction
+from peephole.sources.xla.memory import ModuleMemory, read_memory
+from peephole.sources.xla.passes import PassName, PassStep, tree
+from peephole.sources.xla.rows import Rows, content_of
+from peephole.sources.xla.wire import Cut
+
+FUSION: Final = "fusion"
+KERNEL_STEP: Final = "fused computation"
+_CONTROL: Final = frozenset(("while", "conditional", "call", "async-start"))
+"""Instructions whose computations run step by step, not as a part of a kernel."""
+_TEXTS: Final = {
+    "ir-with-opt.ll": ("source", "llvm", "LLVM IR, optimised"),
+    "ir-no-opt.ll": ("source", "llvm", "LLVM IR as emitted"),
+    "post-lowering.mlir": ("source", "mlir", "MLIR, lowered"),
+    "post-optimization.mlir": ("source", "mlir", "MLIR, optimised"),
+    "pre-optimization.mlir": ("source", "mlir", "MLIR as emitted"),
+    "ptx": ("assembly", "ptx", "PTX"),
+}
+_TABLES: Final = ("buffer-assignment.txt", "buffer-assignment-values.txt", "live-range.txt")
+
+
+@dataclass(slots=True)
+class ReadModule:
+    """What a profile, or whoever asks, finds a module by."""
+
+    number: int
+    name: str
+    context: int
+    kernels: dict[str, int] = field(default_factory=dict)
+    """Contexts of its kernels by their instruction."""
+    names: frozenset[str] = frozenset()
+    """All instructions of its final state."""
+    memory: ModuleMemory | None = None
+    full_name: str = ""
+
+
+class ModuleReader:
+    """Reads modules one after the other."""
+
+    def __init__(self, rows: Rows, nodes: NodeRows, disassembly: Disassembly) -> None:
+        self._rows, self._nodes, self._disassembly = rows, nodes, disassembly
+        self._problems: dict[str, tuple[int, str]] = {}
+
+    def read(self, files: ModuleFiles, small: bool = True) -> ReadModule | None:
+        """Hands over a module; None when none of its files holds a state. With `small` also the passes of a module of
+        one operation."""
+        states = _States(self, files)
+        before = states.of(_named(files, "before_optimizations"))
+        dumps: list[tuple[PassName, int]] = []
+        before_fusion: dict[str, int] = {}
+        for dump in files.dumps if small or not states.is_small else ():
+            last_ids = states.graphs.ids
+            graph = states.of(dump.path)
+            if graph >= 0:
+                dumps.append((dump.name, graph))
+                if dump.name.ran == FUSION and not before_fusion:
+                    before_fusion = last_ids
+        ends = [name for name in files.states if name != "before_optimizations"]
+        after = [(name, graph) for name in ends if (graph := states.of(files.states[name])) >= 0]
+        if states.last is None:
+            return None
+        module = ReadModule(files.number, files.name, NONE, full_name=files.full_name)
+        keys = json.dumps([str(files.number), files.name])
+        module.context = self._rows.context(files.full_name, "module", function=files.name, keys=keys)
+        steps = [PassStep("before_optimizations", 0, before, before)] if before >= 0 else []
+        steps += tree(dumps, before)
+        for name, graph in after:
+            root = steps[-1].after if steps else graph
+            steps.append(PassStep(name, 0, root, graph))
+        ids = [self._rows.step(module.context, one.name, one.depth, one.root, one.after) for one in steps]
+        self._decide(files, states.graphs, steps, ids, before_fusion)
+        self._kernels(module, files, states)
+        self._texts(module, files)
+        self._nodes.forget()
+        return module
+
+    def problem(self, reason: str, example: str) -> None:
+        """Counts what was not understood."""
+        self._rows.sink.problem(reason, 1, example)
+
+    def _decide(
+        self,
+        files: ModuleFiles,
+        graphs: ModuleGraphs,
+        steps: list[PassStep],
+        ids: list[int],
+        before: dict[str, int],
+    ) -> None:
+        """What the fusion said, as decisions of its step."""
+        if not files.fusions or not ids:
+            return
+        place = next((i for i, one in enumerate(steps) if one.name == FUSION), len(ids) - 1)
+        for _, path in files.fusions:
+            try:
+                words = read_explanations(content_of(path).decode("utf-8", "replace"))
+            except (OSError, ValueError) as error:
+                self.problem("explanations of fusion that cannot be read", f"{path.name}: {error}")
+                continue
+            for word in words:
+                # a name that only existed while the pass ran is a fusion that went into another
+                a, b = (before.get(name, graphs.node(name, FUSION)) for name in (word.a, word.b))
+                self._rows.decision(ids[place], word.kind, a, b, word.reason)
+
+    def _kernels(self, module: ReadModule, files: ModuleFiles, states: _States) -> None:
+        """Contexts of what runs as one: fusions outside of other kernels, and all that has code of its own."""
+        assert states.last is not None
+        graphs = states.graphs
+        by_name: dict[str, Instruction] = {}
+        for computation in _running(states.last):
+            for one in computation.instructions:
+                by_name[one.name] = one
+        module.names = frozenset(one.name for each in states.last.computations for one in each.instructions)
+        wanted = [name for name, one in by_name.items() if one.op == FUSION or name in files.kernels]
+        for name in [*wanted, *(name for name in files.kernels if name not in by_name)]:
+            known = by_name.get(name)
+            keys = json.dumps([f"{files.number}:{name}"])
+            stack = states.stack(known) if known is not None else None
+            function = f"{known.op} {known.dtype}{known.shape}"[:200] if known is not None else None
+            context = self._rows.context(name, "kernel", module.context, function=function, keys=keys, stack=stack)
+            module.kernels[name] = context
+            if known is not None and known.op == FUSION and known.bodies:
+                body = graphs.ids.get(BODY + known.bodies[0], NONE)
+                if body >= 0:
+                    self._rows.step(context, KERNEL_STEP, 0, body, body)
+            self._code(context, files.kernels.get(name, {}))
+
+    def _code(self, context: int, paths: dict[str, Path]) -> None:
+        for what, (kind, language, title) in _TEXTS.items():
+            if what in paths:
+                self._file(context, kind, language, title, paths[what])
+        if "o" in paths:
+            if text := self._disassembly.of(paths["o"]):
+                self._rows.artifact(context, "assembly", "asm", "Assembly", text)
+            elif not self._disassembly.note:
+                self.problem("object files that objdump cannot read", paths["o"].name)
+            self._file(context, "data", "", paths["o"].name, paths["o"])
+
+    def _texts(self, module: ReadModule, files: ModuleFiles) -> None:
+        context = module.context
+        if files.jaxpr is not None:
+            self._file(context, "source", "jaxpr", "jaxpr", files.jaxpr)
+        if "module.mlir" in files.further:
+            self._file(context, "source", "mlir", "StableHLO", files.further["module.mlir"])
+        for name, path in files.states.items():
+            if path.suffix == ".txt":
+                self._file(context, "source", "hlo", f"HLO {name.replace('_', ' ')}", path)
+        for what in _TABLES:
+            if what in files.further:
+                self._file(context, "table", "text", what.removesuffix(".txt").replace("-", " "), files.further[what])
+        if all(what in files.further for what in ("live-range.txt", "buffer-assignment.txt")):
+            texts = [content_of(files.further[what]).decode("utf-8", "replace") for what in (_TABLES[2], _TABLES[0])]
+            module.memory = read_memory(*texts)
+
+    def _file(self, context: int, kind: str, language: str, name: str, path: Path) -> None:
+        try:
+            self._rows.artifact(context, kind, language, name, content_of(path))
+        except OSError as error:
+            self.problem("files that cannot be read", f"{path.name}: {error.strerror or error}")
+
+
+class _States:
+    """The states of one module, in the order in which they are asked for."""
+
+    def __init__(self, reader: ModuleReader, files: ModuleFiles) -> None:
+        self._reader = reader
+        self._text = TextReader()
+        self._data = b""
+        self._root = NONE
+        self.graphs = ModuleGraphs(reader._nodes, reader.problem)
+        self.last: Dump | None = None
+
+    def of(self, path: Path | None) -> int:
+        """The graph in a file; -1 when there is none, which is counted."""
+        if path is None:
+            return NONE
+        try:
+            data = content_of(path)
+        except OSError as error:
+            self._reader.problem("files that cannot be read", f"{path.name}: {error.strerror or error}")
+            return NONE
+        if data == self._data and self._root >= 0:
+            return self._root
+        if not data:
+            self._reader.problem("dumps that are empty, left out", path.name)
+            return NONE
+        try:
+            dump = self._text.read(data) if data.startswith(b"HloModule") else read_proto(data)
+        except (Cut, RecursionError):
+            self._reader.problem("dumps that are neither HLO text nor a whole HloProto, left out", path.name)
+            return NONE
+        if self._text.unread:
+            self._reader.problem("lines of HLO that were not understood", path.name)
+            self._text.unread = 0
+        if dump.cut:
+            self._reader.problem("dumps that were cut off, left out", path.name)
+            return NONE
+        self._data, self.last = data, dump
+        self._root = self.graphs.root(dump)
+        return self._root
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the entry does no more than one thing."""
+        if self.last is None:
+            return False
+        entry = next((one for one in self.last.computations if one.entry), None)
+        idle = ("parameter", "constant", "tuple", "get-tuple-element", "bitcast")
+        return entry is not None and sum(one.op not in idle for one in entry.instructions) <= 1
+
+    def stack(self, one: Instruction) -> str | None:
+        """The calls that an instruction was traced on, as a context has them."""
+        frames, at = self.last.frames if self.last else {}, one.frame
+        found: list[list[str | int]] = []
+        while at in frames and len(found) < 32:
+            frame = frames[at]
+            found.append([frame.file, frame.line, frame.function, ""])
+            at = frame.parent
+        return json.dumps(found) if found else None
+
+
+def _named(files: ModuleFiles, end: str) -> Path | None:
+    return next((path for name, path in files.states.items() if name.endswith(end)), None)
+
+
+def _running(dump: Dump) -> Iterator[Computation]:
+    """The computations whose instructions run one by one: the entry, bodies of loops and branches."""
+    by_name = {one.name: one for one in dump.computations}
+    pending = [one.name for one in dump.computations if one.entry]
+    seen = set(pending)
+    while pending:
+        computation = by_name.get(pending.pop())
+        if computation is None:
+            continue
+        yield computation
+        for one in computation.instructions:
+            if one.op in _CONTROL:
+                fresh = [name for name in one.bodies if name not in seen]
+                seen.update(fresh)
+                pending += fresh

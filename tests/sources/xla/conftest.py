@@ -1,0 +1,5 @@
+"""The fixtures of recorded JAX programs."""
+
+from tests.recorded_jax import jax_run
+
+__all__ = ["jax_run"]
