@@ -12,9 +12,9 @@ from peephole.model.folder import SUFFIX, captures_folder, free_name
 from peephole.record import place
 
 HELP = """Makes a capture of files that another tool wrote: tinygrad's rewrites.pkl and profile.pkl, logs of
-torch.compile, dumps of XLA, GT tapes, Chrome and Perfetto traces, … (--formats lists them). The format is found by content. Files
-that belong together are given together, a folder of them as a whole; a profiler's trace beside a log of torch.compile
-is linked with it. Without a file: the latest that tinygrad's VIZ left behind."""
+torch.compile, dumps of XLA, GT tapes, Chrome and Perfetto traces, … (--formats lists them). The format is found by
+content. Files that belong together are given together, a folder of them as a whole; a profiler's trace beside a log of
+torch.compile is linked with it. Without a file: the latest that tinygrad's VIZ left behind."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

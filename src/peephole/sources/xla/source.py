@@ -22,9 +22,7 @@ class XlaSource:
     """Reads a folder of dumps with or without profiles in it, or such files by themselves."""
 
     name = "xla"
-    formats = (
-        FileFormat("dumps of XLA (--xla_dump_to=DIR)", "a folder, .txt, .hlo.pb", "HLO as text or proto"),
-    )
+    formats = (FileFormat("dumps of XLA (--xla_dump_to=DIR)", "a folder, .txt, .hlo.pb", "HLO as text or proto"),)
 
     def sniff(self, head: bytes, path: Path) -> bool:
         """Whether a file is HLO as text or proto, or a profile."""
