@@ -53,6 +53,7 @@ COMMANDS: Final = (
     Command("search", "find kernels, passes, rules, ops and slices by name"),
     Command("idle", "the longest gaps of each device, with what ran before and after"),
     Command("rules", "which rewrite rules fired, how often and for how long"),
+    Command("problems", "graph breaks, recompilations and slow phases of compiling"),
     Command("why", "why two kernels did not become one"),
     Command("origin", "from a kernel to the program's lines that it came from, and back"),
     Command("visualize", "draw a distributed program's tape as a picture"),

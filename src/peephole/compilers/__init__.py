@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 COMPILERS: Final = {
     "tinygrad": "peephole.compilers.tinygrad.compiler",
     "xla": "peephole.compilers.xla.compiler",
+    "torch": "peephole.compilers.torch.compiler",
 }
 """By the name in `contexts.compiler`, the module whose `compiler` fills the protocol in."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from peephole.compilers.labels import Look
+from peephole.model.stacks import StackFrame
 from peephole.model.tables import NONE
 from peephole.replay.rule import Rule
 
@@ -195,3 +196,26 @@ class LineOrigins:
     operations: list[Operation] | None
     """Tensor operations of the program; None when they were not asked for."""
     lines: list[LineOrigin]
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemWords:
+    """What a compiler's own text about a problem says, in parts; what it does not say is empty."""
+
+    kind: str
+    """`break`, `recompile`, `specialization`, `fallback` or `slow`."""
+    title: str
+    """What it is, in a few words."""
+    reason: str
+    """Why, on a line."""
+    hint: str = ""
+    """What to do about it, as far as that can be checked."""
+    wanted: str = ""
+    got: str = ""
+    """The guard that failed, and what was there instead."""
+    missed: str = ""
+    """The compilation whose guard it is."""
+    link: str = ""
+    """A page about it."""
+    stack: tuple[StackFrame, ...] = ()
+    """The user's frames, innermost first."""

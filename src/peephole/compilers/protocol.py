@@ -14,7 +14,7 @@ from peephole.errors import PeepholeError
 from peephole.model.tables import NONE
 
 if TYPE_CHECKING:
-    from peephole.compilers.answers import LineOrigins, Origin, Schedule, Why
+    from peephole.compilers.answers import LineOrigins, Origin, ProblemWords, Schedule, Why
     from peephole.compilers.hardware import Instruction
     from peephole.replay.rules import Rules
     from peephole.store.capture import Capture
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 AST: Final = "ast"
 KERNELS: Final = "kernels"
 """Roles of steps: the graph that a kernel is compiled from, and the kernels that a schedule became."""
+
+PROBLEMS: Final = ("break", "recompile", "specialization", "fallback", "slow")
+"""Kinds of problems, in the order in which they are listed."""
 
 
 class Compiler:
@@ -115,6 +118,24 @@ class Compiler:
     def line_origins(self, capture: Capture, context: int, operations: bool) -> LineOrigins | None:
         """Where each line of a kernel's source came from; None when that is not known."""
         return None
+
+    # problems
+
+    tells_problems: ClassVar[bool] = False
+    """Whether a capture without problems is worth saying so, and slow phases are looked for."""
+
+    def problem(self, kind: str, reason: str) -> ProblemWords | None:
+        """A decision's kind and reason in parts; None when a decision of that kind is no problem."""
+        from peephole.compilers.answers import ProblemWords
+
+        if kind not in PROBLEMS:
+            return None
+        title, _, rest = reason.strip().partition("\n")
+        return ProblemWords(kind, title or kind, " ".join(rest.split()) or title)
+
+    def phase(self, name: str) -> str:
+        """What happens in a phase of that name; empty when it is not known."""
+        return ""
 
     # machine code
 

@@ -61,7 +61,7 @@ class Process:
         self._time = time
         self._strings: dict[int, str] = {}
         self._compilations: dict[str, Compilation] = {}
-        self._frames: dict[Any, tuple[str, int]] = {}
+        self._frames: dict[str, tuple[tuple[str, int], str]] = {}
         self._events = Events(book, track, base, self._compilations, self._named)
         self.version = ""
         self.records = 0
@@ -85,7 +85,7 @@ class Process:
         found = self._compilations.get(id)
         if found is None:
             found = self._compilations[id] = new_compilation(self._book, id, self._parent)
-            found.place = self._frames.get(id.rpartition("/")[0], ("", NONE))
+            found.place, found.context.function = self._frames.get(id.rpartition("/")[0], (("", NONE), ""))
         return found
 
     # records
@@ -156,7 +156,7 @@ class Process:
     def _placed(self, one: Compilation, file: Any, line: Any) -> None:
         if isinstance(file, str) and file and isinstance(line, int):
             one.place = (file, line)
-            self._frames[one.id.rpartition("/")[0]] = one.place
+            self._frames[one.id.rpartition("/")[0]] = (one.place, one.context.function)
 
     # graphs
 
@@ -257,6 +257,7 @@ class Process:
                 half.context.function = name
         if one.place[1] == NONE or not one.context.stack:
             self._placed(one, file, line)
+        self._frames[one.id.rpartition("/")[0]] = (one.place, one.context.function)
         if not one.context.stack and one.place[1] != NONE:
             one.context.stack = [[*one.place, one.context.function, ""]]
         for problem in reasons.of_metrics(facts, one.breaks):

@@ -1,0 +1,1 @@
+"""What went wrong, or took long, while a program was compiled."""
