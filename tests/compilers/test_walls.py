@@ -18,7 +18,7 @@ OPS = ("CONST", "SINK", "CALL", "RANGE", "PARAM", "BUFFER", "RESHAPE", "REDUCE",
 """Some of tinygrad's ops, of those that are no words of SQL, tapes or hardware."""
 TRACKS = ("TINY",)
 """Its tracks that nobody else has."""
-TELLS_USERS = {"tables.py", "main.py", "import_.py", "demo.py", "app.ts"}
+TELLS_USERS = {"tables.py", "main.py", "import_.py", "run.py", "demo.py", "app.ts"}
 """Files in whose help and column docs a name stands as an example."""
 
 
