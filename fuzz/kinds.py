@@ -115,6 +115,7 @@ KINDS: Final = (
     Kind("hardware", imported("hardware", damage_trace)),
     Kind("chrome", imported("chrome", damage_json)),
     Kind("perfetto", imported("perfetto", damage_bytes)),
+    Kind("xla", both(imported("xla", damage_lines), imported("xla", damage_bytes))),
     Kind("tape", imported("tape", damage_lines)),
     Kind("bytepack", imported("bytepack", damage_bytes)),
     Kind("request", request),

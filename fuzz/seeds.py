@@ -35,6 +35,19 @@ for i in range(3):
 data.to(Device.DEFAULT + ":1").realize()
 """
 
+_JAX: Final = """
+import sys
+import jax, jax.numpy as jnp
+options = jax.profiler.ProfileOptions()
+options.python_tracer_level = 0
+f = jax.jit(lambda x: jax.lax.fori_loop(0, 3, lambda i, v: jnp.tanh(v @ x) + i, x).sum(0))
+x = jnp.ones((4, 4))
+f(x)
+jax.profiler.start_trace(sys.argv[1], profiler_options=options)
+f(x).block_until_ready()
+jax.profiler.stop_trace()
+"""
+
 _HARDWARE: Final = """
 import decimal, pickle, struct, sys
 from tests.query.hardware import kernels
@@ -186,6 +199,28 @@ def perfetto(target: Path) -> None:
     _copied(target, "formats/*.pftrace")
 
 
+def xla(target: Path) -> None:
+    """A small module of JAX: text after some passes, protos, explanations of fusion, kernels, memory, a profile."""
+    dump, profile = target.parent / "xla_dump", target.parent / "xla_profile"
+    flags = "--xla_dump_hlo_pass_re=.* --xla_dump_hlo_as_text --xla_dump_hlo_as_proto --xla_dump_fusion_visualization"
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": f"--xla_dump_to={dump} {flags}"}
+    subprocess.run([sys.executable, "-c", _JAX, str(profile)], check=True, env=environment, timeout=300)
+    own = sorted(path for path in dump.iterdir() if ".jit_f." in path.name and path.is_file())
+    by_end = {
+        end: [path for path in own if path.name.endswith(end)] for end in (".txt", ".hlo.pb", ".html", ".ll", ".o")
+    }
+    texts = [path for path in by_end[".txt"] if path.stat().st_size < _LARGEST]
+    kernels = [*by_end[".ll"][:1], *by_end[".o"][:1], *(path for path in by_end[".html"] if path.stat().st_size < 4e5)]
+    cases = {"text": [*texts[::4], *texts[-6:], *kernels], "proto": by_end[".hlo.pb"][::6]}
+    cases["profile"] = list(profile.rglob("*.xplane.pb"))
+    for case, paths in cases.items():
+        (target / case).mkdir(parents=True)
+        for path in dict.fromkeys(paths):
+            shutil.copy(path, target / case / path.name)
+    for folder in (dump, profile):
+        shutil.rmtree(folder)
+
+
 def tape(target: Path) -> None:
     """A GT tape, the monitor's lines, and a gzipped tape."""
 
@@ -270,7 +305,7 @@ def bytepack(target: Path) -> None:
 
 
 MAKERS: Final[tuple[Callable[[Path], None], ...]] = (
-    tinygrad, hardware, chrome, perfetto, tape, capture, journal, pack, bytepack
+    tinygrad, hardware, chrome, perfetto, xla, tape, capture, journal, pack, bytepack
 )  # fmt: skip
 """In this order: some are made of what others left."""
 

@@ -49,6 +49,11 @@ class ModuleFiles:
     jaxpr: Path | None = None
 
     @property
+    def paths(self) -> list[Path]:
+        """The files with its states."""
+        return [*(dump.path for dump in self.dumps), *self.states.values()]
+
+    @property
     def full_name(self) -> str:
         """`module_0012.jit_f`."""
         return f"module_{self.number:04d}.{self.name}"

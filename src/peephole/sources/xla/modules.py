@@ -77,8 +77,7 @@ class ModuleReader:
         if states.last is None:
             return None
         module = ReadModule(files.number, files.name, NONE, full_name=files.full_name)
-        keys = json.dumps([str(files.number), files.name])
-        module.context = self._rows.context(files.full_name, "module", function=files.name, keys=keys)
+        module.context = self._context(files)
         steps = [PassStep("before_optimizations", 0, before, before)] if before >= 0 else []
         steps += tree(dumps, before)
         for name, graph in after:
@@ -90,6 +89,24 @@ class ModuleReader:
         self._texts(module, files)
         self._nodes.forget()
         return module
+
+    def read_proto(self, number: int, name: str, proto: bytes) -> ReadModule | None:
+        """Hands over a module of which a profile carries the final state; None when that cannot be read."""
+        files = ModuleFiles(number, name)
+        states = _States(self, files)
+        graph = states.of(proto)
+        if graph < 0:
+            return None
+        module = ReadModule(number, name, NONE, full_name=files.full_name)
+        module.context = self._context(files)
+        self._rows.step(module.context, "after_optimizations", 0, graph, graph)
+        self._kernels(module, files, states)
+        self._nodes.forget()
+        return module
+
+    def _context(self, files: ModuleFiles) -> int:
+        keys = json.dumps([str(files.number), files.name])
+        return self._rows.context(files.full_name, "module", function=files.name, keys=keys)
 
     def problem(self, reason: str, example: str) -> None:
         """Counts what was not understood."""
@@ -186,30 +203,31 @@ class _States:
         self.graphs = ModuleGraphs(reader._nodes, reader.problem)
         self.last: Dump | None = None
 
-    def of(self, path: Path | None) -> int:
-        """The graph in a file; -1 when there is none, which is counted."""
+    def of(self, path: Path | bytes | None) -> int:
+        """The graph in a file, or in bytes; -1 when there is none, which is counted."""
         if path is None:
             return NONE
+        name = "a profile" if isinstance(path, bytes) else path.name
         try:
-            data = content_of(path)
+            data = path if isinstance(path, bytes) else content_of(path)
         except OSError as error:
-            self._reader.problem("files that cannot be read", f"{path.name}: {error.strerror or error}")
+            self._reader.problem("files that cannot be read", f"{name}: {error.strerror or error}")
             return NONE
         if data == self._data and self._root >= 0:
             return self._root
         if not data:
-            self._reader.problem("dumps that are empty, left out", path.name)
+            self._reader.problem("dumps that are empty, left out", name)
             return NONE
         try:
             dump = self._text.read(data) if data.startswith(b"HloModule") else read_proto(data)
         except (Cut, RecursionError):
-            self._reader.problem("dumps that are neither HLO text nor a whole HloProto, left out", path.name)
+            self._reader.problem("dumps that are neither HLO text nor a whole HloProto, left out", name)
             return NONE
         if self._text.unread:
-            self._reader.problem("lines of HLO that were not understood", path.name)
+            self._reader.problem("lines of HLO that were not understood", name)
             self._text.unread = 0
         if dump.cut:
-            self._reader.problem("dumps that were cut off, left out", path.name)
+            self._reader.problem("dumps that were cut off, left out", name)
             return NONE
         self._data, self.last = data, dump
         self._root = self.graphs.root(dump)

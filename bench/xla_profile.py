@@ -1,0 +1,114 @@
+"""A profile of half a million events imported, beside jaxlib's own reader walking the same file.
+
+python bench/xla_profile.py [--events 500000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=500_000)
+    options = parser.parse_args()
+    from peephole.ingest import import_files
+
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "made.xplane.pb"
+        path.write_bytes(space(options.events))
+        small = Path(place) / "small.xplane.pb"
+        small.write_bytes(space(options.events // 4))
+        import_files([small], Path(place) / "warm.peep")  # the loops are compiled once for all times
+        for round_ in range(3):
+            wall, cpu = time.perf_counter(), time.process_time()
+            import_files([path], Path(place) / f"{round_}.peep")
+            report("peephole import", path, wall, cpu)
+            wall, cpu = time.perf_counter(), time.process_time()
+            report(f"jaxlib's ProfileData, {peer_walk(path):,} events walked", path, wall, cpu)
+
+
+def peer_walk(path: Path) -> int:
+    """How many events jaxlib's reader gives."""
+    from jax.profiler import ProfileData
+
+    count = 0
+    for plane in ProfileData.from_file(str(path)).planes:
+        for line in plane.lines:
+            for event in line.events:
+                count += bool(event.name and event.start_ns >= 0 and event.duration_ns >= 0)
+    return count
+
+
+def report(what: str, path: Path, wall: float, cpu: float) -> None:
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    row = {"what": what, "MB": round(path.stat().st_size / 1e6, 1), "s": round(time.perf_counter() - wall, 2)}
+    print(json.dumps({**row, "CPU s": round(time.process_time() - cpu, 2), "peak MB": memory}), flush=True)
+
+
+def varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def whole(field: int, value: int) -> bytes:
+    return varint(field << 3) + varint(value)
+
+
+def part(field: int, value: bytes) -> bytes:
+    return varint(field << 3 | 2) + varint(len(value)) + value
+
+
+def space(count: int) -> bytes:
+    """An XSpace with threads of nested calls and kernels that name their instruction."""
+    random.seed(1)
+    names = [
+        "hlo_op",
+        "hlo_module",
+        "program_id",
+        "run_id",
+        "device_ordinal",
+        "jit_f",
+        *(f"op.{i}" for i in range(200)),
+    ]
+    facts = b"".join(
+        part(5, whole(1, i) + part(2, whole(1, i) + part(2, name.encode()))) for i, name in enumerate(names, 1)
+    )
+    events = b"".join(
+        part(4, whole(1, i) + part(2, whole(1, i) + part(2, f"$prog.py:{i} call".encode()))) for i in range(1, 1001)
+    )
+    lines = []
+    for line in range(8):
+        rows, at = [part(2, f"thread {line}".encode()), whole(3, 1000)], 0
+        for event in range(count // 8):
+            at += random.randrange(1000, 900_000)
+            row = whole(1, random.randrange(1, 1001)) + whole(2, at) + whole(3, random.randrange(1000, 2_000_000))
+            if line < 2:
+                for stat, kind, value in (
+                    (1, 7, 7 + event % 200),
+                    (2, 7, 6),
+                    (3, 4, 12),
+                    (4, 4, event // 200),
+                    (5, 4, 0),
+                ):
+                    row += part(4, whole(1, stat) + whole(kind, value))
+            rows.append(part(4, row))
+        lines.append(part(3, b"".join(rows)))
+    return part(1, part(2, b"/host:CPU") + b"".join(lines) + events + facts)
+
+
+main()

@@ -1,0 +1,1 @@
+"""Profiles of XLA programs (`.xplane.pb`): planes of lines of events."""

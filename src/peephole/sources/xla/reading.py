@@ -1,0 +1,143 @@
+"""One import: modules, then the profiles that show them run, then their memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from peephole.errors import CaptureError
+from peephole.model.sink import Sink
+from peephole.model.tables import NONE
+from peephole.sources import head_of, load
+from peephole.sources.base import Progress
+from peephole.sources.xla.assembly import Disassembly
+from peephole.sources.xla.files import Files, ModuleFiles, find_files
+from peephole.sources.xla.graphs import NodeRows
+from peephole.sources.xla.live_times import placed
+from peephole.sources.xla.modules import ModuleReader, ReadModule
+from peephole.sources.xla.rows import Rows, content_of
+from peephole.sources.xla.sniffing import is_module_proto, is_module_text, is_profile
+from peephole.sources.xla.wire import Cut
+
+if TYPE_CHECKING:
+    from peephole.sources.xla.profile.planes import Plane
+
+
+class Reading:
+    """Hands over what is in some files. Without `small`, modules of one operation have no passes."""
+
+    def __init__(self, sink: Sink, progress: Progress, small: bool = True) -> None:
+        self._sink, self._progress, self._small = sink, progress, small
+        self._rows = Rows(sink)
+        self._nodes = NodeRows(sink)
+        self._modules: dict[tuple[int, str], ReadModule] = {}
+        self._by_number: dict[int, ReadModule] = {}
+
+    def run(self, paths: Sequence[Path]) -> None:
+        """Reads them all; CaptureError, naming the first path, when there is nothing to show."""
+        files = find_files(paths, self._problem)
+        self._sort_plain(files)
+        profiles = [(path, found) for path in files.profiles if (found := self._planes(path)) is not None]
+        self._read_modules(files, [planes for _, planes in profiles])
+        runs = self._read_profiles(profiles)
+        if not profiles and files.traces:
+            load("chrome").read(files.traces, self._sink, self._progress)
+            if self._modules:
+                self._problem("traces as JSON, whose kernels are not linked: .xplane.pb has that", files.traces[0].name)
+        for module in self._modules.values():
+            for value in placed(module.memory, runs.get(module.number, []), self._begin) if module.memory else ():
+                self._rows.buffer(module.full_name, *value)
+        self._nodes.flush()
+        self._rows.finish()
+        if not self._modules and not profiles and not files.traces:
+            raise CaptureError(
+                f"{paths[0]} has no module of XLA that can be read; dump one with "
+                "XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_pass_re=.* --xla_dump_hlo_as_text'."
+            )
+
+    def _problem(self, reason: str, example: str) -> None:
+        self._sink.problem(reason, 1, example)
+
+    def _sort_plain(self, files: Files) -> None:
+        """Files under names of their own are known by their content."""
+        for number, path in enumerate(files.plain):
+            try:
+                head = head_of(path)
+            except CaptureError:
+                continue
+            if is_module_text(head) or is_module_proto(head):
+                name = path.name.partition(".")[0]
+                files.modules.append(ModuleFiles(number, name, states={"state": path}))
+            elif is_profile(head):
+                files.profiles.append(path)
+
+    def _planes(self, path: Path) -> list[Plane] | None:
+        from peephole.sources.xla.profile.slices import load as load_planes
+
+        try:
+            return load_planes(content_of(path))
+        except Cut:
+            self._problem("profiles that were cut off or are damaged, left out", path.name)
+        except OSError as error:
+            self._problem("files that cannot be read", f"{path.name}: {error.strerror or error}")
+        return None
+
+    def _read_modules(self, files: Files, profiles: list[list[Plane]]) -> None:
+        sizes = [sum(path.stat().st_size for path in one.paths) for one in files.modules]
+        objects = [what["o"] for one in files.modules for what in one.kernels.values() if "o" in what]
+        disassembly = Disassembly(objects)
+        done = 0
+        try:
+            reader = ModuleReader(self._rows, self._nodes, disassembly)
+            for one, size in zip(files.modules, sizes, strict=True):
+                self._keep(reader.read(one, self._small))
+                done += size
+                self._progress(done, sum(sizes))
+            self._read_carried(reader, profiles)
+        finally:
+            disassembly.close()
+        if disassembly.note and objects:
+            self._sink.problem(disassembly.note, len(objects))
+        self._sink.describe(frameworks={"xla": ""})
+
+    def _read_carried(self, reader: ModuleReader, profiles: list[list[Plane]]) -> None:
+        """The modules that profiles carry and no dump has."""
+        from peephole.sources.xla.profile.slices import profile_facts
+
+        for planes in profiles:
+            facts = profile_facts(planes)
+            for (number, name), proto in sorted(facts.modules.items()):
+                if (number, name) not in self._modules:
+                    self._keep(reader.read_proto(number, name, proto))
+            self._sink.describe(frameworks=facts.versions)
+
+    def _keep(self, module: ReadModule | None) -> None:
+        if module is not None:
+            self._modules[module.number, module.name] = module
+            self._by_number.setdefault(module.number, module)
+
+    _begin = 0
+
+    def _read_profiles(self, profiles: list[tuple[Path, list[Plane]]]) -> dict[int, list[tuple[str, int, int]]]:
+        """Hands over their slices; the kernels of a run of each module: name, start, end."""
+        if not profiles:
+            return {}
+        from peephole.sources.xla.profile.slices import ProfileRows
+
+        rows = ProfileRows(self._sink, self._context_of)
+        for path, planes in profiles:
+            rows.add(planes, path.name.removesuffix(".xplane.pb"), path.stat().st_size)
+        if rows.unlinked:
+            self._sink.problem("kernels of a profile whose module is not there, shown without it", rows.unlinked)
+        self._begin = rows.first if rows.events else 0
+        return {number: [(one.name, one.start, one.past) for one in runs] for number, runs in rows.runs.items()}
+
+    def _context_of(self, program: int, module: str, instruction: str) -> int:
+        found = self._modules.get((program, module)) or self._by_number.get(program)
+        if found is None:
+            named = [one for one in self._modules.values() if one.name == module]
+            found = named[0] if len(named) == 1 else None
+        if found is None or (module and found.name != module):
+            return NONE
+        return found.kernels.get(instruction, found.context)
