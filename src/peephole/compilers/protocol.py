@@ -85,6 +85,20 @@ class Compiler:
         """The kind of artifact that the compiler's own viewer lists as a step of that name; empty for none."""
         return ""
 
+    # comparing two recordings
+
+    def counted_name(self, name: str) -> str:
+        """A name without the counter that tells it from others of its process; the same when it has none."""
+        return name
+
+    def comparable(self, op: str, arg: str) -> tuple[str, int]:
+        """An argument without what differs from run to run, and the number that was taken out of it, -1 for none.
+
+        Numbers are compared by their order among those of one context: `7` and `9` are to one what `3` and `4` are to
+        another. A number that the program chose is no such number.
+        """
+        return arg, NONE
+
     # steps and calls
 
     def role(self, step: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from peephole.compilers.labels import Facts, Look, NodeText
 from peephole.compilers.protocol import AST, KERNELS, Compiler
-from peephole.compilers.tinygrad import expressions, labels, passes
+from peephole.compilers.tinygrad import counters, expressions, labels, passes
 
 if TYPE_CHECKING:
     from peephole.compilers.answers import LineOrigins, Origin, Schedule, Why
@@ -71,6 +71,14 @@ class Tinygrad(Compiler):
     def artifact_kind(self, step: str) -> str:
         """VIZ lists a kernel's code among its steps."""
         return {"View UOp List": "oplist", "View Source": "source", "View Disassembly": "assembly"}.get(step, "")
+
+    def counted_name(self, name: str) -> str:
+        """See `counters`."""
+        return counters.counted_name(name)
+
+    def comparable(self, op: str, arg: str) -> tuple[str, int]:
+        """See `counters`."""
+        return counters.comparable(op, arg)
 
     def role(self, step: str) -> str:
         """The steps that tinygrad adds for a viewer's sake."""
