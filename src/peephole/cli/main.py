@@ -54,6 +54,7 @@ COMMANDS: Final = (
     Command("idle", "the longest gaps of each device, with what ran before and after"),
     Command("rules", "which rewrite rules fired, how often and for how long"),
     Command("problems", "graph breaks, recompilations and slow phases of compiling"),
+    Command("diff", "what a change altered: two captures compared"),
     Command("why", "why two kernels did not become one"),
     Command("origin", "from a kernel to the program's lines that it came from, and back"),
     Command("visualize", "draw a distributed program's tape as a picture"),
@@ -132,7 +133,8 @@ def _dispatch(arguments: list[str]) -> int:
     parser = parser_of(command, module)
     # a command with words of its own before the capture's name: options may stand between the two
     parse = parser.parse_intermixed_args if getattr(module, "INTERMIXED", False) else parser.parse_args
-    args = parse(arguments[1:])
+    prepare = getattr(module, "prepare", list)
+    args = parse(prepare(arguments[1:]))
     code: int = module.run(args)
     return code
 

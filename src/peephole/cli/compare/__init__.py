@@ -1,0 +1,1 @@
+"""How a comparison is printed: for people, as JSON, as Markdown."""

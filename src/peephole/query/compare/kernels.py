@@ -1,0 +1,150 @@
+"""The kernels of both sides: which are new, gone, changed or the same, how often each ran and for how long."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from peephole.compilers import compiler_named
+from peephole.query.compare.pairing import Pair
+from peephole.query.compare.results import KernelRow, State
+from peephole.query.compare.times import Thing
+
+if TYPE_CHECKING:
+    from peephole.query.compare.compiled import Compiled
+    from peephole.query.compare.pairs import Pairs
+    from peephole.query.compare.recorded import Recorded
+    from peephole.query.compare.runs import Runs
+    from peephole.query.compare.times import TimeRow
+
+_KERNELS: Final = "kernels"
+
+
+def things_of(a: Sequence[Recorded], b: Sequence[Recorded], pairs: Sequence[Pair]) -> list[Thing]:
+    """What is timed: each pair of kernels, and everything else by its name."""
+    one, two = a[0].compiled, b[0].compiled
+    by_pair: dict[int, Thing] = {}
+    things: dict[tuple[str, str], Thing] = {}
+    pair_of = [
+        {getattr(pair, which): at for at, pair in enumerate(pairs) if getattr(pair, which) >= 0} for which in ("a", "b")
+    ]
+    for side, captures in enumerate((a, b)):
+        first = captures[0].compiled
+        for number, capture in enumerate(captures):
+            places = _places(first, capture.compiled)
+            names = {unit.compiler for unit in capture.compiled.units}
+            for run in capture.runs.runs:
+                pair = pair_of[side].get(_unit(places, capture.compiled, run), -1) if run.group == _KERNELS else -1
+                if pair >= 0:
+                    thing = by_pair.get(pair)
+                    if thing is None:
+                        one_name, two_name = _names(one, two, pairs[pair])
+                        thing = by_pair[pair] = _thing(_KERNELS, one_name, two_name, len(a), len(b))
+                else:
+                    name = _uncounted(run.name, names) if run.group != _KERNELS else run.name
+                    key = run.group, name
+                    thing = things.get(key)
+                    if thing is None:
+                        thing = things[key] = _thing(run.group, name, name, len(a), len(b))
+                (thing.a if side == 0 else thing.b)[number].append(run)
+    return [*by_pair.values(), *things.values()]
+
+
+def _thing(group: str, name: str, name_b: str, a: int, b: int) -> Thing:
+    return Thing(group, name, name_b, [[] for _ in range(a)], [[] for _ in range(b)])
+
+
+def _names(a: Compiled, b: Compiled, pair: Pair) -> tuple[str, str]:
+    one = a.units[pair.a].name if pair.a >= 0 else ""
+    two = b.units[pair.b].name if pair.b >= 0 else ""
+    return one or two, two or one
+
+
+def _uncounted(name: str, compilers: set[str]) -> str:
+    for compiler in compilers:
+        name = compiler_named(compiler).counted_name(name)
+    return name
+
+
+def _places(first: Compiled, own: Compiled) -> dict[int, int]:
+    """For each context of a capture the place of the same one among those of the side's first capture."""
+    if own is first:
+        return {unit.id: at for at, unit in enumerate(first.units)}
+    from peephole.query.compare.pairing import paired
+
+    return {own.units[pair.b].id: pair.a for pair in paired(first.units, own.units) if min(pair.a, pair.b) >= 0}
+
+
+def _unit(places: dict[int, int], compiled: Compiled, run: Runs) -> int:
+    """The place of the context that these runs are of; -1 when that is not known."""
+    if run.context >= 0:
+        return places.get(run.context, -1)
+    named = [unit for unit in compiled.units if unit.is_kernel and run.name in (unit.name, unit.plain)]
+    return places.get(named[0].id, -1) if len(named) == 1 else -1
+
+
+def kernel_rows(a: Recorded, b: Recorded, found: Pairs, times: Sequence[TimeRow]) -> list[KernelRow]:
+    """The kernels by state: added, removed, changed, the same; within a state by the time that they take."""
+    timed: dict[tuple[str, str], TimeRow] = {}
+    for row in times:
+        if row.group == _KERNELS:
+            timed.setdefault((row.name, row.name_b), row)
+    rows, taken = [], set()
+    ran = [_ran(side) for side in (a, b)]
+    for pair in found.pairs:
+        one = a.compiled.units[pair.a] if pair.a >= 0 else None
+        two = b.compiled.units[pair.b] if pair.b >= 0 else None
+        if not any(unit is not None and unit.is_kernel for unit in (one, two)):
+            continue
+        name_a, name_b = one.name if one else "", two.name if two else ""
+        time = timed.get((name_a or name_b, name_b or name_a))
+        if time is not None:
+            taken.add((time.name, time.name_b))
+        work = [ran[side].get(unit.id) if unit else None for side, unit in ((0, one), (1, two))]
+        # what was not recorded on one side at all is not a kernel that the other has more
+        coded = all(unit is None or unit.code != 0 for unit in (one, two))
+        rows.append(
+            KernelRow(
+                _state(one.code if one else None, two.code if two else None, pair, found, coded),
+                name_a or name_b, name_a, name_b, pair.how, coded, one.id if one else -1, two.id if two else -1,
+                time.count_a if time else 0, time.count_b if time else 0,
+                work[0][0] if work[0] else 0.0, work[1][0] if work[1] else 0.0,
+                work[0][1] if work[0] else 0.0, work[1][1] if work[1] else 0.0,
+                (one or two).place, time,  # type: ignore[union-attr]
+            )
+        )  # fmt: skip
+    known = {state: Counter(row.name for row in rows if row.state == state) for state in ("added", "removed")}
+    for key, row in timed.items():
+        if key in taken or any(known[state][row.name] for state in known):
+            continue
+        state: State = "same" if row.count_a and row.count_b else "removed" if row.count_a else "added"
+        rows.append(
+            KernelRow(
+                state, row.name, row.name if row.count_a else "", row.name_b if row.count_b else "", "name", False,
+                -1, -1, row.count_a, row.count_b, 0.0, 0.0, 0.0, 0.0, "", row,
+            )
+        )  # fmt: skip
+    order = ("changed", "added", "removed", "same")
+    return sorted(rows, key=lambda row: (order.index(row.state), -_weight(row)))
+
+
+def _weight(row: KernelRow) -> float:
+    if row.time is None:
+        return 0.0
+    return abs(row.time.total_b - row.time.total_a) + max(row.time.total_a, row.time.total_b) * 1e-6
+
+
+def _state(code_a: int | None, code_b: int | None, pair: Pair, found: Pairs, coded: bool) -> State:
+    if code_a is None or code_b is None:
+        return "added" if code_a is None else "removed"
+    if code_a or code_b:
+        return "same" if code_a == code_b else "changed"
+    # without code: what is known of it is how it was rewritten
+    at = found.pairs.index(pair)
+    return "changed" if at in found.partings else "same"
+
+
+def _ran(side: Recorded) -> dict[int, tuple[float, float]]:
+    """Operations and bytes of one run of each kernel, by its context."""
+    return {run.context: (run.flops, run.bytes) for run in side.runs.runs if run.group == _KERNELS and run.context >= 0}
