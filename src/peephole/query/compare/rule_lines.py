@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from peephole.query.compare.compiled import RuleLine
 
 LINES: Final = "line numbers of rules"
+_LIKE: Final = 0.5
+_MOST_PAIRS: Final = 2500
 Lines = Callable[[str], Sequence[str]]
 """The lines of a file as a recording saw it; none when it is not at hand."""
 
@@ -93,9 +95,27 @@ def _line_map(
         return None
     known: dict[int, int] = {}
     for tag, a0, a1, b0, b1 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag in ("equal", "replace"):
-            known.update((a0 + i + 1, b0 + i + 1) for i in range(min(a1 - a0, b1 - b0)))
+        if tag == "equal" or (tag == "replace" and a1 - a0 == b1 - b0):
+            known.update((a0 + i + 1, b0 + i + 1) for i in range(a1 - a0))
+        elif tag == "replace":
+            known.update((a0 + i + 1, b0 + j + 1) for i, j in _alike(old[a0:a1], new[b0:b1]))
     return known
+
+
+def _alike(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Of lines that were replaced by more or fewer, those that are much like one of the others, in order."""
+    found, first = [], 0
+    if len(old) * len(new) > _MOST_PAIRS:
+        return []
+    for i, text in enumerate(old):
+        likeness = [
+            (difflib.SequenceMatcher(None, text, other).ratio(), -j) for j, other in enumerate(new) if j >= first
+        ]
+        best, place = max(likeness, default=(0.0, 0))
+        if best > _LIKE:
+            found.append((i, -place))
+            first = -place + 1
+    return found
 
 
 def _by_texts(a: Sequence[RuleLine], b: Sequence[RuleLine]) -> dict[int, int] | None:

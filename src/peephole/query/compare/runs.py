@@ -49,7 +49,7 @@ class RunTable:
 
     runs: tuple[Runs, ...]
     totals: dict[str, int]
-    """ns by group, what runs inside something else not counted twice."""
+    """ns by group, what runs inside something else not counted twice, and of kernels and copies no first run."""
     exact: bool
 
 
@@ -63,10 +63,11 @@ def run_table(capture: Capture) -> RunTable:
         if not rows:
             continue
         if exact:
-            found += _exact(capture, group, rows)
-            totals[group] = int(
-                capture.sums([(row.id, row.depths[0]) for row in rows], [0] * len(rows), *_EVER).time.sum()
-            )
+            own, warming = _exact(capture, group, rows)
+            found += own
+            outermost = [(row.id, row.depths[0]) for row in rows]
+            taken = int(capture.sums(outermost, [0] * len(rows), *_EVER).time.sum())
+            totals[group] = max(taken - (warming if group in ("kernels", "copies") else 0), 0)
         else:
             some, totals[group] = _sampled(capture, group, rows)
             found += some
@@ -87,11 +88,12 @@ def _stretches(capture: Capture, rows: list[TimelineTrack]) -> list[tuple[int, i
     return [(at, min(at + _PART, past)) for first, past in found for at in range(first, past, _PART)]
 
 
-def _exact(capture: Capture, group: str, rows: list[TimelineTrack]) -> list[Runs]:
+def _exact(capture: Capture, group: str, rows: list[TimelineTrack]) -> tuple[list[Runs], int]:
+    """The runs of a group, and the time of those that are left out as the first."""
     linked = group == "kernels" and capture.count("contexts") > 0
     parts = [(row, *capture.slice_rows(row, past, linked)) for row, past in _stretches(capture, rows)]
     if not parts:
-        return []
+        return [], 0
     start, dur, name = (np.concatenate([part[i] for part in parts]) for i in (1, 2, 3))
     context = np.concatenate([part[4] for part in parts]) if linked else np.full(len(start), -1, np.int64)
     order = np.lexsort((start, context, name))
@@ -101,9 +103,10 @@ def _exact(capture: Capture, group: str, rows: list[TimelineTrack]) -> list[Runs
     bounds = np.append(np.flatnonzero(new), len(name)).tolist()
     work = _work(capture, group, place, dur)
     texts = [*map(plain, capture.names()), ""]
-    found = []
+    found, warming = [], 0
     for low, high in pairwise(bounds):
         own = dur[low:high]
+        warming += int(own[0]) if high - low > 1 else 0
         flops, moved = (_digits(column[low:high]) for column in work)
         found.append(
             Runs(
@@ -111,7 +114,7 @@ def _exact(capture: Capture, group: str, rows: list[TimelineTrack]) -> list[Runs
                 own[1 if high - low > 1 else 0 :].astype(np.float64), flops, moved,
             )
         )  # fmt: skip
-    return found
+    return found, warming
 
 
 def _work(

@@ -1,0 +1,145 @@
+"""`peephole diff`: its JSON, exit codes, the gate, baselines, and sentences for what cannot be compared."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.conftest import Cli
+from tests.query.compare.generated import Kernel, write_kernels, write_runs
+
+from peephole.store.writer import CaptureWriter
+
+OLD = [Kernel(0, "r_4", 1, "  x = 1;", 3), Kernel(1, "E_8", 2, "  y = 2;", 4), Kernel(2, "r_9", 3, "  z = 3;", 5)]
+NEW = [Kernel(0, "r_4", 1, "  x = 1;", 3), Kernel(1, "E_8", 2, "  y = 7;", 4), Kernel(3, "E_5", 8, "  w = 4;", 9)]
+RUNS = {"r_4": [900_000 + 300 * i for i in range(20)], "E_8": [50_000 + 100 * i for i in range(20)]}
+
+
+@pytest.fixture
+def captures(tmp_path: Path) -> tuple[Path, Path]:
+    slower = {name: [round(ns * 1.2) for ns in own] for name, own in RUNS.items()}
+    return write_kernels(tmp_path / "old.peep", OLD, RUNS), write_kernels(tmp_path / "new.peep", NEW, slower)
+
+
+def test_the_json_is_the_contract(peephole: Cli, captures: tuple[Path, Path]) -> None:
+    done = peephole("diff", *captures, "--json", check=False)
+    found = json.loads(done.stdout)
+    assert done.returncode == 1 and found["same"] is False
+    assert found["kernels"]["same"] == ["r_4"]
+    assert sorted(found["kernels"]["changed"] + found["kernels"]["removed"] + found["kernels"]["added"]) != []
+    assert set(found["kernels"]) == {"added", "removed", "changed", "same"}
+    assert {"kernel", "context", "step", "match", "what"} <= set(found["divergence"][0])
+    assert isinstance(found["rules"], list) and all({"rule", "a", "b"} <= set(row) for row in found["rules"])
+    times = {row["name"]: row for row in found["times"]}
+    assert {"name", "n_a", "n_b", "median_a_ns", "median_b_ns", "p", "verdict"} <= set(times["r_4"])
+    assert (times["r_4"]["n_a"], times["r_4"]["verdict"]) == (19, "slower")
+    assert times["r_4"]["median_b_ns"] == pytest.approx(1.2 * times["r_4"]["median_a_ns"], rel=1e-3)
+    assert found["memory"] == [] and all(isinstance(text, str) for text in found["normalised"])
+
+
+def test_the_same_ends_with_0_and_says_so(peephole: Cli, captures: tuple[Path, Path], tmp_path: Path) -> None:
+    copy = tmp_path / "copy.peep"
+    shutil.copytree(captures[0], copy)
+    done = peephole("diff", captures[0], copy)
+    assert done.stdout.startswith("The same: the same 3 kernels")
+    again = peephole("diff", captures[0], captures[0])
+    assert "Both sides are the same capture, old." in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("rules", "code"),
+    [("kernels", 1), ("code", 1), ("memory>1%", 0), ("time>5%", 1), ("time>50%", 0), ("compile>20%", 0), ("rules", 0)],
+)
+def test_the_gate(peephole: Cli, captures: tuple[Path, Path], rules: str, code: int) -> None:
+    new = NEW if rules == "code" else [*NEW[:1], Kernel(1, "E_8", 2, "  y = 2;", 4)]
+    times = 2 if rules == "time>5%" else 1
+    runs = {name: [ns * times for ns in own] for name, own in RUNS.items()}
+    changed = write_kernels(captures[1].with_name("gate.peep"), new, runs)
+    done = peephole("diff", captures[0], changed, "--fail-on", rules, check=False)
+    assert done.returncode == code, done.stdout
+    assert ("FAILED" in done.stdout) == (code == 1)
+
+
+def test_one_kernel_in_depth(peephole: Cli, captures: tuple[Path, Path]) -> None:
+    text = peephole("diff", *captures, "--kernel", "E_8", check=False).stdout
+    assert "-   y = 2;" in text and "+   y = 7;" in text and "matched by input" in text
+    found = json.loads(peephole("diff", *captures, "--kernel", "E_8", "--json", check=False).stdout)
+    assert [line["text_b"] for line in found["code"] if line["kind"] == "changed"] == ["  y = 7;"]
+    missing = peephole("diff", *captures, "--kernel", "E_88", check=False)
+    assert missing.returncode == 2 and "near names: E_8" in missing.stderr
+
+
+def test_markdown_holds_names_as_data(peephole: Cli, tmp_path: Path) -> None:
+    odd = "k|<script>alert(1)</script>`*_x_"
+    a = write_runs(tmp_path / "a.peep", {odd: [5000] * 9})
+    b = write_runs(tmp_path / "b.peep", {odd + "2": [5000] * 9})
+    text = peephole("diff", a, b, "--markdown", check=False).stdout
+    assert text.startswith("### ") and "<script>" not in text and "k\\|&lt;script&gt;" in text
+
+
+def test_parts_that_are_asked_for(peephole: Cli, captures: tuple[Path, Path]) -> None:
+    text = peephole("diff", *captures, "--only", "time", check=False)
+    assert "Time of kernels" in text.stdout and "Kernels:" not in text.stdout and text.returncode == 0
+    assert peephole("diff", *captures, "--only", "tea", check=False).returncode == 2
+    assert peephole("diff", *captures, "--fail-on", "memory>lots", check=False).returncode == 2
+
+
+def test_several_a_side(peephole: Cli, captures: tuple[Path, Path], tmp_path: Path) -> None:
+    more = write_kernels(tmp_path / "more.peep", OLD, RUNS)
+    found = json.loads(peephole("diff", captures[0], more, "--", captures[1], "--json", check=False).stdout)
+    assert found["a"]["captures"] == ["old", "more"] and found["b"]["captures"] == ["new"]
+    assert peephole("diff", *captures, more, check=False).returncode == 2
+
+
+def test_a_baseline_is_small_and_as_good(peephole: Cli, captures: tuple[Path, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "baselines"
+    first = peephole("diff", "--baseline", folder, captures[0])
+    assert "kept old as" in first.stdout and (folder / "gen.baseline").stat().st_size < 20_000
+    assert peephole("diff", "--baseline", folder, captures[0]).stdout.startswith("The same: ")
+    done = peephole("diff", "--baseline", folder, captures[1], "--json", check=False)
+    direct = json.loads(peephole("diff", *captures, "--json", check=False).stdout)
+    found = json.loads(done.stdout)
+    assert done.returncode == 1 and found["kernels"] == direct["kernels"]
+    assert [(row["name"], row["verdict"]) for row in found["times"]] == [
+        (row["name"], row["verdict"]) for row in direct["times"]
+    ]
+    peephole("diff", "--baseline", folder, "--save", "mine", captures[1])
+    assert peephole("diff", "--baseline", folder, "mine", captures[1]).returncode == 0
+    (folder / "mine.baseline").write_bytes(b"nothing of the kind")
+    bad = peephole("diff", "--baseline", folder, "mine", captures[1], check=False)
+    assert bad.returncode == 2 and "is not a baseline that can be read" in bad.stderr
+    assert peephole("diff", "--baseline", folder, "--save", "../x", captures[1], check=False).returncode == 2
+
+
+def test_what_cannot_be_compared_is_said(peephole: Cli, captures: tuple[Path, Path], tmp_path: Path) -> None:
+    trace = write_runs(tmp_path / "trace.peep", RUNS)
+    done = peephole("diff", captures[0], trace, "--json", check=False)
+    notes = json.loads(done.stdout)["notes"]
+    assert any("has no rewrites" in note for note in notes) and any("recording of" in note for note in notes)
+    gate = peephole("diff", captures[0], trace, "--fail-on", "rules", check=False)
+    assert gate.returncode == 2 and "only one side has rewrites" in gate.stdout
+    empty = tmp_path / "empty.peep"
+    with CaptureWriter(empty) as writer:
+        writer.describe(name="empty")
+    for pair in ((captures[0], empty), (empty, captures[0]), (empty, empty)):
+        refused = peephole("diff", *pair, check=False)
+        assert refused.returncode == 2 and "nothing to compare" in refused.stderr
+    assert peephole("diff", captures[0], check=False).returncode == 2
+    assert peephole("diff", captures[0], tmp_path / "absent", check=False).returncode == 2
+
+
+def test_files_of_a_known_source_are_compared(peephole: Cli, tmp_path: Path) -> None:
+    def trace(name: str, durations: list[int]) -> Path:
+        events = [
+            {"ph": "X", "name": "gemm", "pid": 1, "tid": 1, "ts": 1000 * i, "dur": dur}
+            for i, dur in enumerate(durations)
+        ]
+        path = tmp_path / name
+        path.write_text(json.dumps({"traceEvents": events}))
+        return path
+
+    a, b = trace("a.json", [100 + i % 3 for i in range(20)]), trace("b.json", [150 + i % 3 for i in range(20)])
+    found = json.loads(peephole("diff", a, b, "--json", check=False).stdout)
+    assert [(row["name"], row["verdict"]) for row in found["times"]] == [("gemm", "slower")]
