@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ class Kernel:
     first_buffer: int = 0
 
 
-def write_kernels(path: Path, kernels: Sequence[Kernel], durations: dict[str, Sequence[int]] | None = None) -> Path:
+def write_kernels(path: Path, kernels: Sequence[Kernel], durations: Mapping[str, Sequence[int]] | None = None) -> Path:
     """A capture of these kernels in order; `durations` are the runs of each by name, in ns."""
     with CaptureWriter(path) as writer:
         writer.describe(name=path.stem, source="tinygrad", program="gen.py", frameworks={"tinygrad": "0.14.0"})
@@ -60,7 +60,7 @@ def write_kernels(path: Path, kernels: Sequence[Kernel], durations: dict[str, Se
     return path
 
 
-def write_runs(path: Path, durations: dict[str, Sequence[int]], created: str = "") -> Path:
+def write_runs(path: Path, durations: Mapping[str, Sequence[int]], created: str = "") -> Path:
     """A capture of a device's runs alone, as a trace has them."""
     with CaptureWriter(path) as writer:
         writer.describe(name=path.stem, source="chrome", created=created)
@@ -68,7 +68,7 @@ def write_runs(path: Path, durations: dict[str, Sequence[int]], created: str = "
     return path
 
 
-def _slices(writer: CaptureWriter, contexts: list[str], durations: dict[str, Sequence[int]]) -> None:
+def _slices(writer: CaptureWriter, contexts: list[str], durations: Mapping[str, Sequence[int]]) -> None:
     writer.append("tracks", {"id": [0], "name": ["GPU"], "kind": ["device"]})
     rows: dict[str, list[Any]] = {name: [] for name in ("track", "start", "dur", "name", "context")}
     now = 0
