@@ -116,6 +116,7 @@ KINDS: Final = (
     Kind("chrome", imported("chrome", damage_json)),
     Kind("perfetto", imported("perfetto", damage_bytes)),
     Kind("xla", both(imported("xla", damage_lines), imported("xla", damage_bytes))),
+    Kind("sqlite", imported("sqlite", damage_bytes)),
     Kind("tape", imported("tape", damage_lines)),
     Kind("bytepack", imported("bytepack", damage_bytes)),
     Kind("request", request),

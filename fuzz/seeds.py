@@ -221,6 +221,15 @@ def xla(target: Path) -> None:
         shutil.rmtree(folder)
 
 
+def sqlite(target: Path) -> None:
+    """Databases of Nsight Systems and rocprofv3."""
+    from tests.sources.sqlite import databases
+
+    for case, write in (("nsight", databases.nsight), ("rocpd", databases.rocpd)):
+        (target / case).mkdir(parents=True)
+        write(target / case / "run.db", 3)
+
+
 def tape(target: Path) -> None:
     """A GT tape, the monitor's lines, and a gzipped tape."""
 
@@ -305,7 +314,7 @@ def bytepack(target: Path) -> None:
 
 
 MAKERS: Final[tuple[Callable[[Path], None], ...]] = (
-    tinygrad, hardware, chrome, perfetto, xla, tape, capture, journal, pack, bytepack
+    tinygrad, hardware, chrome, perfetto, sqlite, xla, tape, capture, journal, pack, bytepack
 )  # fmt: skip
 """In this order: some are made of what others left."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.capture_rows import rows
 from tests.sources.perfetto import traces
 from tests.sources.perfetto.traces import T0, Made
 
@@ -23,17 +24,6 @@ from peephole.store.capture import Capture, open_capture
 def imported(data: bytes, path: Path) -> Capture:
     path.write_bytes(data)
     return open_capture(import_files([path], path.with_suffix(".peep")))
-
-
-def rows(capture: Capture, table: str) -> list[dict[str, Any]]:
-    frame = capture.read(table)
-    columns = {}
-    from peephole.model.tables import TABLES
-
-    for column in TABLES[table].columns:
-        own = frame.texts(column.name) if column.type in ("str", "text") else frame[column.name].tolist()
-        columns[column.name] = list(own)
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def profile(capture: Capture) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.capture_rows import rows
 from tests.perfetto_engine import ask, perfetto_ui
 from tests.sources.perfetto import traces
-from tests.sources.perfetto.test_perfetto import imported, rows
+from tests.sources.perfetto.test_perfetto import imported
 
 from peephole.render.perfetto import write_perfetto
 from peephole.store.capture import Capture
