@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.model.sink import ColumnValues, Joined, Sink, Strings
-from peephole.sources.sqlite_file import SqliteFile, decimal, whole, wording
+from peephole.sources.sqlite_file import DAMAGE, SqliteFile, decimal, whole, wording
 
 Ints = NDArray[np.int64]
 _NAMES: Final = 1 << 24
@@ -94,7 +93,7 @@ class TableReader:
     def _parts(self, table: str, expressions: Sequence[str]) -> Iterator[list[Any]]:
         try:
             yield from self.file.rows(table, expressions)
-        except sqlite3.Error as error:
+        except DAMAGE as error:
             self._sink.problem(f"{table} is damaged, the rest of it is lost", 1, str(error))
 
 

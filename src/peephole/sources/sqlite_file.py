@@ -20,6 +20,8 @@ PART: Final = 1 << 16
 """Rows that are read at once."""
 _LONGEST: Final = 16 << 20
 """Bytes of a text that are read; a longer one is damage, or no name."""
+DAMAGE: Final = (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError, OverflowError)
+"""What reading a damaged file may raise; names and messages that are not UTF-8 among it."""
 _FUNCTIONS: Final = frozenset(("ifnull", "coalesce", "count", "substr"))
 _LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_LENGTH: _LONGEST,
@@ -50,7 +52,7 @@ class SqliteFile:
             self._connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             self._connection.set_authorizer(_authorize)
             self.columns = self._columns()
-        except sqlite3.Error as error:
+        except DAMAGE as error:
             self._connection.close()
             raise self._damaged(error) from error
 
@@ -75,13 +77,13 @@ class SqliteFile:
                 continue
             try:
                 cursor = self._connection.execute(f"SELECT * FROM {quoted(name)} LIMIT 0")
-            except sqlite3.Error:
+            except DAMAGE:
                 continue  # a table that only another program can read
             found[name] = tuple(column[0] for column in cursor.description)
         return found
 
     def rows(self, table: str, expressions: Sequence[str], size: int = PART, rest: str = "") -> Iterator[list[Any]]:
-        """Rows of a table as lists of tuples, a part at a time; sqlite3.Error where the file is damaged."""
+        """Rows of a table as lists of tuples, a part at a time; one of DAMAGE where it is damaged."""
         cursor = self._connection.execute(f"SELECT {', '.join(expressions)} FROM {quoted(table)}{rest}")
         cursor.arraysize = size
         while part := cursor.fetchmany(size):

@@ -39,7 +39,12 @@ STRINGS = {
 
 def nsight(path: Path, steps: int = 10, first: int = 100) -> Path:
     """Two processes that launch kernels, copy, set, mark ranges, allocate; a graph; sampled metrics."""
-    calls, kernels, copies, sets, ranges, memory = [], [], [], [], [], []
+    calls: list[Any] = []
+    kernels: list[Any] = []
+    copies: list[Any] = []
+    sets: list[Any] = []
+    ranges: list[Any] = []
+    memory: list[Any] = []
     for process in (first, first + 1):
         ranges.append((5, None, 75, "library", None, tid(process, 7), 3, None))
         for step in range(steps):
@@ -89,7 +94,12 @@ def rocpd(path: Path, steps: int = 10, guids: tuple[str, ...] = (GUID,)) -> Path
     """Runs of rocprofv3: regions that launch dispatches and copies, allocations, counters."""
     tables: dict[str, tuple[str, list[tuple[Any, ...]]]] = {}
     for at, guid in enumerate(guids):
-        events, regions, dispatches, copies, allocations, values = [], [], [], [], [], []
+        events: list[Any] = []
+        regions: list[Any] = []
+        dispatches: list[Any] = []
+        copies: list[Any] = []
+        allocations: list[Any] = []
+        values: list[Any] = []
         for step in range(steps):
             t, e = 10_000 * step + at, step * 4 + 1
             events += [(e, 9, step * 2 + 1, 0, 0), (e + 1, 9, step * 2 + 1, 0, 0), (e + 2, 9, step * 2 + 2, 0, 0),
