@@ -52,6 +52,7 @@ COMMANDS: Final = (
     Command("top", "the workers of a tape or a live cluster, refreshed"),
     Command("search", "find kernels, passes, rules, ops and slices by name"),
     Command("idle", "the longest gaps of each device, with what ran before and after"),
+    Command("ranks", "who made everybody wait, in a run of many ranks"),
     Command("rules", "which rewrite rules fired, how often and for how long"),
     Command("problems", "graph breaks, recompilations and slow phases of compiling"),
     Command("diff", "what a change altered: two captures compared"),

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from peephole.errors import PeepholeError
+from peephole.model.run_tables import RUN_TABLES
 from peephole.model.tables import TABLES, Column
 from peephole.store.capture import Capture
+from peephole.store.runs import is_run, read_run_table, run_file
 from peephole.store.sql_limits import NOT_GONE, Gone, Limits, Watch, bytes_text
 from peephole.store.tables.schema import NUMPY, arrow_schema, default_of
 
@@ -63,6 +65,8 @@ def run_sql(capture: Capture, sql: str, limits: Limits | None = None, gone: Gone
             connection.execute(f"SET memory_limit = '{limits.memory} bytes'")
         for name in TABLES:
             _register(connection, capture, name)
+        for name in RUN_TABLES if is_run(capture.path) else ():
+            connection.register(name, _run_table(capture, name))
         for lock in _LOCKS:
             connection.execute(lock)
         statements = connection.extract_statements(sql)
@@ -143,6 +147,14 @@ def _table(capture: Capture, name: str) -> Any:
     if not capture.count(name):
         return arrow_schema(TABLES[name]).empty_table()
     return ds.dataset(capture.file(name), format="parquet")
+
+
+def _run_table(capture: Capture, name: str) -> Any:
+    """A small table of a run of many ranks."""
+    import pyarrow.dataset as ds
+
+    read_run_table(capture.path, name, [RUN_TABLES[name].columns[0].name])  # a damaged one gets our words
+    return ds.dataset(run_file(capture.path, name), format="parquet")
 
 
 def _one_line(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from peephole.model.run_tables import RUN, RUN_TABLES
 from peephole.model.tables import TABLES
 
 
@@ -19,4 +20,5 @@ def bytes_on_disk(path: Path) -> dict[str, int]:
             files = {entry.filename.split("/")[-1]: entry.compress_size for entry in archive.infolist()}
         total = path.stat().st_size
     sizes = {name: files[f"{name}.parquet"] for name in TABLES if f"{name}.parquet" in files}
+    sizes |= {name: files[f"{RUN}/{name}.parquet"] for name in RUN_TABLES if f"{RUN}/{name}.parquet" in files}
     return {"total": total, **sizes}

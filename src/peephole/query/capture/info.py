@@ -13,6 +13,7 @@ from peephole.model.tables import NONE, TABLES
 from peephole.query.capture.disk import bytes_on_disk
 from peephole.store.capture import Capture
 from peephole.store.notes import read_notes
+from peephole.store.runs import is_run, run_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,8 @@ def _notes(capture: Capture) -> int:
 
 def row_counts(capture: Capture) -> dict[str, int]:
     """How many rows each table has."""
-    return {name: capture.count(name) for name in TABLES}
+    rows = {name: capture.count(name) for name in TABLES}
+    return rows | run_counts(capture.path) if is_run(capture.path) else rows
 
 
 def holds(capture: Capture, table: str) -> bool:

@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from peephole.errors import PeepholeError
+from peephole.model.run_tables import RUN_TABLES
 from peephole.model.tables import TABLES
 from peephole.query.capture.info import row_counts
 from peephole.query.timeline.slice_lookup import row_by_correlation, row_by_start
@@ -52,7 +53,7 @@ async def tables(request: Request) -> Response:
                     for column in table.columns
                 ],
             }
-            for table in TABLES.values()
+            for table in (*TABLES.values(), *(RUN_TABLES[name] for name in RUN_TABLES if name in rows))
         ]
 
     found = await quick(shelf_of(request), answer)

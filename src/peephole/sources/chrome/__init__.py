@@ -89,7 +89,8 @@ class ChromeSource:
                 key: value
                 for key, value in facts.items()
                 if isinstance(value, str | int | float) and key != "traceName"
-            },
+            }
+            | _world(facts),
         )
 
 
@@ -106,6 +107,13 @@ def _begin(mapper: Mapper, facts: dict[str, object], base: int | None) -> int | 
         return base
     mapper.offset = 0 if base is None else own - base
     return own if base is None else base
+
+
+def _world(facts: dict[str, object]) -> dict[str, int]:
+    """How many ranks the run had that a file is of, where it says so."""
+    info = facts.get("distributedInfo")
+    size = info.get("world_size") if isinstance(info, dict) else None
+    return {"world_size": size} if isinstance(size, int) and 0 < size < 1 << 31 else {}
 
 
 def _frameworks(facts: dict[str, object]) -> dict[str, str]:

@@ -1,0 +1,240 @@
+"""`peephole ranks`: who made everybody wait, in a run of many ranks."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from peephole.cli.format import Column, Printer, count, duration, size
+from peephole.cli.target import add_json, add_target, open_target
+
+if TYPE_CHECKING:
+    from peephole.query.ranks.run import Rank, Run
+
+HELP = """\
+Says of a run of many ranks who made everybody wait, when, and how much: ranks with the least wait first (others wait
+for them), their slow steps, how far communication was hidden behind computing, and how well their clocks are known.
+
+  peephole import ranks/*.json.gz -o run     a run of all ranks' traces
+  peephole ranks run                         who was slow
+  peephole ranks run --step 4                a step: each rank's own time, the path that took longest
+  peephole ranks run --collectives           each collective: who came last, by how much"""
+
+_MOST = 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    add_target(parser)
+    parser.add_argument("--step", type=int, metavar="N", help="one training step")
+    parser.add_argument("--group", metavar="G", help="only collectives of this process group")
+    parser.add_argument("--collectives", action="store_true", help="the collectives, instead of the ranks")
+    parser.add_argument("--all", action="store_true", help="all rows, not the first 20")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the answer."""
+    from peephole.query.ranks.run import open_run
+
+    found = open_run(open_target(args.capture))
+    printer = Printer(args.json)
+    if args.collectives:
+        _collectives(found, args, printer)
+    elif args.step is not None:
+        _step(found, args, printer)
+    else:
+        _ranks(found, args, printer)
+    return 0
+
+
+def _ranks(found: Run, args: argparse.Namespace, printer: Printer) -> None:
+    rows = found.ranks()
+    if args.json:
+        for row in rows:
+            printer.record(_rank_record(row))
+        return
+    _summary(found, rows, printer)
+    columns = (
+        Column("rank", right=True, style="bold"),
+        Column("host", flexible=True),
+        Column("waited", right=True),
+        Column("last", right=True),
+        Column("others waited for it", right=True),
+        Column("busy", right=True),
+        Column("communication", right=True),
+        Column("hidden", right=True),
+        Column("clock", right=True),
+        Column("slow steps", flexible=True),
+    )
+    shown = rows if args.all else rows[:_MOST]
+    printer.table(columns, [_cells(row) for row in shown])
+    if len(shown) < len(rows):
+        printer.line((f"{count(len(rows) - len(shown))} more ranks: --all shows them", "dim"))
+    for reason, number, example in found.problems:
+        printer.line((f"{number:,} × ", "yellow"), reason, (f" ({example})" if example else "", "dim"))
+
+
+def _summary(found: Run, rows: list[Rank], printer: Printer) -> None:
+    """The verdict, first."""
+    slow = [row for row in sorted(rows, key=lambda row: -row.caused_ns) if row.slow_steps]
+    steps = len(set(found.tables["rank_steps"].ints("step").tolist()))
+    printer.line(
+        f"{count(len(rows))} ranks, {count(steps)} steps, {count(len(found.tables['collectives']['name']))} collectives"
+    )
+    if not len(found.tables["collectives"]["name"]):
+        printer.line(
+            ("No collective is shared: the ranks' clocks are not aligned, and nobody is seen to wait.", "yellow")
+        )
+    elif slow:
+        names = ", ".join(f"rank {row.rank} in {_steps(row.slow_steps)}" for row in slow[:4])
+        more = f" and {len(slow) - 4} more ranks" if len(slow) > 4 else ""
+        printer.line(("slow: ", "dim"), (names + more, "bold"))
+    else:
+        printer.line("No rank was slow in a step: nobody came late by a fifth of it.")
+    printer.line()
+
+
+def _steps(steps: tuple[int, ...]) -> str:
+    if len(steps) > 6:
+        return f"{len(steps)} steps ({steps[0]} … {steps[-1]})"
+    return f"step{'s' if len(steps) > 1 else ''} {', '.join(map(str, steps))}"
+
+
+def _cells(row: Rank) -> tuple[str, ...]:
+    hidden = f"{row.overlap_ns / row.communication_ns:.0%}" if row.communication_ns else ""
+    clock = (
+        "?"
+        if row.bound_ns < 0
+        else "same host"
+        if not row.bound_ns
+        else f"{_signed(row.offset_ns)} ± {duration(row.bound_ns)}"
+    )
+    slow = ", ".join(map(str, row.slow_steps[:8])) + (" …" if len(row.slow_steps) > 8 else "")
+    times = (duration(row.caused_ns), duration(row.busy_ns), duration(row.communication_ns))
+    return (str(row.rank), row.host, duration(row.wait_ns), str(row.last), *times, hidden, clock, slow)
+
+
+def _signed(ns: int) -> str:
+    return ("+" if ns >= 0 else "-") + duration(abs(ns))
+
+
+def _rank_record(row: Rank) -> dict[str, Any]:
+    return {
+        "rank": row.rank,
+        "host": row.host,
+        "offset_ns": row.offset_ns,
+        "bound_ns": row.bound_ns,
+        "wait_ns": row.wait_ns,
+        "last": row.last,
+        "busy_ns": row.busy_ns,
+        "communication_ns": row.communication_ns,
+        "overlap_ns": row.overlap_ns,
+        "slow_steps": list(row.slow_steps),
+        "caused_ns": row.caused_ns,
+        "drift": row.drift,
+        "slices": row.slices,
+        "computes_on": row.computes_on,
+    }
+
+
+_COLLECTIVE = ("index", "group", "name", "step", "last_rank", "skew_ns", "latency_ns", "bytes", "caused_ns", "ranks")
+
+
+def _collectives(found: Run, args: argparse.Namespace, printer: Printer) -> None:
+    table = found.tables["collectives"]
+    rows = [
+        dict(zip(_COLLECTIVE, values, strict=True))
+        for values in zip(*(_list(table[n]) for n in _COLLECTIVE), strict=True)
+    ]
+    rows = [row for row in rows if args.step in (None, row["step"]) and args.group in (None, row["group"])]
+    if args.json:
+        for row in rows:
+            printer.record(row)
+        return
+    worst = sorted(rows, key=lambda row: -row["skew_ns"])
+    shown = rows if args.all else sorted(worst[:_MOST], key=lambda row: row["index"])
+    columns = (
+        Column("#", right=True),
+        Column("collective", style="bold", flexible=True),
+        Column("group", flexible=True),
+        Column("step", right=True),
+        Column("bytes", right=True),
+        Column("last", right=True),
+        Column("skew", right=True),
+        Column("latency", right=True),
+    )
+    cells = [
+        (
+            str(row["index"]),
+            row["name"],
+            row["group"],
+            str(row["step"]) if row["step"] >= 0 else "",
+            size(row["bytes"]) if row["bytes"] >= 0 else "",
+            f"rank {row['last_rank']}" if row["last_rank"] >= 0 else "",
+            duration(row["skew_ns"]),
+            duration(row["latency_ns"]),
+        )
+        for row in shown
+    ]
+    printer.table(columns, cells)
+    if len(shown) < len(rows):
+        printer.line((f"the {len(shown)} with the largest skew of {count(len(rows))}: --all shows them", "dim"))
+
+
+def _list(values: Any) -> list[Any]:
+    return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+_STEP = ("rank", "start_ns", "dur_ns", "busy_ns", "communication_ns", "overlap_ns", "wait_ns", "own_ns", "slow")
+
+
+def _step(found: Run, args: argparse.Namespace, printer: Printer) -> None:
+    from peephole.query.ranks.critical_path import critical_path
+
+    path = critical_path(found, args.step)
+    table = found.tables["rank_steps"]
+    mine = (table.ints("step") == args.step).tolist()
+    every = zip(*(_list(table[name]) for name in _STEP), strict=True)
+    rows = [dict(zip(_STEP, values, strict=True)) for values, own in zip(every, mine, strict=True) if own]
+    rows.sort(key=lambda row: -row["own_ns"])
+    if args.json:
+        for row in rows:
+            printer.record({"step": args.step, **row})
+        for leg in path:
+            printer.record(
+                {
+                    "path": leg.kind,
+                    "rank": leg.rank,
+                    "name": leg.name,
+                    "start_ns": leg.start_ns,
+                    "dur_ns": leg.end_ns - leg.start_ns,
+                    "waited_ns": leg.waited_for_ns,
+                }
+            )
+        return
+    columns = (
+        Column("rank", right=True, style="bold"),
+        Column("own time", right=True),
+        Column("waited", right=True),
+        Column("length", right=True),
+        Column("busy", right=True),
+        Column("communication", right=True),
+        Column(""),
+    )
+    shown = rows if args.all else rows[:_MOST]
+    names = ("own_ns", "wait_ns", "dur_ns", "busy_ns", "communication_ns")
+    cells = [(str(r["rank"]), *(duration(r[name]) for name in names), "slow" if r["slow"] else "") for r in shown]
+    printer.table(columns, cells)
+    if len(shown) < len(rows):
+        printer.line((f"{count(len(rows) - len(shown))} more ranks: --all shows them", "dim"))
+    printer.line()
+    printer.line(("The path that took longest", "bold"))
+    first = path[0].start_ns if path else 0
+    for leg in path:
+        what = leg.name if leg.kind == "collective" else "computes"
+        waited = f", after it had waited {duration(leg.waited_for_ns)}" if leg.waited_for_ns else ""
+        at = f"+{duration(leg.start_ns - first)}"
+        printer.line(
+            f"  {at:>10}  rank {leg.rank}  {what}  ", (duration(leg.end_ns - leg.start_ns), "bold"), (waited, "dim")
+        )

@@ -1,0 +1,53 @@
+"""What a slice of a rank is, by its name: communication, a step, an operator. Names are looked at once each."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_COMMUNICATION: Final = re.compile(
+    r"^(?:gloo|nccl|rccl|mpi|ucc|xccl|hccl):|^(?:void )?(?:nccl|rccl)(?:Dev)?Kernel|^ncclKernel|"
+    r"^(?:all[-_ ]?(?:reduce|gather|to[-_ ]?all)|reduce[-_ ]?scatter|collective[-_ ]?permute)(?:[-_.]|\b|$)",
+    re.I,
+)
+_CALL: Final = re.compile(r"^c10d::")
+_STEP: Final = re.compile(
+    r"^ProfilerStep#(\d+)$|^(?:train(?:ing)?[ _]?)?(?:step|iteration)[ #_:]*(\d+)$|^train @ (\d+)$", re.I
+)
+_WAITS_FOR_ALL: Final = re.compile(
+    r"all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|barrier|all[-_ ]?to[-_ ]?all(?!v)", re.I
+)
+_ONE_SIDED: Final = re.compile(r"broadcast|send|recv|all[-_ ]?to[-_ ]?all[-_ ]?v|scatter_(?!reduce)", re.I)
+_KERNEL: Final = re.compile(r"^(?:void )?(?:nccl|rccl)(?:Dev)?Kernel_?([A-Za-z]+)")
+
+
+def is_communication(name: str) -> bool:
+    """Whether a slice is the work of a collective, not the call that asks for it."""
+    return _COMMUNICATION.search(name) is not None
+
+
+def is_call(name: str) -> bool:
+    """Whether a slice is the call that asks for a collective."""
+    return _CALL.search(name) is not None
+
+
+def is_operator(name: str) -> bool:
+    """Whether a slice on a host's thread computes: an operator of a framework, not a range that the user named."""
+    return "::" in name and not is_call(name) and not name.startswith(("ProfilerStep", "Optimizer."))
+
+
+def step_number(name: str) -> int:
+    """The number of a training step, -1 for a slice that is none."""
+    found = _STEP.search(name)
+    return int(next(part for part in found.groups() if part)[:15]) if found else -1
+
+
+def makes_all_wait(name: str) -> bool:
+    """Whether no rank can end such a collective before the last has begun it."""
+    return _WAITS_FOR_ALL.search(name) is not None and _ONE_SIDED.search(name) is None
+
+
+def plain_name(name: str) -> str:
+    """A collective's name without what differs between its kernels: `ncclDevKernel_AllReduce_Sum` is an AllReduce."""
+    found = _KERNEL.search(name)
+    return f"nccl:{found[1]}" if found else name

@@ -1,0 +1,275 @@
+"""A rank's summary: its steps, its collectives, what it computed and communicated. A few thousand rows out of millions.
+
+It is made where the rank's capture is (in a pool's process, on a Dask worker) and travels as plain columns.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peephole.query.ranks.intervals import Intervals, Ints, both, lengths_within, union
+from peephole.query.ranks.names import is_call, is_communication, is_operator, plain_name, step_number
+from peephole.store.capture import Capture
+
+_ITEMS = {"float": 4, "c10::bfloat16": 2, "c10::half": 2, "double": 8, "int": 4, "long int": 8, "long": 8}
+_ITEMS |= {"bfloat16": 2, "half": 2, "float32": 4, "float16": 2, "float64": 8, "int64": 8, "int32": 4, "uint8": 1}
+
+
+def _none() -> Ints:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(slots=True)
+class Collectives:
+    """The collectives as one rank saw them, by start; `group` and `name` are places in `texts`."""
+
+    texts: list[str] = field(default_factory=list)
+    group: Ints = field(default_factory=_none)
+    name: Ints = field(default_factory=_none)
+    start: Ints = field(default_factory=_none)
+    end: Ints = field(default_factory=_none)
+    bytes: Ints = field(default_factory=_none)
+    """-1 where the trace does not say."""
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(slots=True)
+class RankSummary:
+    """What is kept of a rank. Times are ns on its own clock, since 1970 where the rank knows that."""
+
+    rank: int
+    host: str
+    capture: str
+    collectives: Collectives = field(default_factory=Collectives)
+    steps: Ints = field(default_factory=lambda: np.zeros((0, 3), np.int64))
+    """A row per step: number, begin, end."""
+    step_figures: Ints = field(default_factory=lambda: np.zeros((0, 3), np.int64))
+    """A row per step: busy, communication, both at once."""
+    busy: int = 0
+    communication: int = 0
+    overlap: int = 0
+    span: tuple[int, int] = (0, 0)
+    slices: int = 0
+    totals: list[tuple[str, int, int]] = field(default_factory=list)
+    """Name, count and ns of what computed and communicated, longest first."""
+    gaps: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """By cause: how many, ns."""
+    computes_on: str = ""
+    """What counts as computing: devices, operators, threads."""
+
+
+@dataclass(slots=True)
+class _Parts:
+    """The slices that count, as columns."""
+
+    start: list[Ints] = field(default_factory=list)
+    end: list[Ints] = field(default_factory=list)
+    name: list[Ints] = field(default_factory=list)
+    row: list[Ints] = field(default_factory=list)
+
+    def add(self, start: Ints, end: Ints, name: Ints, row: Ints, keep: NDArray[np.bool_]) -> None:
+        if keep.any():
+            for column, values in ((self.start, start), (self.end, end), (self.name, name), (self.row, row)):
+                column.append(values[keep])
+
+    def columns(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Start, end, name and row, by start."""
+        if not self.start:
+            none = np.zeros(0, np.int64)
+            return none, none, none, none
+        start, end, name, row = (np.concatenate(part) for part in (self.start, self.end, self.name, self.row))
+        order = np.lexsort((row, start))
+        return start[order], end[order], name[order], row[order]
+
+
+def summarize(capture: Capture, rank: int, host: str, tracks: Ints | None = None) -> RankSummary:
+    """The summary of a rank's capture, or of these tracks of a capture that several ranks share."""
+    base = _base(capture)
+    names = capture.names()
+    kinds = _Kinds(names)
+    lanes = capture.lanes()
+    kept = capture.read("tracks", ["id", "kind"])
+    kind_of = dict(zip(kept["id"].tolist(), kept.texts("kind"), strict=True))
+    own = np.ones(len(lanes), np.bool_) if tracks is None else np.isin(lanes.track, tracks)
+    device = np.array([kind_of.get(int(track)) in ("device", "copy", "batch") for track in lanes.track], np.bool_)
+    on_devices = bool((device & own & (lanes.count > 0)).any())
+    numbers = {name: number for number, name in enumerate(names)}
+    compute, talk, calls, steps = _Parts(), _Parts(), _Parts(), _Parts()
+    row = 0
+    for frame in capture.scan("slices", ["start", "dur", "name"]):
+        texts = frame.texts("name")
+        code = np.array([*(numbers[text] for text in texts.values), len(names)], np.int64)
+        name, start = code[texts.codes], frame["start"] + base
+        end, rows = start + frame["dur"], np.arange(row, row + len(frame))
+        lane = np.searchsorted(lanes.first, rows, "right") - 1
+        here = own[lane]
+        talks = kinds.talks[name] & here
+        if on_devices:
+            # what a device did counts; the annotation around it on a thread says the same again
+            talks &= device[lane] | (not kinds.on_devices_too)
+            computes = device[lane] & ~kinds.talks[name]
+        elif kinds.operators.any():
+            computes = kinds.operators[name]
+        else:
+            computes = (lanes.depth[lane] == 0) & ~talks & ~kinds.steps_[name]
+        compute.add(start, end, name, rows, computes & here)
+        talk.add(start, end, name, rows, talks)
+        calls.add(start, end, name, rows, kinds.calls[name] & here)
+        steps.add(start, end, name, rows, kinds.steps_[name] & here)
+        row += len(frame)
+    found = RankSummary(rank, host, str(capture.path), slices=int(lanes.count[own].sum()))
+    found.computes_on = "devices" if on_devices else "operators" if kinds.operators.any() else "threads"
+    if found.slices:
+        found.span = (int(lanes.start[own].min()) + base, int(lanes.end[own].max()) + base)
+    _fill(found, capture, names, kinds, compute, talk if talk.start else calls, steps)
+    return found
+
+
+class _Kinds:
+    """What each name of a capture is; the last entry is for slices without one."""
+
+    def __init__(self, names: list[str]) -> None:
+        def marked(test: Any) -> NDArray[np.bool_]:
+            return np.array([*map(test, names), False], np.bool_)
+
+        self.talks, self.calls, self.operators = marked(is_communication), marked(is_call), marked(is_operator)
+        self.number = np.array([*map(step_number, names), -1], np.int64)
+        self.steps_ = self.number >= 0
+        kernels = marked(lambda name: is_communication(name) and "ernel" in name)
+        self.on_devices_too = bool(kernels.any())
+
+
+def _fill(
+    found: RankSummary, capture: Capture, names: list[str], kinds: _Kinds, compute: _Parts, talk: _Parts, steps: _Parts
+) -> None:
+    start, end, name, row = talk.columns()
+    computing = _computing(compute)
+    talking = union(start, end)
+    together = both(computing, talking)
+    everything = _joined(computing, talking)
+    found.busy, found.communication, found.overlap = everything.length(), talking.length(), together.length()
+    begin, finish, number, _ = steps.columns()
+    if len(begin):
+        # the same step may be marked on several threads: the longest counts
+        numbers = kinds.number[number]
+        order = np.lexsort((begin - finish, numbers))
+        numbers, begin, finish = numbers[order], begin[order], finish[order]
+        first = np.append(True, numbers[1:] != numbers[:-1])
+        numbers, begin, finish = numbers[first], begin[first], finish[first]
+    else:
+        numbers = begin = finish = np.zeros(0, np.int64)
+    found.steps = np.column_stack((numbers, begin, finish)).astype(np.int64).reshape(-1, 3)
+    parts = [lengths_within(part, begin, finish) for part in (everything, talking, together)]
+    found.step_figures = np.column_stack(parts).astype(np.int64).reshape(-1, 3)
+    facts = _facts(capture, row) if kinds.on_devices_too or len(row) <= 100_000 else [{}] * len(row)
+    texts: dict[str, int] = {}
+    groups, kinds_, sizes = (np.zeros(len(row), np.int64) for _ in range(3))
+    for at, fact in enumerate(facts):
+        said = fact.get("Collective name")
+        group = str(fact.get("Process Group Name") or fact.get("Process Group Description") or "")
+        text = f"nccl:{said}" if said else plain_name(names[int(name[at])])
+        groups[at], kinds_[at] = texts.setdefault(group, len(texts)), texts.setdefault(text, len(texts))
+        sizes[at] = _bytes(fact)
+    found.collectives = Collectives(list(texts), groups, kinds_, start, end, sizes)
+    _count(found, names, compute, talk)
+    found.gaps = _gaps(everything, computing, talking)
+
+
+def _computing(compute: _Parts) -> Intervals:
+    start, end, _, _ = compute.columns()
+    return union(start, end)
+
+
+def _joined(a: Intervals, b: Intervals) -> Intervals:
+    return union(np.concatenate((a.start, b.start)), np.concatenate((a.end, b.end)))
+
+
+def _count(found: RankSummary, names: list[str], *parts: _Parts) -> None:
+    """What took most time, by name."""
+    total = np.zeros(len(names) + 1, np.int64)
+    count = np.zeros(len(names) + 1, np.int64)
+    for part in parts:
+        start, end, name, _ = part.columns()
+        np.add.at(total, name, end - start)
+        np.add.at(count, name, 1)
+    order = np.argsort(-total, kind="stable")
+    found.totals = [(names[i], int(count[i]), int(total[i])) for i in order.tolist() if i < len(names) and count[i]][
+        :1000
+    ]
+
+
+def _gaps(everything: Intervals, computing: Intervals, talking: Intervals) -> dict[str, tuple[int, int]]:
+    """Time in which nothing ran, by what came next: the host that launched late, or a collective that began late."""
+    if len(everything.start) < 2:
+        return {}
+    gap = everything.start[1:] - everything.end[:-1]
+    then_talks = np.isin(everything.start[1:], talking.start) & ~np.isin(everything.start[1:], computing.start)
+    short = gap < 30_000
+    found = {}
+    for cause, chosen in (
+        ("between kernels", short),
+        ("before communication", ~short & then_talks),
+        ("host", ~short & ~then_talks),
+    ):
+        if chosen.any():
+            found[cause] = (int(chosen.sum()), int(gap[chosen].sum()))
+    return found
+
+
+def _facts(capture: Capture, rows: Ints) -> list[dict[str, Any]]:
+    """The args of some slices, read in stretches."""
+    found: list[dict[str, Any]] = [{}] * len(rows)
+    if not len(rows):
+        return found
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    for stretch in np.split(np.arange(len(ordered)), np.flatnonzero(np.diff(ordered) > 4096) + 1):
+        first, past = int(ordered[stretch[0]]), int(ordered[stretch[-1]]) + 1
+        texts = capture.read("slices", ["args"], slice(first, past)).texts("args")
+        for at in stretch.tolist():
+            text = texts[int(ordered[at]) - first]
+            try:
+                value = json.loads(text) if text else {}
+            except ValueError:
+                value = {}
+            found[int(order[at])] = value if isinstance(value, dict) else {}
+    return found
+
+
+def _bytes(fact: dict[str, Any]) -> int:
+    """The size of what a collective moved, -1 where the trace does not say."""
+    count, kind = fact.get("In msg nelems"), str(fact.get("dtype", "")).lower()
+    if isinstance(count, int) and count >= 0:
+        return count * _ITEMS.get(kind, 4)
+    shapes, kinds = fact.get("Input Dims"), fact.get("Input type")
+    if not isinstance(shapes, list) or not isinstance(kinds, list):
+        return -1
+    total = 0
+    for shape, one in zip(shapes, kinds, strict=False):
+        if isinstance(shape, list) and all(isinstance(side, int) for side in shape) and str(one).lower() in _ITEMS:
+            total += int(np.prod(shape, dtype=np.int64)) * _ITEMS[str(one).lower()] if shape else 0
+    return total or -1
+
+
+def _base(capture: Capture) -> int:
+    """What a time of this capture lacks to be one since 1970; 0 where that is unknown."""
+    clocks = capture.manifest.clocks
+    base = clocks.get("base_ns")
+    if isinstance(base, int) and not isinstance(base, bool):
+        return base
+    for process in capture.manifest.processes:
+        clock = process.get("clock") if isinstance(process, dict) else None
+        if (
+            isinstance(clock, dict)
+            and isinstance(clock.get("time_ns"), int)
+            and isinstance(clock.get("perf_counter_ns"), int)
+        ):
+            return int(clock["time_ns"]) - int(clock["perf_counter_ns"])
+    return 0

@@ -1,0 +1,81 @@
+"""The same run on a real Dask cluster: the tables of the pool, also when a worker is killed half-way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.rank_traces import write_ranks
+
+from peephole.errors import PeepholeError
+from peephole.fleet.run import make_run
+from peephole.model.run_tables import RUN_TABLES
+from peephole.query.ranks.run import open_run
+from peephole.store.capture import open_capture
+
+CLUSTER = """
+import sys
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None) as c:
+        print(c.scheduler_address, *(w.pid for w in c.workers.values()), flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[str, list[int]]]:
+    """The scheduler's address and its workers' processes, in a process of their own."""
+    script = tmp_path / "cluster.py"
+    script.write_text(CLUSTER)
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None and process.stdin is not None
+        address, *pids = process.stdout.readline().split()
+        yield address, [int(pid) for pid in pids]
+        process.stdin.close()
+        process.wait(60)
+
+
+def tables(path: Path) -> dict[str, dict[str, list[object]]]:
+    found = open_run(open_capture(path)).tables
+    return {
+        name: {column.name: list(found[name][column.name]) for column in table.columns}
+        for name, table in RUN_TABLES.items()
+    }
+
+
+def test_a_cluster_gives_the_tables_of_the_pool_though_a_worker_dies(
+    cluster: tuple[str, list[int]], tmp_path: Path
+) -> None:
+    address, pids = cluster
+    known = write_ranks(tmp_path, 8, slow={2: (1,)}, kernels=200)
+    here = make_run(known.files, tmp_path / "here.peep")
+    done: list[int] = []
+
+    def told(count: int, of: int) -> None:
+        done.append(count)
+        if len(done) == 2:
+            os.kill(pids[0], signal.SIGKILL)
+
+    there = make_run(known.files, tmp_path / "there.peep", told, address)
+    assert tables(here) == tables(there)
+    assert done == list(range(1, 9)) and open_capture(there).manifest.problems == []
+
+
+def test_a_scheduler_that_is_not_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peephole.fleet.cluster._PATIENCE", 1)
+    known = write_ranks(tmp_path, 2)
+    begun = time.monotonic()
+    with pytest.raises(PeepholeError, match="There is no Dask scheduler at"):
+        make_run(known.files, tmp_path / "run.peep", scheduler="tcp://127.0.0.1:9")
+    assert not (tmp_path / "run.peep").exists() and time.monotonic() - begun < 30
+    assert threading.active_count() < 20
