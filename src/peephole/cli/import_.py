@@ -8,7 +8,7 @@ from pathlib import Path
 from peephole.cli.format import Printer
 from peephole.cli.target import add_json, progress_bar
 from peephole.errors import PeepholeError
-from peephole.model.folder import SUFFIX, captures_folder, free_name
+from peephole.model.folder import SUFFIX, captures_folder, free_name, is_capture
 from peephole.record import place
 
 HELP = """Makes a capture of files that another tool wrote: tinygrad's rewrites.pkl and profile.pkl, logs of
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     out = _named(args.output) if args.output else free_name(captures_folder() / name_for(paths))
     if args.force:
         place.may_replace(str(out), replace=True)
-    files = list(sources.spread(paths)) if not args.merge else []
+    files = [] if args.merge else [f for path in paths for f in ([path] if is_capture(path) else sources.spread([path]))]
     if files and (args.scheduler or _are_ranks(files)):
         return _import_ranks(files, out, args)
     # what is there gives way when the new one is whole, not before
