@@ -45,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
     out = _named(args.output) if args.output else free_name(captures_folder() / name_for(paths))
     if args.force:
         place.may_replace(str(out), replace=True)
-    files = [] if args.merge else [f for path in paths for f in ([path] if is_capture(path) else sources.spread([path]))]
-    if files and (args.scheduler or _are_ranks(files)):
+    files = [file for path in paths for file in ([path] if is_capture(path) else sources.spread([path]))]
+    if not args.merge and (args.scheduler or _are_ranks(files)):
         return _import_ranks(files, out, args)
     # what is there gives way when the new one is whole, not before
     import_files(paths, out, progress_bar(f"importing {paths[0].name}"), args.force)
