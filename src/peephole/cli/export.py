@@ -44,7 +44,11 @@ FORMATS: Final = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     add_target(parser)
-    parser.add_argument("--format", choices=tuple(FORMATS), default="chrome", help="what to write (default: chrome)")
+    known = ", ".join(FORMATS)
+    # a list of them all in the usage would be wider than a terminal
+    parser.add_argument(
+        "--format", choices=tuple(FORMATS), default="chrome", metavar="NAME", help=f"{known} (default: chrome)"
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="where to (default: the capture's name, here)")
     add_json(parser)
 
