@@ -13,6 +13,11 @@ OWN_FILES: Final = {
         r"[/\\]tinygrad[/\\](?:(?:uop|engine|codegen|schedule|nn|runtime|renderer|mixin|viz|llm|shape)[/\\].*"
         r"|(?:tensor|device|dtype|helpers|gradient|callify|function|frontend|__init__)\.py)\Z"
     ),
+    "torch": (
+        r"[/\\]torch[/\\](?:(?:_dynamo|_inductor|_functorch|_higher_order_ops|_subclasses|_logging|_library|_refs"
+        r"|_decomp|_prims|_export|fx|nn|autograd|optim|utils|distributed|profiler|amp|compiler|export|ao)[/\\].*"
+        r"|(?:__init__|functional|overrides|random|serialization|_\w+)\.py)\Z"
+    ),
 }
 """By the name of its package, a pattern of a framework's files; a user's own tree may have the same name."""
 

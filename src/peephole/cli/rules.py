@@ -8,7 +8,8 @@ from peephole.cli.format import Column, Printer, count, duration
 from peephole.cli.target import add_json, add_target, open_target
 
 HELP = """Lists the rewrite rules that fired: how often, their total and mean time, in how many contexts; the slowest
-first (--sort matches: the most frequent first)."""
+first (--sort matches: the most frequent first). Where the recording counted it, also how often a rule matched and then
+changed nothing."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,18 +44,22 @@ def run(args: argparse.Namespace) -> int:
                     "total_ns": rule.total_ns,
                     "mean_ns": round(rule.mean_ns),
                     "contexts": [names.get(number, str(number)) for number in rule.contexts],
+                    "in_vain": rule.in_vain,
+                    "in_vain_ns": rule.in_vain_ns,
                 }
             )
         return 0
     if not found:
         printer.line(("No rule fired in this capture.", "dim"))
         return 0
+    vain = any(rule.in_vain for rule in found)
     printer.table(
         [
             Column("matches", right=True),
             Column("total", right=True, style="yellow"),
             Column("mean", right=True),
             Column("contexts", right=True),
+            *([Column("in vain", right=True)] if vain else []),
             Column("rule", style="bold"),
             Column("source", style="dim", flexible=True),
         ],
@@ -64,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
                 duration(rule.total_ns) if rule.total_ns else "–",
                 duration(rule.mean_ns) if rule.total_ns else "–",
                 count(len(rule.contexts)),
+                *([count(rule.in_vain) if rule.in_vain else "–"] if vain else []),
                 f"{short(rule.file)}:{rule.line}",
                 rule.source or "",
             )

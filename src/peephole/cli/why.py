@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 HELP = """Says why two kernels of a schedule are two: the buffers between them, the node that was put into memory and
 why, the pass, match and rule that show it, and the line of the program. A kernel is given by its name (`r_64_16`,
 `r_64_16#2` for the second of that name, as `show` counts) or its place in the schedule (`#0`). Where the capture has
-what a compiler decided about two instructions of these names (fused, refused), its last word is the answer."""
+what a compiler decided about two instructions of these names (fused, refused), its last word is the answer; other
+instructions (`gelu`, `op3`, `buf7`) stand for the kernels that compute them."""
 
 INTERMIXED = True
 
@@ -31,19 +32,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the answer."""
-    from peephole.query.rewrites.decisions import decided
-    from peephole.query.rewrites.why import why
+    from peephole.query.rewrites.decisions import Verdict
+    from peephole.query.rewrites.why import answer as answer_of
 
     for word in (args.kernel_a, args.kernel_b):
         not_a_capture(word, "peephole why KERNEL_A KERNEL_B CAPTURE")
     capture = open_target(args.capture)
     printer = Printer(args.json)
-    verdict = decided(capture, args.kernel_a, args.kernel_b, args.schedule)
-    if verdict is not None:
-        show_verdict(verdict, printer)
-        return 0
-    answer = why(capture, args.kernel_a, args.kernel_b, args.schedule)
-    if args.json:
+    answer = answer_of(capture, args.kernel_a, args.kernel_b, args.schedule)
+    if isinstance(answer, Verdict):
+        show_verdict(answer, printer)
+    elif args.json:
         printer.record(_record(answer))
     else:
         _print(answer, printer)
@@ -71,6 +70,7 @@ _TITLES: dict[str, Part] = {
     "between": ("a third kernel stands between", "bold yellow"),
     "independent": ("independent", "bold green"),
     "other schedule": ("different schedules", "bold green"),
+    "same": ("one kernel", "bold green"),
 }
 
 

@@ -123,6 +123,18 @@ class Compiler:
         """Why two kernels, by schedule and place in it, are two."""
         raise PeepholeError(f"{self.name} records no schedules, so why two kernels are two is not known.")
 
+    def computed_in(self, capture: Capture, name: str) -> list[tuple[int, int]]:
+        """Schedule and place of the kernels that compute an instruction of that name; none when it is not known."""
+        return []
+
+    def in_words(self, reason: str) -> str:
+        """A reason of a decision in words of somebody who does not know the compiler; empty when there are none."""
+        return ""
+
+    def tried_in_vain(self, capture: Capture) -> dict[tuple[str | None, int], tuple[int, int]]:
+        """Rules that matched and changed nothing, by file and line: how often, and how long in ns."""
+        return {}
+
     # where code comes from
 
     def origins(self, capture: Capture) -> list[Origin]:

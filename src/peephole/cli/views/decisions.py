@@ -37,6 +37,8 @@ def show_verdict(verdict: Verdict, printer: Printer) -> None:
     printer.line((verdict.first, "bold"), ("  →  ", "dim"), (verdict.second, "bold"), where)
     reason = f": {last.decision.reason}" if last.decision.reason else ""
     printer.line((last.decision.kind, _style(last.decision)), reason)
+    if last.decision.words:
+        printer.line(("  that is     ", "dim"), last.decision.words)
     printer.line(("  decided in  ", "dim"), last.step_name, (_place(last.decision), "dim"))
     for word in reversed(verdict.words[:-1]):
         reason = f": {word.decision.reason}" if word.decision.reason else ""
@@ -53,6 +55,7 @@ def decision_record(decision: Decision) -> dict[str, Any]:
         "a": None if decision.a < 0 else {"id": decision.a, "name": decision.a_name},
         "b": None if decision.b < 0 else {"id": decision.b, "name": decision.b_name},
         "reason": decision.reason,
+        "words": decision.words,
         "file": decision.file,
         "line": None if decision.line < 0 else decision.line,
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from peephole.compilers import compiler_of
 from peephole.compilers.traces import trace_of
 from peephole.errors import PeepholeError
 from peephole.query.rewrites.step_graphs import step_name
@@ -34,6 +35,8 @@ class Decision:
     reason: str
     file: str | None
     line: int
+    words: str = ""
+    """The reason in words of somebody who does not know the compiler; empty where there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,7 @@ def _decisions(
     order = {step: trace.step_row(step) for step in steps}
     found = []
     for step in sorted(order, key=lambda step: order[step]):
+        compiler = compiler_of(capture, trace.number("context", order[step]))
         first, last = (int(np.searchsorted(owners, step, side)) for side in ("left", "right"))
         frame = capture.read("decisions", rows=slice(first, last))
         texts = [frame.texts(name) for name in ("kind", "reason", "file")]
@@ -143,7 +147,19 @@ def _decisions(
             ordinal, line = int(frame["ordinal"][i]), int(frame["line"][i])
             found.append(
                 Decision(
-                    step, ordinal, kind or "", a, b, a_name, b_name, a_box, b_box, reason or "", file or None, line
+                    step,
+                    ordinal,
+                    kind or "",
+                    a,
+                    b,
+                    a_name,
+                    b_name,
+                    a_box,
+                    b_box,
+                    reason or "",
+                    file or None,
+                    line,
+                    compiler.in_words(reason or "") if a >= 0 else "",
                 )
             )
     return found

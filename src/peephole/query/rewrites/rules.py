@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from peephole.compilers import compilers_in
 from peephole.compilers.traces import trace_of
+from peephole.replay.trace import RewriteTrace
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
@@ -25,6 +27,9 @@ class RuleStats:
     mean_ns: float
     contexts: list[int]
     """Ids of the contexts that it fired in, ascending."""
+    in_vain: int = 0
+    """How often it matched and changed nothing, as far as that was counted."""
+    in_vain_ns: int = 0
 
 
 def is_rule_or_pass(capture: Capture, file: str, line: int) -> bool:
@@ -38,8 +43,20 @@ def is_rule_or_pass(capture: Capture, file: str, line: int) -> bool:
 
 
 def rules(capture: Capture) -> list[RuleStats]:
-    """All rules that fired, those that took longest first, then those that fired most often."""
+    """All rules that fired or were tried in vain, those that took longest first, then those that fired most often."""
     trace = trace_of(capture)
+    vain: dict[tuple[str | None, int], tuple[int, int]] = {}
+    for compiler in compilers_in(capture):
+        vain.update(compiler.tried_in_vain(capture))
+    result = _fired(trace, vain)
+    for (file, line), (count, total) in vain.items():
+        result.append(RuleStats(file, line, trace.places.line(file, line), 0, 0, 0.0, [], count, total))
+    result.sort(key=lambda rule: (-rule.total_ns, -rule.matches, -rule.in_vain_ns, rule.file or "", rule.line))
+    return result
+
+
+def _fired(trace: RewriteTrace, vain: dict[tuple[str | None, int], tuple[int, int]]) -> list[RuleStats]:
+    """The rules that fired; takes what they tried in vain out of `vain`."""
     frame = trace.matches()
     if not len(frame):
         return []
@@ -67,7 +84,7 @@ def rules(capture: Capture) -> list[RuleStats]:
                 int(total[i]),
                 float(total[i] / timed[i]) if timed[i] else 0.0,
                 pairs[starts[i] : starts[i + 1], 1].tolist(),
+                *vain.pop((file, line), (0, 0)),
             )
         )
-    result.sort(key=lambda rule: (-rule.total_ns, -rule.matches, rule.file or "", rule.line))
     return result

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from peephole.sources.torch.live.compilations import Compilations
 from peephole.sources.torch.live.dynamo import Dynamo
+from peephole.sources.torch.live.fusion import Fusion
 from peephole.sources.torch.live.fx_nodes import FxNodes
 from peephole.sources.torch.live.inductor import Inductor
 from peephole.sources.torch.live.passes import Passes
+from peephole.sources.torch.live.running import Running
 
 if TYPE_CHECKING:
     from peephole.record.recorder import Recorder
@@ -38,6 +40,10 @@ class Live:
         self.dynamo = Dynamo(self.at)
         self.passes = Passes(self.at)
         self.inductor = Inductor(self.at)
+        self.fusion = Fusion(self.inductor)
+        self.running = Running(lambda: self.at.recorder)
+        if os.environ.get("PEEPHOLE_ONLY", "") != "rewrites":
+            self.inductor.on_module = self.running.watch
         self.missing: dict[str, list[str]] = {}
         self.done: set[str] = set()
         self.version = str(torch.__version__)
@@ -54,6 +60,7 @@ class Live:
         recorder.facts(frameworks={"torch": self.version})
         self.passes.reset()
         recorder.on_fork(self.passes.reset)
+        recorder.on_fork(self.running.begin)
         recorder.on_exit(self.say_missing)
 
     def look(self) -> None:
@@ -80,7 +87,7 @@ class Live:
             "torch._functorch.partitioners": self.passes.partitioner,
             "torch._inductor.compile_fx": lambda m: [*self.passes.stages(m), *self.inductor.compile_fx(m)],
             "torch._inductor.graph": self.inductor.lowering,
-            "torch._inductor.scheduler": self.inductor.scheduler,
+            "torch._inductor.scheduler": self.fusion.watch,
             "torch._inductor.codegen.cpp": lambda m: _class(m, "CppScheduling", self.inductor.define_kernel),
             "torch._inductor.codegen.triton": lambda m: _class(m, "TritonScheduling", self.inductor.define_kernel),
             "torch._inductor.config": lambda m: _switch_off(m, "fx_graph_cache", "TORCHINDUCTOR_FX_GRAPH_CACHE"),

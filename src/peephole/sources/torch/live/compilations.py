@@ -120,7 +120,17 @@ class Context:
 
     def close(self) -> None:
         """Writes how long it took, and what is known of it by now."""
-        self.recorder.row("contexts", **self.row, dur=perf_counter_ns() - self.start)
+        dur = perf_counter_ns() - self.start
+        self.recorder.row("contexts", **self.row, dur=dur)
+        depth = 0 if self.row["kind"] == GRAPH_CONTEXT else 1
+        self.recorder.slice(compile_track(self.recorder), self.start, dur, self.row["name"], depth, self.id)
+
+
+def compile_track(recorder: Recorder) -> int:
+    """The track that shows compilation, one for each thread that compiles."""
+    thread = threading.current_thread()
+    own = "" if thread is threading.main_thread() else f" {thread.native_id}"
+    return recorder.track(f"torch.compile{own}", "host")
 
 
 class Compilations:
@@ -265,6 +275,10 @@ class Compilations:
         elif outer.graph is step.graph and after != NONE:
             outer.anchor = after
         step.write(step.root, after, now - step.start, error)
+        depth = step.depth + (1 if step.context.row["kind"] == GRAPH_CONTEXT else 2)
+        if step.name:
+            track = compile_track(self.recorder)
+            self.recorder.slice(track, step.start, now - step.start, step.name, depth, step.context.id)
 
     def show(self, name: str, root: int, context: Context | None = None) -> Step:
         """A step that is there to show a graph."""

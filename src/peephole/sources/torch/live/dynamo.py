@@ -162,21 +162,25 @@ class Dynamo:
 
 def _stack(code: CodeType) -> list[list[Any]]:
     """Where a frame was called, innermost first: the frame itself, then the program's lines outside of Dynamo."""
-    found: list[list[Any]] = [[code.co_filename, code.co_firstlineno, code.co_name, _source(code)]]
+    line = def_line(code)
+    source = linecache.getline(code.co_filename, line).strip()
+    found: list[list[Any]] = [[code.co_filename, line, code.co_name, source]]
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and len(found) < _FRAMES:
         file = frame.f_code.co_filename.replace("\\", "/")
         if "/torch/_dynamo/" not in file and "/peephole/" not in file and "/torch/_utils_internal" not in file:
-            line = linecache.getline(frame.f_code.co_filename, frame.f_lineno, frame.f_globals).strip()
-            found.append([frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname, line])
+            text = linecache.getline(frame.f_code.co_filename, frame.f_lineno, frame.f_globals).strip()
+            found.append([frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname, text])
         frame = frame.f_back
     return found
 
 
-def _source(code: CodeType) -> str:
-    """The first line of a function that is not a decorator."""
-    for line in range(code.co_firstlineno, code.co_firstlineno + 5):
-        text = linecache.getline(code.co_filename, line).strip()
-        if text and not text.startswith("@"):
-            return text
-    return ""
+def def_line(code: CodeType) -> int:
+    """The line of a function's `def`, behind its decorators."""
+    for line in range(code.co_firstlineno, code.co_firstlineno + 30):
+        text = linecache.getline(code.co_filename, line).lstrip()
+        if text.startswith(("def ", "async def ")):
+            return line
+        if not text:
+            break
+    return code.co_firstlineno

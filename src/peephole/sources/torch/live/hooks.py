@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import linecache
 import os
 import sys
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any, Final
 
 from peephole.record import active
 from peephole.record.unseen import hide, unseen
+from peephole.record.where import rule_site
 
 Enter = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 """Called with what a function is called with; what it gives goes to Leave. None: there is nothing to do afterwards."""
@@ -86,6 +88,18 @@ def _rebind(name: str, original: Any, call: Any) -> None:
             known = getattr(module, "__dict__", {})
             if known.get(name) is original:
                 known[name] = call
+
+
+def written_at(function: Any) -> Place:
+    """Where a function is written: its `def`, behind its decorators."""
+    file, line = rule_site(function)
+    for number in range(line, line + 30):
+        text = linecache.getline(file, number).lstrip()
+        if text.startswith(("def ", "async def ", "class ")):
+            return file, number
+        if not text:
+            break
+    return file, line
 
 
 def caller() -> Place:

@@ -14,11 +14,10 @@ from typing import Any, Final
 from peephole.model.tables import GRAPH, NONE
 from peephole.record.recorder import Recorder
 from peephole.record.rows import json_text
-from peephole.record.where import rule_site
 from peephole.sources.torch.kernels import kernel_graph
 from peephole.sources.torch.live.compilations import Compilations, Context, Step
-from peephole.sources.torch.live.hooks import Place, caller, failed, wrap
-from peephole.sources.torch.live.node_texts import plain_repr, type_of
+from peephole.sources.torch.live.hooks import Place, caller, failed, wrap, written_at
+from peephole.sources.torch.live.ir_texts import kind_of, origins_of, outputs, reads_of, types
 from peephole.sources.torch.live.passes import MAIN, inputs_of
 from peephole.sources.torch.rows import (
     BACKWARD,
@@ -26,16 +25,12 @@ from peephole.sources.torch.rows import (
     CODEGEN,
     COMPILER,
     FORWARD,
-    FUSED,
-    FUSION,
     HALF_GRAPHS,
     INFERENCE,
     KERNEL_CONTEXT,
     LOWERING,
     PLACEHOLDER,
-    REFUSED,
     SOURCE,
-    fusion_round,
 )
 from peephole.sources.torch.wrapper import Wrapper, read_wrapper
 
@@ -62,6 +57,8 @@ class Half:
         """What gave the kernels their code."""
         self.buffers: dict[str, dict[str, Any]] = {}
         """Type, shape and origin of inputs and buffers by name."""
+        self.coded_at: dict[str, Place] = {}
+        """For each buffer, what writes the code of a library's call."""
         self.written_by: dict[str, int] = {}
         """The scheduler node that writes each buffer."""
         self.module: Any = None
@@ -75,7 +72,7 @@ class Inductor:
         self.nodes = at.nodes
         self.halves: list[Half] = []
         self.on_module: Any = None
-        """Called with the half, the loaded wrapper module and what it says."""
+        """Called with a half's name and context, the loaded wrapper module, what it says, its kernels' contexts."""
 
     @property
     def recorder(self) -> Recorder:
@@ -109,7 +106,7 @@ class Inductor:
     def _half_ends(self, half: Half, result: Any, raised: BaseException | None) -> None:
         if half in self.halves:
             del self.halves[self.halves.index(half) :]
-        self._finish_lowering(half, [])
+        self.finish_lowering(half, [])
         key = getattr(result, "_fx_graph_cache_key", None)
         if isinstance(key, str):
             half.context.row["keys"] = json_text([key])
@@ -148,7 +145,7 @@ class Inductor:
             self.at.end(half.lowering, NONE, repr(raised))
             half.lowering.root = NONE
 
-    def _finish_lowering(self, half: Half, scheduler_nodes: Iterable[Any]) -> None:
+    def finish_lowering(self, half: Half, scheduler_nodes: Iterable[Any]) -> None:
         """Writes the buffers that came out; what they read is known when they are scheduled."""
         step = half.lowering
         if step is None or step.root == NONE or not self.at.is_open(step):
@@ -156,19 +153,21 @@ class Inductor:
         virtual = sys.modules.get("torch._inductor.virtualized")
         lowering: Any = getattr(getattr(virtual, "V", None), "graph", None)
         buffers = list(getattr(lowering, "buffers", ()))
-        reads = {name: reads for one in scheduler_nodes for name, reads in _reads_of(one)}
+        reads = {name: reads for one in scheduler_nodes for name, reads in reads_of(one)}
         ids: dict[str, int] = {}
         listed: list[int] = []
         for name, value in getattr(lowering, "graph_inputs", {}).items():
-            half.buffers[name] = _types(value)
+            half.buffers[name] = types(value)
             ids[name] = self.nodes.add(op=PLACEHOLDER, name=name, src=[], **half.buffers[name])
             listed.append(ids[name])
         for buffer in buffers:
             name = buffer.get_name()
-            origins = _origins(buffer)
-            fields = half.buffers[name] = {**_types(buffer), **self._from(origins)}
+            origins = origins_of(buffer)
+            fields = half.buffers[name] = {**types(buffer), **self.from_fields(origins)}
             sources = [ids[source] for source in reads.get(name, ()) if source in ids]
-            number = self.nodes.add(op=type(buffer).__name__, name=name, src=sources, arg=_kind_of(buffer), **fields)
+            if hasattr(buffer, "codegen"):
+                half.coded_at[name] = written_at(type(buffer).codegen)
+            number = self.nodes.add(op=type(buffer).__name__, name=name, src=sources, arg=kind_of(buffer), **fields)
             ids[name] = number
             listed.append(number)
             taken = [known for node in origins if (known := self.nodes.seen(node)) >= 0]
@@ -176,10 +175,11 @@ class Inductor:
                 anchor = getattr(buffer, "origin_node", None) or origins[-1]
                 before = self.nodes.seen(anchor)
                 place = _lowering_place(anchor)
-                self._match(step, before if before >= 0 else taken[-1], number, taken, [number], place)
+                self.match(step, before if before >= 0 else taken[-1], number, taken, [number], place)
         self.at.end(step, self.nodes.add(op=GRAPH, name=MAIN, src=listed))
 
-    def _match(self, step: Step, before: int, after: int, removed: list[int], added: list[int], place: Place) -> None:
+    def match(self, step: Step, before: int, after: int, removed: list[int], added: list[int], place: Place) -> None:
+        """Writes what became what in a step."""
         self.recorder.row(
             "matches",
             step=step.id,
@@ -193,7 +193,7 @@ class Inductor:
         )
         step.matches += 1
 
-    def _from(self, origins: list[Any]) -> dict[str, str | None]:
+    def from_fields(self, origins: list[Any]) -> dict[str, str | None]:
         """Tag and metadata of what FX nodes became: their names, and where they come from."""
         texts = [self.nodes.origins.metadata(node.meta) for node in origins]
         names = [node.name for node in origins]
@@ -201,111 +201,6 @@ class Inductor:
             "tag": ", ".join(names[:MOST_ORIGINS]) or None,
             "metadata": ", ".join(dict.fromkeys(text for text in texts if text)) or None,
         }
-
-    # fusion: scheduler nodes become fewer
-
-    def scheduler(self, module: ModuleType) -> list[str]:
-        """Watches the scheduler; gives what is not there."""
-        cls, missing = getattr(module, "Scheduler", None), []
-        if cls is None or not wrap(cls, "fuse_nodes", self._fusion_begins, self._fusion_ends):
-            missing.append("Scheduler.fuse_nodes")
-        if cls is None or not wrap(cls, "fuse_nodes_once", self._round_begins, self._round_ends):
-            missing.append("Scheduler.fuse_nodes_once")
-        log = getattr(module, "fusion_log", None)
-        if log is None:
-            missing.append("scheduler.fusion_log")
-        elif not isinstance(log, FusionLog):
-            module.fusion_log = FusionLog(log, self)  # type: ignore[attr-defined]
-        return missing
-
-    def _fusion_begins(self, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
-        half = self.half
-        if half is None:
-            return None
-        nodes = args[1] if len(args) > 1 else words["nodes"]
-        if half.lowering is not None and half.lowering.root != NONE and half.came_out == NONE:
-            self._finish_lowering(half, nodes)
-        half.context.last = NONE  # scheduler nodes are another graph
-        step = self.at.begin(FUSION, self._schedule(half, nodes), caller())
-        return half, step
-
-    def _fusion_ends(self, state: tuple[Half, Step], result: Any, raised: BaseException | None) -> None:
-        half, step = state
-        if raised is not None:
-            self.at.end(step, NONE, repr(raised))
-            return
-        half.came_out = self._schedule(half, result)
-        self.at.end(step, half.came_out)
-
-    def _round_begins(self, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
-        half, outer = self.half, self.at.step()
-        if half is None or outer is None or outer.name != FUSION:
-            return None
-        half.rounds += 1
-        nodes = args[1] if len(args) > 1 else words["nodes"]
-        return half, self.at.begin(fusion_round(half.rounds), self._schedule(half, nodes), caller())
-
-    def _round_ends(self, state: tuple[Half, Step], result: Any, raised: BaseException | None) -> None:
-        half, step = state
-        self.at.end(
-            step, NONE if raised is not None else self._schedule(half, result), None if raised is None else repr(raised)
-        )
-
-    def _schedule(self, half: Half, nodes: Iterable[Any]) -> int:
-        """Writes the graph of scheduler nodes as they are now."""
-        half.scheduled = {}
-        half.written_by = {}
-        listed = []
-        for node in nodes:
-            number = self._scheduled(node, half.written_by)
-            half.scheduled[node.get_name()] = number
-            listed.append(number)
-        return self.nodes.add(op=GRAPH, name="schedule", src=listed)
-
-    def _scheduled(self, node: Any, by_buffer: dict[str, int]) -> int:
-        outputs = [output.get_name() for output in _outputs(node)]
-        reads = sorted({dep.name for dep in node.read_writes.reads} - set(outputs))
-        sources = list(dict.fromkeys(by_buffer[name] for name in reads if name in by_buffer))
-        inside = [getattr(one, "node", None) for one in node.get_nodes()]
-        origins = list(dict.fromkeys(origin for one in inside if one is not None for origin in _origins(one)))
-        first = next((one for one in inside if one is not None), None)
-        number = self.nodes.add(
-            op=type(node).__name__,
-            name=node.get_name(),
-            src=sources,
-            arg=", ".join(outputs) or None,
-            **_types(first),
-            **self._from(origins),
-        )
-        for name in outputs:
-            by_buffer[name] = number
-        return number
-
-    def said(self, message: Any, args: tuple[Any, ...]) -> None:
-        """What the fusion log is told: two nodes fused, or a reason why not."""
-        half, step = self.half, self.at.step()
-        if half is None or step is None:
-            return
-        if isinstance(message, str):
-            if message.startswith("fusing %s with %s") and len(args) == 2:
-                self._fused(half, step, str(args[0]), str(args[1]))
-            return
-        first, second, reason = (getattr(message, name, None) for name in ("name1", "name2", "reason"))
-        if isinstance(reason, str):
-            words = reason % message.args if message.args else reason
-            a, b = (half.scheduled.get(str(name), NONE) for name in (first, second))
-            step.decide(REFUSED, words, caller_of_reason(), a, b)
-
-    def _fused(self, half: Half, step: Step, first: str, second: str) -> None:
-        a, b = half.scheduled.get(first, NONE), half.scheduled.get(second, NONE)
-        place = caller_of_reason()
-        step.decide(FUSED, "", place, a, b)
-        name = f"{first}_{second}"
-        both = [number for number in (a, b) if number != NONE]
-        if len(both) == 2:
-            # sources are those of both; what the scheduler says about the pair is in the graph after the round
-            half.scheduled[name] = number = self.nodes.add(op="FusedSchedulerNode", name=name, src=[], arg=None)
-            self._match(step, a, number, both, [number], place)
 
     # code
 
@@ -318,7 +213,7 @@ class Inductor:
         nodes = args[2] if len(args) > 2 else words.get("nodes", words.get("node_schedule"))
         if half is None or nodes is None:
             return None
-        half.made_at = rule_site(type(args[0]).define_kernel)
+        half.made_at = written_at(type(args[0]).define_kernel)
         return half, nodes
 
     def _kernel_ends(self, state: tuple[Half, Any], result: Any, raised: BaseException | None) -> None:
@@ -335,7 +230,7 @@ class Inductor:
 
     def _code_ends(self, state: tuple[Half, int, Any], module: Any, raised: BaseException | None) -> None:
         half, start, place = state
-        self._finish_lowering(half, [])
+        self.finish_lowering(half, [])
         if raised is not None:
             return
         path = getattr(module, "__file__", None)
@@ -353,7 +248,7 @@ class Inductor:
         self._codegen(half, wrapper, start, place)
         if self.on_module is not None:
             try:
-                self.on_module(half, module, wrapper, contexts)
+                self.on_module(half.context.row["name"], half.context.id, module, wrapper, contexts)
             except Exception as error:
                 failed("kernels of the module", error)
 
@@ -386,7 +281,7 @@ class Inductor:
         for at, call in enumerate(wrapper.calls):
             nodes = half.made_by.get(call.name, ())
             inside = [one.node for node in nodes for one in node.get_nodes() if getattr(one, "node", None) is not None]
-            origins[at] = self._from(list(dict.fromkeys(origin for one in inside for origin in _origins(one))))
+            origins[at] = self.from_fields(list(dict.fromkeys(origin for one in inside for origin in origins_of(one))))
             for name in call.writes if not inside else ():
                 known = half.buffers.get(name, {})
                 origins[at] = {key: known[key] for key in ("tag", "metadata") if key in known} or origins[at]
@@ -395,99 +290,17 @@ class Inductor:
         step = self.at.begin(CODEGEN, half.came_out, place)
         step.start = start
         for number, call in zip(graph.calls, wrapper.calls, strict=True):
-            outputs = [output.get_name() for node in half.made_by.pop(call.name, ()) for output in _outputs(node)]
-            by = (half.written_by.get(name, NONE) for name in [*outputs, *call.writes])
+            written = [output.get_name() for node in half.made_by.pop(call.name, ()) for output in outputs(node)]
+            by = (half.written_by.get(name, NONE) for name in [*written, *call.writes])
             taken = [node for node in dict.fromkeys(by) if node != NONE]
             if taken:
-                self._match(step, taken[0], number, taken, [number], (None, NONE) if call.extern else half.made_at)
+                library = next((half.coded_at[name] for name in call.writes if name in half.coded_at), (None, NONE))
+                self.match(step, taken[0], number, taken, [number], library if call.extern else half.made_at)
         self.at.end(step, graph.root)
-
-
-class FusionLog:
-    """The log of fusions, which is told of every one that was done or refused, whether anybody listens or not."""
-
-    def __init__(self, log: Any, inductor: Inductor) -> None:
-        self._log = log
-        self._inductor = inductor
-
-    def debug(self, message: Any, *args: Any, **words: Any) -> None:
-        """As a logger's."""
-        try:
-            self._inductor.said(message, args)
-        except Exception as error:
-            failed("fusion log", error)
-        words["stacklevel"] = words.get("stacklevel", 1) + 1
-        self._log.debug(message, *args, **words)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._log, name)
-
-
-def caller_of_reason() -> tuple[str | None, int]:
-    """The line of the scheduler that gave a reason: behind the object that keeps it."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and (
-        "/peephole/sources/torch/" in frame.f_code.co_filename or frame.f_code.co_name == "__call__"
-    ):
-        frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno
 
 
 def _lowering_place(node: Any) -> Place:
     """Where the lowering of an FX node's operation is written."""
     lowering = sys.modules.get("torch._inductor.lowering")
     found = getattr(lowering, "lowerings", {}).get(node.target)
-    return (None, NONE) if found is None else rule_site(found)
-
-
-def _outputs(node: Any) -> list[Any]:
-    get = getattr(node, "get_outputs", None)
-    return list(get()) if get is not None else []
-
-
-def _reads_of(node: Any) -> list[tuple[str, list[str]]]:
-    """What the buffers of a scheduler node are made from."""
-    found = []
-    for one in node.get_nodes():
-        outputs = [output.get_name() for output in _outputs(one)]
-        reads = sorted({dep.name for dep in one.read_writes.reads} - set(outputs))
-        found += [(name, reads) for name in outputs]
-    return found
-
-
-def _origins(of: Any) -> list[Any]:
-    """The FX nodes that a buffer computes, in the order of their graph."""
-    get = getattr(of, "get_origins", None)
-    origins = get() if get is not None else getattr(of, "origins", ())
-    try:
-        return sorted(origins or ())
-    except TypeError:
-        return list(origins or ())
-
-
-def _types(of: Any) -> dict[str, str | None]:
-    """Element type and shape of a buffer; neither for what has none."""
-    if of is None:
-        return {}
-    try:
-        sizes, dtype = of.get_size(), of.get_dtype()
-    except Exception:  # multi-output buffers and constants have none, and say so in several ways
-        return {}
-    return dict(zip(("dtype", "shape"), type_of(_Typed(dtype, sizes), {}), strict=True))
-
-
-class _Typed:
-    def __init__(self, dtype: Any, shape: Any) -> None:
-        self.dtype, self.shape = dtype, tuple(shape)
-
-
-def _kind_of(buffer: Any) -> str | None:
-    """What a buffer computes: the reduction, or the library's kernel."""
-    data = getattr(buffer, "data", None)
-    reduction = getattr(data, "reduction_type", None)
-    if isinstance(reduction, str):
-        return f"{type(data).__name__} {reduction}"
-    kernel = getattr(buffer, "python_kernel_name", None) or getattr(buffer, "op_overload", None)
-    if kernel is not None:
-        return str(kernel)
-    return None if data is None else plain_repr(type(data).__name__).strip("'")
+    return (None, NONE) if found is None else written_at(found)

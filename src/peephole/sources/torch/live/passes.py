@@ -9,10 +9,9 @@ from typing import Any, Final
 from peephole.model.tables import GRAPH, NONE
 from peephole.record.recorder import Recorder
 from peephole.record.rows import json_text
-from peephole.record.where import rule_site
 from peephole.sources.torch.live.compilations import Compilations, Step
 from peephole.sources.torch.live.fx_nodes import FxNodes
-from peephole.sources.torch.live.hooks import Place, caller, wrap
+from peephole.sources.torch.live.hooks import Place, caller, wrap, written_at
 from peephole.sources.torch.rows import (
     BACKWARD,
     FORWARD,
@@ -310,7 +309,7 @@ def rule_place(entry: Any) -> Place:
                 handler = cell.cell_contents
     if handler is None:
         handler = getattr(entry, "normalize_args", None)
-    return rule_site(handler) if handler is not None else (None, NONE)
+    return written_at(handler) if handler is not None else (None, NONE)
 
 
 def inputs_of(gm: Any) -> tuple[str, ...]:

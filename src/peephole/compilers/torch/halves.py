@@ -1,0 +1,153 @@
+"""A half as it was compiled: its steps, FX nodes, scheduler nodes and kernels, and what became what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from peephole.compilers.traces import trace_of
+from peephole.replay.trace import RewriteTrace
+
+if TYPE_CHECKING:
+    from peephole.store.capture import Capture
+
+LOWERING: Final = "lowering"
+FUSION: Final = "fusion"
+CODEGEN: Final = "codegen"
+HALF: Final = "half"
+CALLS: Final = ("kernel", "extern")
+"""Ops of the calls in the graph after codegen."""
+
+
+class Instruction(NamedTuple):
+    """An instruction of a graph."""
+
+    row: int
+    id: int
+    name: str
+    op: str
+    dtype: str
+    arg: str
+    tag: str
+    shape: str
+    metadata: str
+    src: tuple[int, ...]
+    """Rows of its sources."""
+
+    @property
+    def parts(self) -> list[str]:
+        """The names of the FX nodes that it computes."""
+        return [name for name in self.tag.split(", ") if name]
+
+
+@dataclass(slots=True)
+class Half:
+    """What is asked about a half again and again."""
+
+    context: int
+    name: str
+    steps: dict[str, int]
+    """Ids of the steps by name; of several the last."""
+    rounds: list[int]
+    """The steps in which nodes were fused, in order."""
+    fx: dict[str, Instruction] = field(default_factory=dict)
+    """The graph that was lowered."""
+    calls: list[Instruction] = field(default_factory=list)
+    """Kernels in the order in which they run."""
+    memory: dict[int, Instruction] = field(default_factory=dict)
+    """Inputs and buffers of the graph after codegen, by row."""
+    made_of: dict[int, list[str]] = field(default_factory=dict)
+    """For each call, by its id, the scheduler nodes that it computes."""
+    kernels: dict[str, int] = field(default_factory=dict)
+    """Contexts of the kernels by name."""
+
+    def scheduled(self, call: Instruction) -> set[str]:
+        """The scheduler nodes of a call, taken apart: op0, op1 of op0_op1."""
+        return {part for name in self.made_of.get(call.id, ()) for part in apart(name)}
+
+
+def apart(name: str) -> list[str]:
+    """The scheduler nodes that a fused one is made of."""
+    return name.split("_") if name.startswith("op") else [name]
+
+
+def halves(capture: Capture) -> list[Half]:
+    """All halves of a capture."""
+    frame = capture.read("contexts", ["id", "kind"])
+    trace = trace_of(capture)
+    rows = zip(frame["id"].tolist(), frame.texts("kind"), strict=True)
+    own = [number for number, kind in rows if kind == HALF and trace.compiler_name(number) == "torch"]
+    return [half_of(capture, number) for number in own]
+
+
+def half_of(capture: Capture, context: int) -> Half:
+    """A half by its context, read once."""
+    trace = trace_of(capture)
+    with trace.lock:
+        kept: dict[int, Half] = trace.derived.setdefault("halves", {})
+        if context not in kept:
+            kept[context] = _read(capture, trace, context)
+        return kept[context]
+
+
+def _read(capture: Capture, trace: RewriteTrace, context: int) -> Half:
+    half = Half(context, trace.context_names.get(context, ""), {}, [])
+    for row in trace.context_rows(context):
+        name = trace.text("name", row) or ""
+        half.steps[name] = trace.number("id", row)
+        if name.startswith(f"{FUSION} "):
+            half.rounds.append(trace.number("id", row))
+    if LOWERING in half.steps:
+        row = trace.step_row(half.steps[LOWERING])
+        half.fx = {one.name: one for one in listed(trace, trace.number("root", row))}
+    if CODEGEN in half.steps:
+        _read_code(trace, half)
+    frame = capture.read("contexts", ["id", "parent", "name"])
+    for number, parent, own in zip(frame["id"].tolist(), frame["parent"].tolist(), frame.texts("name"), strict=True):
+        if parent == context:
+            half.kernels.setdefault(own or "", number)
+    return half
+
+
+def _read_code(trace: RewriteTrace, half: Half) -> None:
+    step = half.steps[CODEGEN]
+    for one in listed(trace, trace.number("after", trace.step_row(step))):
+        if one.op in CALLS:
+            half.calls.append(one)
+        elif one.op != "output":
+            half.memory[one.row] = one
+    lists = trace.match_lists
+    rows = trace.match_rows(step)
+    nodes = trace.instructions()
+    for row in range(rows.start, rows.stop) if lists is not None else ():
+        assert lists is not None
+        taken = trace.table.rows(lists[0][row]).tolist()
+        for call in lists[1][row]:
+            names = [nodes.name(one) or "" for one in taken if one >= 0]
+            half.made_of.setdefault(call, []).extend(names)
+
+
+def listed(trace: RewriteTrace, root: int) -> list[Instruction]:
+    """The instructions of a graph by its root's id."""
+    place = int(trace.table.rows([root])[0]) if root >= 0 else -1
+    if place < 0:
+        return []
+    return [instruction(trace, row) for row in trace.table.sources(place) if row >= 0]
+
+
+def instruction(trace: RewriteTrace, row: int) -> Instruction:
+    """A node by its row."""
+    table, nodes = trace.table, trace.instructions()
+    op, dtype, arg, tag = table.texts(table.own(row))
+    return Instruction(
+        row,
+        int(table.ids[row]),
+        nodes.name(row) or "",
+        op,
+        dtype,
+        arg or "",
+        tag or "",
+        nodes.shape(row) or "",
+        nodes.metadata(row) or "",
+        tuple(table.sources(row)),
+    )
