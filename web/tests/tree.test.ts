@@ -45,6 +45,27 @@ describe("the tree", () => {
     expect(shape(tree)).toEqual(["c0@0v", "s0@1>", "s2@1", "c1@0>"]);
   });
 
+  it("shows halves and kernels below their compile id", () => {
+    const nested = {
+      ...contexts,
+      id: [1, 2, 7, 9],
+      name: ["0/0", "1/0", "0/0 forward", "k"],
+      kind: ["graph", "graph", "half", "kernel"],
+      parent: [-1, -1, 1, 7],
+      steps: [0, 0, 3, 1],
+      matches: [0, 0, 5, 0],
+      start: [-1, -1, -1, -1],
+      dur: [-1, -1, -1, -1],
+      code: [0, 0, 0, 1],
+    };
+    const tree = new ContextTree(nested, steps);
+    expect(shape(tree)).toEqual(["c0@0>", "c1@0"]);
+    expect(tree.open(9)).toBe(true);
+    expect(tree.open(9)).toBe(false);
+    expect(shape(tree)).toEqual(["c0@0v", "c2@1v", "s0@2v", "s1@3", "s2@2", "c3@2v", "s3@3", "c1@0"]);
+    expect(shape(tree, { ...NO_FILTER, matchesOnly: true })).toEqual(["c0@0v", "c2@1v", "s0@2v", "s1@3"]);
+  });
+
   it("filters by words over context and step, by matches and by kind", () => {
     const tree = new ContextTree(contexts, steps);
     expect(shape(tree, { ...NO_FILTER, text: "symb" })).toEqual(["c0@0v", "s1@2"]);

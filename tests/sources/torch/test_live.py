@@ -14,7 +14,12 @@ from typing import Any
 
 import pytest
 
+from peephole.compilers.answers import Why
 from peephole.compilers.traces import trace_of
+from peephole.query.rewrites.origins import all_origins, kernels_of
+from peephole.query.rewrites.rules import rules
+from peephole.query.rewrites.schedules import schedule
+from peephole.query.rewrites.why import answer
 from peephole.replay.named import own_named_step
 from peephole.store.capture import Capture, open_capture
 
@@ -258,3 +263,73 @@ def test_partition_makes_two_graphs_of_one(recorded: Recorded) -> None:
     for step in parts:
         named = own_named_step(trace, step["id"])
         assert named is not None and named.is_partition
+
+
+def test_kernels_and_buffers_are_a_schedule(recorded: Recorded) -> None:
+    by_name = dict(table(recorded.capture, "contexts", "name", numbers=("id",)))
+    found = schedule(recorded.capture, by_name["0/0 forward"])
+    names = [kernel.name for kernel in found.kernels]
+    wrapper = next(text for record, text in recorded.log_records() if "inductor_output_code" in record)
+    body = wrapper[wrapper.index("def call(self, args):") :]
+    called = re.findall(r"^\s+(?:\w+ = )?(cpp_fused\w+|extern_kernels\.\w+|torch\.ops\.aten\.\w+\.\w+)\(", body, re.M)
+    assert [re.sub(r"\.\d+$", "", name) for name in names] == called
+    assert all(kernel.context >= 0 for kernel in found.kernels if kernel.kind == "kernel")
+    for edge in found.edges:
+        assert edge.first < edge.second and edge.first in found.buffers[edge.buffer].writers
+    assert all(kernel.ops for kernel in found.kernels)
+
+
+def test_why_says_what_the_scheduler_decided_last(recorded: Recorded) -> None:
+    # refused at first, one kernel in the end
+    assert ("op0", "op4", "intermediate nodes between node1 & node2") in {
+        (a, b, reason) for a, b, reason, *_ in said_in(recorded.fusion_log)
+    }
+    one = answer(recorded.capture, "op0", "op4", "0/0 forward")
+    assert isinstance(one, Why) and one.relation == "same" and "fused in fusion round" in one.text
+    library = answer(recorded.capture, "softmax", "Linear", "0/0 forward")
+    assert isinstance(library, Why)
+    norm, linear = (one for one in recorded_kernels(recorded, "0/0 forward")[:2])
+    between = answer(recorded.capture, norm, linear, "0/0 forward")
+    assert isinstance(between, Why) and between.relation == "dependent"
+    assert "a library's kernel" in between.boundaries[0].text
+    assert (between.boundaries[0].user_line or "").startswith(str(PROGRAM))
+
+
+def said_in(log: str) -> list[tuple[str, ...]]:
+    return re.findall(r"cannot fuse (\S+) with (\S+): (.*)$", log, re.M)
+
+
+def recorded_kernels(recorded: Recorded, half: str) -> list[str]:
+    by_name = dict(table(recorded.capture, "contexts", "name", numbers=("id",)))
+    return [kernel.name for kernel in schedule(recorded.capture, by_name[half]).kernels]
+
+
+def test_kernels_lead_to_lines_and_lines_to_kernels(recorded: Recorded) -> None:
+    lines = PROGRAM.read_text("utf-8").splitlines()
+    line = next(n for n, text in enumerate(lines, 1) if "torch.softmax(" in text)
+    found = kernels_of(recorded.capture, f"{PROGRAM.name}:{line}")
+    # the softmax is no more: its line leads to the attention that took its place
+    assert any("scaled_dot_product" in origin.name for origin in found)
+    kernel = next(origin for origin in all_origins(recorded.capture) if origin.name.startswith("cpp_fused"))
+    assert any((operation.line or "").startswith(str(PROGRAM)) for operation in kernel.operations)
+
+
+def test_rules_that_changed_nothing_are_counted(recorded: Recorded) -> None:
+    found = rules(recorded.capture)
+    assert any(rule.in_vain > 5 and rule.matches == 0 and "def " in (rule.source or "") for rule in found)
+    assert any(rule.matches and "def _sfdp_pattern" in (rule.source or "") for rule in found)
+
+
+def test_kernels_are_on_the_timeline_and_lead_to_their_contexts(recorded: Recorded) -> None:
+    tracks = {id: (name, kind) for name, kind, id in table(recorded.capture, "tracks", "name", "kind", numbers=("id",))}
+    slices = table(recorded.capture, "slices", "name", numbers=("track", "context", "dur"))
+    contexts = {
+        id: (name, kind) for name, kind, id in table(recorded.capture, "contexts", "name", "kind", numbers=("id",))
+    }
+    kernels = [row for row in slices if tracks[row[1]][1] == "device"]
+    assert kernels and all(dur >= 0 for *_, dur in kernels)
+    for name, _, context, _ in kernels:
+        kind = "half" if name.startswith("extern_kernels.") else "kernel"
+        assert contexts[context][1] == kind and (kind == "half" or contexts[context][0] == name)
+    regions = Counter(name for name, track, _, _ in slices if tracks[track][0].split()[0] == "torch")
+    assert regions["0/0 forward"] == regions["0/0 backward"] == 3

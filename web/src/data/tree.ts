@@ -21,6 +21,9 @@ export interface TreeFilter {
 
 export const NO_FILTER: TreeFilter = { text: "", matchesOnly: false, kernelsOnly: false };
 
+/** Kinds of contexts that show those opened in them as their own: compile id, half of it, module. */
+const HOLDS = new Set(["graph", "half", "module"]);
+
 /** The tree over one capture. Closed contexts and folded steps are remembered by id. */
 export class ContextTree {
   readonly openContexts = new Set<number>();
@@ -33,6 +36,8 @@ export class ContextTree {
   readonly serials: string[];
   private readonly contextNames: string[];
   private readonly stepNames: string[];
+  /** Positions of the contexts that stand below one; those below none are under -1. */
+  private readonly below = new Map<number, number[]>();
 
   constructor(
     readonly contexts: ContextsWire,
@@ -45,9 +50,32 @@ export class ContextTree {
       if (span) span[1] = at + 1;
       else this.spans.set(steps.context[at]!, [at, at + 1]);
     }
+    contexts.id.forEach((_, at) => {
+      const above = this.above(at);
+      const siblings = this.below.get(above);
+      if (siblings) siblings.push(at);
+      else this.below.set(above, [at]);
+    });
     this.serials = serials(contexts.name);
     this.contextNames = contexts.name.map((name) => plain(name));
     this.stepNames = steps.names;
+  }
+
+  /** Position of the context that one stands below; -1 for none. */
+  above(at: number): number {
+    const parent = this.contextAt.get(this.contexts.parent[at]!);
+    return parent !== undefined && parent !== at && HOLDS.has(this.contexts.kind[parent]!) ? parent : -1;
+  }
+
+  /** Opens a context and those that it stands below; true when one was shut. */
+  open(contextId: number): boolean {
+    let changed = false;
+    for (let at = this.contextAt.get(contextId) ?? -1, left = 16; at >= 0 && left > 0; at = this.above(at), left--) {
+      const id = this.contexts.id[at]!;
+      changed = changed || !this.openContexts.has(id);
+      this.openContexts.add(id);
+    }
+    return changed;
   }
 
   /** Positions of a context's steps. */
@@ -65,7 +93,8 @@ export class ContextTree {
   }
 
   stepName(at: number): string {
-    return this.steps.names[this.steps.name[at]!] || "(unnamed pass)";
+    const { names, name, files, file } = this.steps;
+    return names[name[at]!] || (files[file[at]!] ? "(unnamed pass)" : "(between passes)");
   }
 
   hasChildren(at: number): boolean {
@@ -79,6 +108,10 @@ export class ContextTree {
     const filtered = query.terms.length > 0 || query.wrong !== "";
     const rows: TreeRow[] = [];
     const { contexts } = this;
+    if (!filtered && !filter.kernelsOnly) {
+      for (const c of this.below.get(-1) ?? []) this.pushContext(rows, c, 0, filter.matchesOnly);
+      return rows;
+    }
     for (let c = 0; c < contexts.id.length; c++) {
       if (filter.kernelsOnly && contexts.kind[c] !== "kernel") continue;
       const id = contexts.id[c]!;
@@ -93,9 +126,27 @@ export class ContextTree {
       }
       const open = this.openContexts.has(id);
       rows.push({ kind: "context", at: c, level: 0, open: past > first ? open : null });
-      if (open) this.pushSteps(rows, first, past, filter.matchesOnly);
+      if (open) this.pushSteps(rows, first, past, filter.matchesOnly, 1);
     }
     return rows;
+  }
+
+  private pushContext(rows: TreeRow[], c: number, level: number, matchesOnly: boolean): void {
+    if (matchesOnly && !this.anyWorkedWithin(c)) return;
+    const id = this.contexts.id[c]!;
+    const [first, past] = this.span(id);
+    const below = this.below.get(c) ?? [];
+    const open = this.openContexts.has(id);
+    rows.push({ kind: "context", at: c, level, open: past > first || below.length > 0 ? open : null });
+    if (!open) return;
+    this.pushSteps(rows, first, past, matchesOnly, level + 1);
+    for (const inner of below) this.pushContext(rows, inner, level + 1, matchesOnly);
+  }
+
+  private anyWorkedWithin(c: number): boolean {
+    const [first, past] = this.span(this.contexts.id[c]!);
+    if (this.contexts.matches[c]! > 0 || this.anyWorked(first, past)) return true;
+    return (this.below.get(c) ?? []).some((inner) => this.anyWorkedWithin(inner));
   }
 
   private anyWorked(first: number, past: number): boolean {
@@ -103,7 +154,7 @@ export class ContextTree {
     return false;
   }
 
-  private pushSteps(rows: TreeRow[], first: number, past: number, matchesOnly: boolean): void {
+  private pushSteps(rows: TreeRow[], first: number, past: number, matchesOnly: boolean, base: number): void {
     const { depth, id } = this.steps;
     let hiddenBelow = Infinity;
     for (let at = first; at < past; at++) {
@@ -114,7 +165,7 @@ export class ContextTree {
       if (matchesOnly && !this.worked(at) && !parent) continue;
       const folded = this.foldedSteps.has(id[at]!);
       if (parent && folded) hiddenBelow = level;
-      rows.push({ kind: "step", at, level: 1 + level, open: parent ? !folded : null });
+      rows.push({ kind: "step", at, level: base + level, open: parent ? !folded : null });
     }
   }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Printer, duration
 from peephole.cli.views import Request
-from peephole.cli.views.decisions import show_decisions
+from peephole.cli.views.decisions import MOST, show_decisions
 from peephole.cli.views.rewrites import around, work
 from peephole.errors import PeepholeError
 from peephole.query.capture.context_lookup import find_contexts
@@ -114,17 +114,18 @@ class Details:
 
     def _step(self, step: Step) -> None:
         from peephole.query.rewrites.decisions import decisions
+        from peephole.query.rewrites.step_graphs import BETWEEN
 
         if self._printer.json:
             self._printer.record(_step_record(step))
             show_decisions(decisions(self._capture, step.id), self._printer)
             return
         matches = work(self._capture, step)
-        name = step.name or f"{step.file.rpartition('/')[2]}:{step.line}"
+        name = step.name or (f"{step.file.rpartition('/')[2]}:{step.line}" if step.file else BETWEEN)
         self._printer.line(
             "    " + "  " * step.depth, name, (matches, "yellow"), ("  raised" if step.error else "", "red")
         )
-        show_decisions(decisions(self._capture, step.id), self._printer, "      " + "  " * step.depth)
+        show_decisions(decisions(self._capture, step.id), self._printer, "      " + "  " * step.depth, MOST)
         if step.error:
             self._printer.block(step.error, "red")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
 
 from peephole.cli.format import Printer
 
@@ -12,14 +13,23 @@ if TYPE_CHECKING:
 _STYLES = {"fused": "bold green", "refused": "bold red", "break": "bold yellow", "recompile": "bold yellow"}
 
 
-def show_decisions(decisions: list[Decision], printer: Printer, indent: str = "  ") -> None:
-    """Prints each decision on a line."""
+MOST: Final = 12
+"""Decisions of a step that are printed one by one among the steps of a context."""
+
+
+def show_decisions(decisions: list[Decision], printer: Printer, indent: str = "  ", most: int | None = None) -> None:
+    """Prints each decision on a line; where there are more than `most`, how many there are of each kind and reason."""
+    if most is not None and len(decisions) > most and not printer.json:
+        counts = Counter((decision.kind, decision.reason) for decision in decisions)
+        for (kind, reason), times in counts.most_common(most):
+            printer.line(indent, (kind, _STYLES.get(kind, "bold")), f"  ×{times}", f"  {_first_line(reason)}")
+        return
     for decision in decisions:
         if printer.json:
             printer.record({"kind": "decision", **decision_record(decision)})
             continue
         names = " + ".join(name for name in (decision.a_name, decision.b_name) if name)
-        reason = f"  {decision.reason}" if decision.reason else ""
+        reason = f"  {_first_line(decision.reason)}" if decision.reason else ""
         printer.line(indent, (decision.kind, _style(decision)), f"  {names}", reason, (_place(decision), "dim"))
 
 
@@ -59,6 +69,12 @@ def decision_record(decision: Decision) -> dict[str, Any]:
         "file": decision.file,
         "line": None if decision.line < 0 else decision.line,
     }
+
+
+def _first_line(reason: str) -> str:
+    """The first two lines of a reason that has many: what, and why."""
+    lines = [line.strip() for line in reason.strip().splitlines()[:2]]
+    return " · ".join(lines)
 
 
 def _place(decision: Decision) -> str:

@@ -273,4 +273,6 @@ def short(file: str | None) -> str:
 
 
 def _name(step: Step) -> str:
-    return step.name or f"{short(step.file)}:{step.line}"
+    from peephole.query.rewrites.step_graphs import BETWEEN
+
+    return step.name or (f"{short(step.file)}:{step.line}" if step.file else BETWEEN)

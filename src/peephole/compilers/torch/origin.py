@@ -25,6 +25,11 @@ def parsed(metadata: str) -> tuple[str, str | None, str | None]:
     return (found[1].strip(), found[2], found[3]) if found else (metadata, None, None)
 
 
+def origins_in(metadata: str) -> list[str]:
+    """The origins that a metadata lists."""
+    return [text for text in metadata.split(", ") if text]
+
+
 def all_origins(capture: Capture) -> list[Origin]:
     """The origins of all kernels, half by half."""
     trace = trace_of(capture)
@@ -50,8 +55,10 @@ def _origins(capture: Capture, trace: RewriteTrace) -> list[Origin]:
             members: dict[tuple[str, str | None], list[int]] = {}
             for name in call.parts:
                 node = half.fx.get(name)
-                if node is not None and node.metadata:
-                    operation, at, _ = parsed(node.metadata)
+                if node is None:
+                    continue
+                for text in origins_in(node.metadata):
+                    operation, at, _ = parsed(text)
                     members.setdefault((operation, at), []).append(node.id)
             operations = [Operation(name, at, source(trace, at), nodes) for (name, at), nodes in members.items()]
             found.append(

@@ -6,9 +6,9 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from peephole.compilers.answers import Boundary, Evidence, Forced, Kernel, Schedule, Why
-from peephole.compilers.torch.halves import Half, half_of, halves, instruction
+from peephole.compilers.torch.halves import Half, Instruction, half_of, halves, instruction
 from peephole.compilers.torch.labels import short_op, type_name
-from peephole.compilers.torch.origin import parsed
+from peephole.compilers.torch.origin import origins_in, parsed
 from peephole.compilers.torch.schedule import RAW, schedule
 from peephole.compilers.torch.words import in_words
 from peephole.compilers.traces import trace_of
@@ -44,9 +44,14 @@ def computed_in(capture: Capture, name: str) -> list[tuple[int, int]]:
             if name in call.parts or call.row in written or (wanted and wanted <= half.scheduled(call)):
                 found.append((half.context, at))
             members = (half.fx[part] for part in call.parts if part in half.fx)
-            if any(name in (one.op, short_op(one.op), parsed(one.metadata)[0]) for one in members):
+            if any(name in _called(one) for one in members):
                 alike.append((half.context, at))
     return found or alike
+
+
+def _called(one: Instruction) -> set[str]:
+    """What a user may call an instruction: its op, and the operations of the program that it comes from."""
+    return {one.op, short_op(one.op), *(parsed(text)[0] for text in origins_in(one.metadata))}
 
 
 def why_kernels(capture: Capture, half_a: int, a: int, half_b: int, b: int) -> Why:
@@ -119,7 +124,7 @@ def _boundary(
             last.step, name, last.ordinal, last.file, last.line, trace.places.line(last.file, last.line)
         )
     one = instruction(trace, int(trace.table.rows([buffer.node])[0]))
-    origins = [origin for origin in one.metadata.split(", ") if origin]
+    origins = origins_in(one.metadata)
     nodes = [half.fx[name] for name in one.parts if name in half.fx]
     forced, line = None, None
     if nodes:
@@ -127,7 +132,8 @@ def _boundary(
         forced = Forced(
             last_node.id, short_op(last_node.op), type_name(last_node.dtype), last_node.shape or None, origins
         )
-        line = next((parsed(node.metadata)[1] for node in reversed(nodes) if parsed(node.metadata)[1]), None)
+        places = (parsed(text)[1] for node in reversed(nodes) for text in origins_in(node.metadata))
+        line = next((place for place in places if place), None)
     return Boundary(buffer, RAW, reason, text, None, forced, evidence, line)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from peephole.compilers.traces import known_trace, trace_of
 from peephole.errors import PeepholeError
@@ -188,11 +188,15 @@ def progress(capture: Capture, step_id: int) -> Progress:
     return Progress(step_id, name, running, done, total)
 
 
+BETWEEN: Final = "(between passes)"
+"""What a step is called that has neither a name nor a place: something changed, and no pass says so."""
+
+
 def step_name(trace: RewriteTrace, step_id: int) -> str:
     """What a step is called: its name, else where it is written."""
     row = trace.step_row(step_id)
     file = (trace.text("file", row) or "").replace("\\", "/").rpartition("/")[2]
-    return trace.text("name", row) or f"{file or 'step'}:{trace.number('line', row)}"
+    return trace.text("name", row) or (f"{file}:{trace.number('line', row)}" if file else BETWEEN)
 
 
 def check_match(trace: RewriteTrace, step_id: int, match: int) -> None:

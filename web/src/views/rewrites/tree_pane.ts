@@ -247,12 +247,8 @@ export class TreePane {
     const at = this.tree.stepAt.get(stepId);
     if (at === undefined) return;
     const { steps } = this.tree;
-    let changed = false;
     const context = steps.context[at]!;
-    if (!this.tree.openContexts.has(context)) {
-      this.tree.openContexts.add(context);
-      changed = true;
-    }
+    let changed = this.tree.open(context);
     let depth = steps.depth[at]!;
     for (let above = at - 1; above >= 0 && steps.context[above] === context && depth > 0; above--) {
       if (steps.depth[above]! < depth) {

@@ -114,6 +114,8 @@ class Context:
         """Where one compile id has several graphs: DDP splits them."""
         self.halves: dict[str, tuple[str, ...]] = {}
         """Names of the inputs of each half that the partitioner made."""
+        self.inherited: dict[str, str] = {}
+        """Where nodes come from that rules made without saying it."""
         self.passed = False
         """Whether passes over a graph have begun."""
         recorder.row("contexts", **row)
@@ -165,6 +167,7 @@ class Compilations:
         found = self._graphs.get(own)
         if found is None:
             found = self._graphs[own] = self._open(own, GRAPH_CONTEXT, NONE, [own])
+        self.nodes.inherited = found.inherited
         return found.parts[-1] if found.parts else found
 
     def known(self, compile_id: str) -> Context | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from time import perf_counter_ns
 from types import ModuleType
 from typing import Any
 
@@ -58,6 +59,7 @@ class Fusion:
             return
         half.came_out = self._schedule(half, result)
         self.at.end(step, half.came_out)
+        half.fused_at = perf_counter_ns()
 
     def _round_begins(self, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
         half, outer = self.inductor.half, self.at.step()

@@ -48,6 +48,8 @@ class FxNodes:
         self._altered: set[Any] = set()
         """FX nodes that were written anew since their graph was last seen as a whole."""
         self._dtypes: dict[Any, str] = {}
+        self.inherited: dict[str, str] = {}
+        """Of the current compilation: where nodes come from that rules put in the place of others, by name."""
         self.begin(recorder)
 
     def begin(self, recorder: Recorder) -> None:
@@ -150,6 +152,8 @@ class FxNodes:
             text = None if str(node.target) == node.name else str(node.target)
             ids = [*ids, *self._body(node)]
         metadata = self.origins.metadata(node.meta)
+        if metadata is None or "@" not in metadata:
+            metadata = self.inherited.get(node.name, metadata)
         number = self.add(op=op, src=ids, name=node.name, arg=text, dtype=dtype, shape=shape, metadata=metadata)
         self._known[node] = _Known(node, value, sources, number, len(ids) > len(sources))
 

@@ -62,6 +62,8 @@ class Half:
         self.written_by: dict[str, int] = {}
         """The scheduler node that writes each buffer."""
         self.module: Any = None
+        self.fused_at = 0
+        """When the last fusion ended."""
 
 
 class Inductor:
@@ -288,7 +290,7 @@ class Inductor:
         graph = kernel_graph(wrapper, self.nodes.add, half.buffers, origins)
         half.context.last = NONE
         step = self.at.begin(CODEGEN, half.came_out, place)
-        step.start = start
+        step.start = max(start, half.fused_at)
         for number, call in zip(graph.calls, wrapper.calls, strict=True):
             written = [output.get_name() for node in half.made_by.pop(call.name, ()) for output in outputs(node)]
             by = (half.written_by.get(name, NONE) for name in [*written, *call.writes])

@@ -212,6 +212,8 @@ class Passes:
         self.at.end(step, self.nodes.add(op=GRAPH, src=roots))
 
 
+MOST_LINES: Final = 12
+"""Origins that a node inherits at most."""
 VAIN: Final = "rules tried in vain"
 """The artifact with [file, line, count, ns] of rules that matched and changed nothing."""
 
@@ -282,6 +284,7 @@ class _Fired:
         if before < 0:
             before = nodes.seen(self.node)
         removed = [number for number in self.erased.values() if number >= 0]
+        self._inherit(nodes)
         added = [nodes.of(node) for node in self.created if not node._erased]
         for node in self.match.nodes:
             if not node._erased and node not in self.created and not nodes.is_same(node):
@@ -289,6 +292,17 @@ class _Fired:
                 added.append(nodes.of(node))
         after = self._new(nodes)
         return before, (added[-1] if added else before) if after is None else after, removed, added
+
+    def _inherit(self, nodes: FxNodes) -> None:
+        """What a rule puts without a line of the program comes from the lines of what it took."""
+        texts: list[str] = []
+        for node in self.created:
+            if "stack_trace" not in node.meta:
+                if not texts:
+                    found = (nodes.origins.metadata(old.meta) for old in self.erased)
+                    texts = list(dict.fromkeys(text for text in found if text and "@" in text))[:MOST_LINES]
+                if texts:
+                    nodes.inherited[node.name] = ", ".join(texts)
 
     def _new(self, nodes: FxNodes) -> int | None:
         """What the users of the node read now."""

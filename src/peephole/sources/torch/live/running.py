@@ -1,9 +1,9 @@
 """Compiled code as it runs: regions and the kernels in them, on the timeline. Standard library only.
 
-The functions of a wrapper module stand in its globals, so ours are put around them there: C++ kernels, which no profiler
-of torch shows, and calls of libraries. Taking a kernel's time costs about two microseconds. So the first runs of a region
-are recorded with all kernels, and later ones as often as that costs a hundredth of the region's time; the region itself
-is recorded each time.
+The functions of a wrapper module stand in its globals, so ours are put around them there: C++ kernels, which torch's
+profiler does not show, and calls of libraries. To take a kernel's time costs about two microseconds. So the first runs
+of a region are recorded with all kernels, and later ones as often as that costs a hundredth of the region's time; the
+region itself is recorded each time.
 """
 
 from __future__ import annotations
