@@ -264,6 +264,7 @@ def rewrites(check: Any) -> None:
     check("capture.StepsWire", "/hand/steps")
     check("capture.MatchesWire", "/hand/steps/0/matches")
     check("capture.MatchWire", "/hand/steps/0/matches/1")
+    check("capture.MatchGroupsWire", "/hand/steps/0/groups")
     graph = check("graph.GraphWire", "/hand/steps/0/graph?match=1")
     check("graph.GraphWire", "/hand/steps/0/graph?match=1&from=0.0")
     check("capture.BirthsWire", "/hand/steps/0/births?match=1")

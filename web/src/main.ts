@@ -8,6 +8,7 @@ import "./styles/overlays.css";
 import "./styles/states.css";
 import "./styles/narrow.css";
 import "./styles/rewrites.css";
+import "./styles/stepping.css";
 import "./styles/code.css";
 import "./styles/schedule.css";
 import "./styles/hardware.css";

@@ -48,7 +48,8 @@ class Notebook {
   }
 
   /** Notes on what an address has chosen. */
-  at(view: string, params: Params): NoteWire[] {
+  at(view: string, address: Params): NoteWire[] {
+    const params = withOwnNode(address);
     const value = (from: Params, key: string): string => from[key] ?? (key === "match" ? "0" : "");
     return this.notes.filter(
       (note) =>
@@ -95,7 +96,8 @@ class Notebook {
 export const notebook = new Notebook();
 
 /** What is chosen at an address and can have a note: the innermost first. */
-export function pinsAt(view: string, params: Params): Pin[] {
+export function pinsAt(view: string, address: Params): Pin[] {
+  const params = withOwnNode(address);
   const number = (key: string): number | null => {
     const text = params[key];
     return text !== undefined && /^-?\d{1,15}$/.test(text) ? Number(text) : null;
@@ -115,4 +117,10 @@ export function pinsAt(view: string, params: Params): Pin[] {
     pins.push({ kind: "match", label, numbers: { step, match } });
   }
   return pins;
+}
+
+/** Of several selected nodes the current one counts; one of another pass is none of the step that is shown. */
+function withOwnNode(params: Params): Params {
+  const { node, held, ...others } = params;
+  return node === undefined || held !== undefined ? others : { ...others, node: node.split("~")[0]! };
 }

@@ -98,7 +98,7 @@ export function drawStacks(ctx: Pen, picture: Picture, theme: Theme, boxes: read
 
 function bars(ctx: Pen, picture: Picture, theme: Theme, boxes: readonly number[], zoom: number): void {
   const { scene, placement, family } = picture;
-  const byFamily: number[][] = Array.from({ length: 13 }, () => []);
+  const byFamily: number[][] = theme.cat.map(() => []);
   for (const box of boxes) if (scene.block[box]! < 0) byFamily[family[box]!]!.push(box);
   const width = zoom < ROUND ? Math.min(24, Math.max(3, 1.6 / zoom)) : 3;
   byFamily.forEach((members, number) => {

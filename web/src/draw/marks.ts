@@ -13,6 +13,7 @@ export function drawMarks(ctx: Pen, picture: Picture, theme: Theme, marks: Marks
   if (marks.current >= 0) ring(ctx, picture, marks.current, theme.fg1, 2.5 * thick, 6);
   if (marks.noted.size > 0) drawNoted(ctx, picture, theme, marks.noted, thick);
   if (marks.hovered >= 0 && marks.hovered !== marks.selected) ring(ctx, picture, marks.hovered, theme.fg3, thick, 0);
+  for (const box of marks.kept) if (box !== marks.selected) ring(ctx, picture, box, theme.accent, 2 * thick, 2);
   if (marks.selected >= 0) drawSelection(ctx, picture, theme, marks.selected, zoom, thick);
   if (marks.second >= 0) ring(ctx, picture, marks.second, theme.accent, 2 * thick, 2);
 }

@@ -31,6 +31,8 @@ export interface Marks {
   selected: number;
   hovered: number;
   second: number;
+  /** Boxes that are selected besides. */
+  kept: ReadonlySet<number>;
   /** Boxes that a search found. */
   found: ReadonlySet<number>;
   /** The one of them that the search is at. */

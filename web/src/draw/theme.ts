@@ -5,7 +5,7 @@ export interface Theme {
   fg1: string; fg2: string; fg3: string; fg4: string;
   accent: string; accentFg: string; accentLine: string; accentBg: string; accentVeil: string;
   added: string; addedBg: string; removed: string; removedBg: string; changed: string; changedBg: string;
-  /** cat[1] to cat[12] */
+  /** cat[1] to cat[12]; behind them the five steps of heat */
   cat: string[];
   mono: string;
   ui: string;
@@ -23,7 +23,7 @@ export function readTheme(element: Element): Theme {
     accentVeil: token("accent-veil"),
     added: token("added"), addedBg: token("added-bg"), removed: token("removed"), removedBg: token("removed-bg"),
     changed: token("changed"), changedBg: token("changed-bg"),
-    cat: Array.from({ length: 13 }, (_, i) => (i === 0 ? "" : token(`cat-${i}`))),
+    cat: Array.from({ length: 18 }, (_, i) => (i === 0 ? "" : token(i < 13 ? `cat-${i}` : `heat-${i - 13}`))),
     mono: style.getPropertyValue("--font-mono").trim() || "monospace",
     ui: style.getPropertyValue("--font-ui").trim() || "sans-serif",
   }; // prettier-ignore

@@ -4,10 +4,13 @@
 export interface Station {
   step: number;
   match: number;
+  /** Whether it is the difference from the graph that is held. */
+  since?: boolean;
 }
 
 interface Leg {
   step: number;
+  since: boolean;
   /** Laid out or jumped to here, and walked match by match to there. */
   from: number;
   to: number;
@@ -21,15 +24,15 @@ export class Trail {
   private legs: Leg[] = [];
 
   /** The graph is laid out anew: nothing before it counts. */
-  begin({ step, match }: Station): void {
-    this.legs = [{ step, from: match, to: match }];
+  begin({ step, match, since = false }: Station): void {
+    this.legs = [{ step, since, from: match, to: match }];
   }
 
   /** On to another graph. To walk back along a leg shortens it, since every box goes back to its place. */
-  add({ step, match }: Station): void {
+  add({ step, match, since = false }: Station): void {
     const last = this.legs.at(-1);
-    if (last?.step === step && Math.abs(last.to - match) <= 1) last.to = match;
-    else this.legs.push({ step, from: match, to: match });
+    if (last?.step === step && last.since === since && Math.abs(last.to - match) <= 1) last.to = match;
+    else this.legs.push({ step, since, from: match, to: match });
   }
 
   /** How many graphs it has. */
@@ -48,9 +51,8 @@ export class Trail {
   format(step: number): string | null {
     const alone = this.legs.length === 1 && this.legs[0]!.from === this.legs[0]!.to;
     if (alone || this.legs.length > MOST_LEGS || this.length > MOST_GRAPHS) return null;
-    return this.legs
-      .map((leg) => `${leg.step === step ? "" : `${leg.step}.`}${leg.from}${leg.from === leg.to ? "" : `-${leg.to}`}`)
-      .join(",");
+    const said = (leg: Leg): string => `${leg.since ? "d" : ""}${leg.step === step ? "" : `${leg.step}.`}${leg.from}`;
+    return this.legs.map((leg) => `${said(leg)}${leg.from === leg.to ? "" : `-${leg.to}`}`).join(",");
   }
 }
 
@@ -58,12 +60,13 @@ export class Trail {
 export function stationsOf(text: string, step: number): Station[] {
   const stations: Station[] = [];
   for (const part of text.split(",").slice(0, MOST_LEGS)) {
-    const found = /^(?:(\d{1,9})\.)?(\d{1,9})(?:-(\d{1,9}))?$/.exec(part);
+    const found = /^(d)?(?:(\d{1,15})\.)?(\d{1,9})(?:-(\d{1,9}))?$/.exec(part);
     if (found === null) return [];
-    const [from, to] = [Number(found[2]), Number(found[3] ?? found[2])];
+    const [from, to] = [Number(found[3]), Number(found[4] ?? found[3])];
     if (stations.length + Math.abs(to - from) >= MOST_GRAPHS) return [];
     const by = to < from ? -1 : 1;
-    for (let match = from; match !== to + by; match += by) stations.push({ step: Number(found[1] ?? step), match });
+    const at = { step: Number(found[2] ?? step), ...(found[1] === undefined ? {} : { since: true }) };
+    for (let match = from; match !== to + by; match += by) stations.push({ ...at, match });
   }
   return stations;
 }

@@ -101,6 +101,23 @@ export interface MatchesWire {
   boxes: number[];
 }
 
+/** The matches of a step by rule and op, one list a column; those with most matches first. */
+export interface MatchGroupsWire {
+  step: number;
+  beforeOp: string[];
+  afterOp: string[];
+  file: (string | null)[];
+  line: number[];
+  kind: EntryKind[];
+  count: number[];
+  /** ns of all of them. */
+  dur: number[];
+  first: number[];
+  handler: string[];
+  /** Place of the group of each match. */
+  of: number[];
+}
+
 /** What each pass of a context changed that has its graph after it. */
 export interface PassesWire {
   step: number[];

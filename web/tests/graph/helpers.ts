@@ -5,7 +5,13 @@ import type { Folding } from "../../src/layout/graph/folding.ts";
 import type { Scene } from "../../src/layout/graph/scene.ts";
 
 export function folding(switches = {}): Folding {
-  return { switches: { ...DEFAULT_SWITCHES, ...switches }, opened: new Set(), closed: new Set(), blocks: null };
+  return {
+    switches: { ...DEFAULT_SWITCHES, ...switches },
+    opened: new Set(),
+    closed: new Set(),
+    blocks: null,
+    only: null,
+  };
 }
 
 /** Fails when two boxes (or a box and a tag) overlap, naming them. */

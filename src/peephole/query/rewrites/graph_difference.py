@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from peephole.compilers import compiler_of
 from peephole.compilers.traces import trace_of
 from peephole.errors import PeepholeError
 from peephole.query.rewrites import named_graphs
@@ -138,7 +139,7 @@ def _compared(
         [pool.ids[node] for _, node in changed],
         removed,
         None,
-        list(_cut(_lines(old, new, removed, changed, added))),
+        list(_cut(_lines(compiler_of(trace.capture, context).type_name, old, new, removed, changed, added))),
         new.graph.error,
         kind="difference",
     )
@@ -147,24 +148,29 @@ def _compared(
 
 
 def _lines(
-    old: Station, new: Station, removed: list[RemovedNode], changed: list[tuple[int, int]], added: list[int]
+    type_name: Callable[[str], str],
+    old: Station,
+    new: Station,
+    removed: list[RemovedNode],
+    changed: list[tuple[int, int]],
+    added: list[int],
 ) -> Iterator[DiffLine]:
     by_id = {old.replay.pool.ids[node]: node for node in old.graph.nodes}
     for gone in removed:
-        yield "-", _line(old, by_id[gone.id])
+        yield "-", _line(type_name, old, by_id[gone.id])
     for was, now in changed:
-        yield "-", _line(old, was)
-        yield "+", _line(new, now)
+        yield "-", _line(type_name, old, was)
+        yield "+", _line(type_name, new, now)
     for node in added:
-        yield "+", _line(new, node)
+        yield "+", _line(type_name, new, node)
 
 
-def _line(station: Station, node: int) -> str:
+def _line(type_name: Callable[[str], str], station: Station, node: int) -> str:
     """A node by its own fields, and the ops of what it reads: names of lines would differ from graph to graph."""
     pool = station.replay.pool
     op, dtype, arg, tag = pool.texts(node)
     reads = ", ".join(pool.op(s) for s in pool.src[node])
-    facts = [None if arg == "None" else arg, dtype, None if tag is None else f"tag={tag}"]
+    facts = [None if arg == "None" else arg, type_name(dtype), None if tag is None else f"tag={tag}"]
     return f"{op}({reads}) {' '.join(' '.join(text.split()) for text in facts if text)}".rstrip()
 
 

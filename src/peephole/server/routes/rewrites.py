@@ -146,6 +146,22 @@ def _entries(page: list[MatchInfo]) -> dict[str, Any]:
     }
 
 
+async def step_groups(request: Request) -> Response:
+    """The matches of a step by rule and op, and the group of each."""
+    step = path_number(request, "step")
+    return reply(await ask(shelf_of(request), lambda capture: _groups(capture, step)))
+
+
+def _groups(capture: Capture, step: int) -> dict[str, Any]:
+    from peephole.query.rewrites.match_groups import MatchGroup, match_groups
+    from peephole.server.rule_source import rule_handler
+
+    found = match_groups(capture, step)
+    names = [field.name for field in dataclasses.fields(MatchGroup)]
+    handlers = [rule_handler(capture, group.file, group.line) or "" for group in found.groups]
+    return {"step": step, **columns(found.groups, names), "handler": handlers, "of": found.of}
+
+
 async def context_passes(request: Request) -> Response:
     """What each pass of a context changed that has its graph after it, one list a column."""
     context = path_number(request, "context")
@@ -336,6 +352,7 @@ ROUTES = [
     Route("/captures/{capture}/steps", list_steps),
     Route("/captures/{capture}/steps/{step}/matches", list_matches),
     Route("/captures/{capture}/steps/{step}/matches/{match}", one_match),
+    Route("/captures/{capture}/steps/{step}/groups", step_groups),
     Route("/captures/{capture}/steps/{step}/graph", graph),
     Route("/captures/{capture}/steps/{step}/decisions", step_decisions),
     Route("/captures/{capture}/steps/{step}/history", history),

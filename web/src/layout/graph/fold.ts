@@ -16,6 +16,7 @@ export const CONSTANT = 1;
 export const INDEXING = 2;
 export const SINK = 4;
 const CALLED = 3;
+export const OUTSIDE = 5;
 
 export interface Folded {
   /** SHOWN or the reason, one entry a node. */
@@ -89,7 +90,7 @@ export function fold(graph: GraphWire, switches: Switches, opened: ReadonlySet<n
 
 /** What is hidden, in words for the status bar: "11 constants and SINK"; `root` is what the root is called. */
 export function hiddenWords(why: Uint8Array, root: string): string {
-  const counts = [0, 0, 0, 0, 0];
+  const counts = [0, 0, 0, 0, 0, 0];
   for (const reason of why) counts[reason]!++;
   const number = (n: number): string => n.toLocaleString("en-US");
   const parts: string[] = [];
@@ -97,6 +98,7 @@ export function hiddenWords(why: Uint8Array, root: string): string {
   if (counts[INDEXING]! > 0) parts.push(`${number(counts[INDEXING]!)} indexing`);
   if (counts[CALLED]! > 0) parts.push(`${number(counts[CALLED]!)} in calls`);
   if (counts[SINK]! > 0) parts.push(root);
+  if (counts[OUTSIDE]! > 0) parts.push(`${number(counts[OUTSIDE]!)} outside`);
   const last = parts.pop();
   if (last === undefined) return "";
   return parts.length > 0 ? `${parts.join(", ")} and ${last}` : last;

@@ -9,6 +9,8 @@ export interface Folding {
   closed: Set<number>;
   /** Blocks by the identities in them; null until the graph is large. */
   blocks: BlockList | null;
+  /** Identities that are shown, when only a part of the graph is; null for all of it. */
+  only: ReadonlySet<number> | null;
 }
 
 /** Blocks that are kept while stepping: a node is in the block that its identity was put into. */

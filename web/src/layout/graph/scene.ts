@@ -3,6 +3,7 @@ import { adjacency } from "../layered/adjacency.ts";
 import type { Drawing } from "../layered/drawing.ts";
 import { CONSTANT, fold, hiddenWords, INDEXING, SHOWN, SINK, type Folded } from "./fold.ts";
 import type { Folding } from "./folding.ts";
+import { narrowed } from "./near.ts";
 import { labelOf, lookLabel, spaceOf, textOf, type Label } from "./labels.ts";
 
 /** The colour, of the twelve in tokens.css, of what stands for several nodes; a node's comes with its graph. */
@@ -46,7 +47,7 @@ const SMALL_CHAR = 6.33;
 
 /** The boxes and edges of a graph under the user's folding. */
 export function scene(graph: GraphWire, folding: Folding): Scene {
-  const folded = fold(graph, folding.switches, folding.opened);
+  const folded = narrowed(graph, fold(graph, folding.switches, folding.opened), folding.only);
   const count = graph.id.length;
   const states = new Uint8Array(count);
   for (const v of graph.added) states[v] = ADDED;
@@ -269,6 +270,8 @@ class Builder {
     }
     const ghosts = graph.removed.filter((ghost) => {
       if (boxOf.has(ghost.identity)) return false;
+      const { only } = folding;
+      if (only !== null && !only.has(ghost.identity)) return false;
       const { constants, indexing, sink } = folding.switches;
       const hidden = (constants ? 0 : CONSTANT) | (indexing ? 0 : INDEXING) | (sink ? 0 : SINK);
       return (ghost.fold & hidden) === 0;

@@ -1,6 +1,7 @@
 /** Which box of a picture stands for what. */
 import type { Picture } from "../../draw/renderer.ts";
 import { lowestOfLargest } from "../../layout/layered/components.ts";
+import type { Scene } from "../../layout/graph/scene.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 
 /** The box of a key, or the one that the node of this identity is in; -1 for none. */
@@ -22,3 +23,11 @@ export function nodesOf({ scene }: Picture, box: number): number[] {
   scene.boxOf.forEach((other, v) => other === box && nodes.push(v));
   return nodes;
 }
+
+/** The colour of each box: that of its family, or one of its own; what has none is among the others. */
+export function tinted(scene: Scene, of: ReadonlyMap<number, number> | null): Uint8Array {
+  if (of === null) return scene.family;
+  return Uint8Array.from(scene.family, (_, box) => of.get(scene.key[box]!) ?? OTHER);
+}
+
+const OTHER = 12;

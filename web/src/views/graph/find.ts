@@ -1,4 +1,5 @@
 import { fits, parseQuery } from "../../data/grammar.ts";
+import type { Picture } from "../../draw/renderer.ts";
 import { textOf } from "../../layout/graph/labels.ts";
 import type { Scene } from "../../layout/graph/scene.ts";
 import type { GraphWire } from "../../wire/graph.ts";
@@ -21,4 +22,10 @@ export function find(graph: GraphWire, scene: Scene, text: string): number[] {
     if (fits(query, whole, { op: node.op })) found.add(box);
   }
   return [...found];
+}
+
+/** The same from top to bottom, as they stand in a picture. */
+export function findInOrder(graph: GraphWire, picture: Picture, text: string): number[] {
+  const { x, y } = picture.placement;
+  return find(graph, picture.scene, text).sort((a, b) => y[a]! - y[b]! || x[a]! - x[b]!);
 }

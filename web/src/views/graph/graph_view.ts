@@ -11,26 +11,28 @@ import { LayoutClient } from "../../layout/layered/client.ts";
 import type { Placement } from "../../layout/layered/drawing.ts";
 import { DEFAULT_SWITCHES, type Switches } from "../../layout/graph/fold.ts";
 import type { Folding } from "../../layout/graph/folding.ts";
+import type { Near } from "../../layout/graph/near.ts";
 import { pinned } from "../../layout/graph/pinned.ts";
 import { Places } from "../../layout/graph/places.ts";
 import { drawingOf, scene as sceneOf, type Scene } from "../../layout/graph/scene.ts";
+import type { How } from "../../state/selection.ts";
 import { Trail, type Station } from "../../state/trail.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { offerSheets } from "../common/sheets.ts";
-import { listen, type Point } from "../common/viewport/gestures.ts";
-import { PlaneViewport } from "../common/viewport/plane_viewport.ts";
 import { boxAt, boxesOf, changeOutside, middleKey, onScreen, startBox, type BoxAt } from "./boxes_at.ts";
-import { anchorOf, cameraAt } from "./anchor.ts";
-import { boxOfKey, nodesOf, rootBox } from "./box_of.ts";
+import { anchorOf, cameraAt, holding } from "./anchor.ts";
+import { boxOfKey, rootBox, tinted } from "./box_of.ts";
 import { changes, fitted, following, opening, revealing } from "./camera.ts";
 import { graphSheets } from "./graph_sheets.ts";
 import { fullText, graphLabel, short, spoken } from "./describe.ts";
-import { find } from "./find.ts";
-import { copyFrom, step, type Direction } from "./keyboard.ts";
+import { find, findInOrder } from "./find.ts";
+import { step, type Direction } from "./keyboard.ts";
 import { Notice, Outside } from "./notice.ts";
 import type { GraphOptions } from "./options.ts";
 import { Overlay, type Tool } from "./overlay.ts";
+import { partOf } from "./part.ts";
 import { isSources, toolsOf } from "./tools.ts";
+import { wire } from "./wiring.ts";
 
 const REFINE_MS = 110;
 /** Nodes around a change that stay by themselves in a large graph. */
@@ -52,11 +54,10 @@ export class GraphView {
   private readonly client = new LayoutClient();
   private readonly stop = new AbortController();
   private readonly watch: ResizeObserver;
-  private readonly viewport: PlaneViewport;
   private graph: GraphWire | null = null;
   private picture: Picture | null = null;
   private theme: Theme;
-  private folding: Folding = { switches: { ...DEFAULT_SWITCHES }, opened: new Set(), closed: new Set(), blocks: null };
+  private folding: Folding = { switches: { ...DEFAULT_SWITCHES }, opened: new Set(), closed: new Set(), blocks: null, only: null }; // prettier-ignore
   private readonly places = new Places();
   /** The way to the layout on the screen. */
   readonly trail = new Trail();
@@ -66,9 +67,13 @@ export class GraphView {
   /** On the way to a picture: those before it are not drawn. */
   private passing = false;
   private view: Camera = { x: 0, y: 0, zoom: 1 };
-  private marks: Marks = { selected: -1, hovered: -1, second: -1, found: new Set(), current: -1, noted: new Set() };
-  private selected: number | null = null;
+  private marks: Marks = { selected: -1, hovered: -1, second: -1, kept: new Set(), found: new Set(), current: -1, noted: new Set() }; // prettier-ignore
+  /** Keys of what is selected, and besides; set from outside they take effect with the next graph. */
+  selected: number | null = null;
+  kept: readonly number[] = [];
   private second: number | null = null;
+  private near: Near | null = null;
+  private tint: ReadonlyMap<number, number> | null = null;
   private search = { text: "", at: -1 };
   private shownStep = -1;
   private ticket = 0;
@@ -96,7 +101,7 @@ export class GraphView {
     this.watch = new ResizeObserver(() => this.resize());
     this.watch.observe(host);
     this.resize();
-    this.viewport = this.listen();
+    this.wire();
     notebook.onChange(() => this.picture && this.place(this.picture.scene, this.picture.placement), this.stop.signal);
     offerSheets(host, () => graphSheets(host, this.picture, this.view, this.marks));
   }
@@ -120,16 +125,14 @@ export class GraphView {
   }
 
   private async showGraph(graph: GraphWire, mode: "fresh" | "step", step: number): Promise<void> {
-    this.station = { step, match: graph.match };
+    this.station = { step, match: graph.match, since: graph.from !== undefined };
     // a pass whose layout is still under way has no places to keep yet
     const kept = mode === "step" && this.picture !== null && this.shownStep === graph.step;
     const stepping = kept && !this.trail.isFull(this.station);
     this.refreshTheme();
     this.graph = graph;
-    if (!stepping) {
-      this.folding = { ...this.folding, opened: new Set(), closed: new Set(), blocks: null };
-      if (isLarge(graph, this.folding)) this.folding.blocks = divide(graph, this.folding, this.change(NEAR));
-    }
+    if (!stepping) this.folding = { ...this.folding, opened: new Set(), closed: new Set(), blocks: null };
+    this.narrow(!stepping);
     const scene = sceneOf(graph, this.folding);
     if (stepping) {
       this.ticket++;
@@ -189,30 +192,57 @@ export class GraphView {
   /** Lays the graph out anew, with one box (else the one nearest to the middle) staying where it is on the screen. */
   async layoutAgain(anchor?: number): Promise<void> {
     if (this.graph === null || this.picture === null) return;
-    const key = anchor ?? this.selected ?? middleKey(this.picture, this.view);
-    const before = this.boxOfKey(key);
-    const at = before < 0 ? null : { x: this.picture.placement.x[before]!, y: this.picture.placement.y[before]! };
-    const nodes = before < 0 ? [] : nodesOf(this.picture, before);
+    const shift = holding(this.picture, this.graph, anchor ?? this.selected ?? middleKey(this.picture, this.view));
     if (!(await this.layout(sceneOf(this.graph, this.folding)))) return;
-    let after = this.boxOfKey(key);
-    // a block that was opened is gone: the last of its nodes stands for it
-    for (let i = nodes.length - 1; after < 0 && i >= 0; i--) after = this.picture.scene.boxOf[nodes[i]!]!;
-    if (at !== null && after >= 0) {
-      this.view.x += this.picture.placement.x[after]! - at.x;
-      this.view.y += this.picture.placement.y[after]! - at.y;
-    } else this.view = fitted(this.picture.bounds, this.width, this.height);
+    this.view = shift(this.picture, this.graph, this.view) ?? fitted(this.picture.bounds, this.width, this.height);
     this.moved();
   }
 
-  /** Selects a node by identity, wherever it is, and marks a second one; it does not move the view. */
-  select(identity: number | null, second: number | null = null): void {
+  /** Selects a node by identity, wherever it is, and marks a second one and others; it does not move the view. */
+  select(identity: number | null, second: number | null = null, kept: readonly number[] = this.kept): void {
+    const other = identity !== this.selected || kept.join() !== this.kept.join();
     this.selected = identity;
     this.second = second;
+    this.kept = kept;
+    if (other && this.near?.of === "selection") this.focus();
     const box = identity === null ? -1 : this.boxOfKey(identity);
-    this.marks = { ...this.marks, selected: box, second: second === null ? -1 : this.boxOfKey(second) };
+    const marked = kept.map((key) => this.boxOfKey(key)).filter((one) => one >= 0);
+    const others = { kept: new Set(marked), second: second === null ? -1 : this.boxOfKey(second) };
+    this.marks = { ...this.marks, selected: box, ...others };
     this.overlay.select(box, this.picture, this.view, this.width, this.height);
     if (box >= 0 && this.picture) this.overlay.say(spoken(this.picture.scene, box));
     this.redraw();
+  }
+
+  /** Shows only what is near the selection or the change; null for all of it. */
+  setNear(near: Near | null): void {
+    if (JSON.stringify(near) === JSON.stringify(this.near)) return;
+    this.near = near;
+    this.focus();
+  }
+
+  /** Boxes in colours of their own, by key; null for those of their families. */
+  setTint(of: ReadonlyMap<number, number> | null): void {
+    this.tint = of;
+    if (this.picture === null) return;
+    this.picture = { ...this.picture, family: tinted(this.picture.scene, of) };
+    this.renderer.setPicture(this.picture);
+    this.redraw();
+  }
+
+  /** What is shown of the graph has changed: it is laid out anew around what is selected. */
+  private focus(): void {
+    if (this.graph === null || this.picture === null) return;
+    this.narrow(true);
+    void this.layoutAgain();
+  }
+
+  /** Works out which part of the graph is shown, and whether it starts in blocks. */
+  private narrow(blocks: boolean): void {
+    const whole = this.folding.only === null;
+    this.folding = partOf(this.graph!, this.folding, this.near, this.selected, this.kept);
+    if (this.folding.only === null && (blocks || !whole) && isLarge(this.graph!, this.folding))
+      this.folding.blocks = divide(this.graph!, this.folding, this.change(NEAR));
   }
 
   /** Shows the whole graph. */
@@ -233,15 +263,14 @@ export class GraphView {
    */
   find(text: string, select = false): number {
     if (this.picture === null || this.graph === null) return 0;
-    const { x, y } = this.picture.placement;
-    const found = find(this.graph, this.picture.scene, text).sort((a, b) => y[a]! - y[b]! || x[a]! - x[b]!);
+    const found = findInOrder(this.graph, this.picture, text);
     const stay = select && this.marks.selected !== found[this.search.at];
     const at = text !== this.search.text ? 0 : this.search.at + (stay ? 0 : 1);
     this.search = { text, at: found.length === 0 ? -1 : at % found.length };
     const box = found[this.search.at];
     this.marks = { ...this.marks, found: new Set(found), current: box ?? -1 };
     if (box !== undefined) {
-      if (select) this.choose(box, false);
+      if (select) this.choose(box, false, "move");
       this.reveal(box);
       this.overlay.say(`${this.search.at + 1} of ${found.length}: ${short(this.picture.scene, box)}`);
     }
@@ -270,9 +299,7 @@ export class GraphView {
   toggle(name: keyof Switches): void {
     this.folding.switches = { ...this.folding.switches, [name]: !this.folding.switches[name] };
     if (this.graph === null) return;
-    if (this.folding.blocks === null && isLarge(this.graph, this.folding)) {
-      this.folding.blocks = divide(this.graph, this.folding, this.change(NEAR));
-    }
+    this.narrow(this.folding.blocks === null);
     void this.layoutAgain();
   }
 
@@ -302,7 +329,7 @@ export class GraphView {
   }
 
   private place(scene: Scene, placement: Placement): void {
-    this.picture = pictureOf(scene, placement);
+    this.picture = { ...pictureOf(scene, placement), family: tinted(scene, this.tint) };
     this.shownStep = this.graph!.step;
     this.places.remember(scene, placement, this.trail.length);
     if (this.passing) return;
@@ -325,17 +352,14 @@ export class GraphView {
     const { scene } = this.picture!;
     this.options.onCounts(scene.shown, scene.total, scene.hidden);
     const inBlocks = this.folding.blocks === null ? 0 : scene.total - scene.shown;
-    if (inBlocks > 0) this.notice.show(scene.total, inBlocks, this.changed().length > 0);
+    const { added, changed } = this.graph!;
+    if (inBlocks > 0) this.notice.show(scene.total, inBlocks, added.length + changed.length > 0);
     else this.notice.hide();
     this.canvas.setAttribute("aria-label", graphLabel(scene));
   }
 
-  private changed(): number[] {
-    return this.graph === null ? [] : [...this.graph.added, ...this.graph.changed];
-  }
-
   private change(most: number): Set<number> {
-    return neighbourhood(this.graph!, this.changed(), most);
+    return neighbourhood(this.graph!, [...this.graph!.added, ...this.graph!.changed], most);
   }
 
   private async expandAll(): Promise<void> {
@@ -369,41 +393,22 @@ export class GraphView {
     void this.layoutAgain(key);
   }
 
-  private listen(): PlaneViewport {
-    const { signal } = this.stop;
-    const target = {
+  private wire(): void {
+    const chosen = (): number => this.marks.selected;
+    wire(this.canvas, this.map, this.overlay, {
       camera: () => this.camera,
-      move: (camera: Camera) => (this.camera = camera),
+      move: (camera) => (this.camera = camera),
       size: () => ({ width: this.width, height: this.height }),
-      click: (at: Point) => this.choose(this.hit(at)),
-      open: (at: Point) => this.hit(at) >= 0 && this.open(this.hit(at)),
-      hover: (at: Point | null) => this.hover(at === null ? -1 : this.hit(at)),
-    };
-    const jump = (at: Point): void => void (this.camera = { ...this.view, ...this.minimap.at(at.x, at.y) });
-    listen(this.map, { wheel: () => undefined, press: (at) => (jump(at), { move: jump }) }, signal);
-    this.canvas.addEventListener("keydown", (event) => this.key(event), { signal });
-    this.overlay.listen({
-      open: () => this.marks.selected >= 0 && this.open(this.marks.selected),
-      hover: (inside) => this.hover(inside ? this.marks.selected : -1),
-      // the text lies over the canvas: what it does not use goes on to what is below
-      wheel: (event) => this.canvas.dispatchEvent(new WheelEvent("wheel", event)),
-    }, signal); // prettier-ignore
-    const chosen = (): string | null =>
-      this.marks.selected < 0 ? null : fullText(this.graph!, this.picture!.scene, this.marks.selected);
-    copyFrom(this.canvas, chosen, signal);
-    return new PlaneViewport(this.canvas, target, signal);
-  }
-
-  private key(event: KeyboardEvent): void {
-    if (this.picture === null || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (this.viewport.key(event)) {
-      // moved already
-    } else if (event.key === "Enter" && this.marks.selected >= 0) this.open(this.marks.selected);
-    else if (event.key === "x" && this.marks.selected >= 0) this.toolsOf(this.marks.selected).find(isSources)?.act();
-    else if (event.shiftKey && event.key.startsWith("Arrow")) this.walk(event.key.slice(5) as Direction);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
+      hit: (at) => (this.picture === null ? -1 : boxAt(this.picture, this.view, at, this.width, this.height)),
+      choose: (box, add) => this.choose(box, true, add ? "add" : "alone"),
+      open: (box) => this.open(box),
+      hover: (box) => this.hover(box),
+      jump: (at) => (this.camera = { ...this.view, ...this.minimap.at(at.x, at.y) }),
+      selected: chosen,
+      text: () => (chosen() < 0 ? null : fullText(this.graph!, this.picture!.scene, chosen())),
+      walk: (direction) => this.walk(direction),
+      fold: () => this.toolsOf(chosen()).find(isSources)?.act(),
+    }, this.stop.signal); // prettier-ignore
   }
 
   /** Along the edges from the selected box; without one, first to what the match changed. */
@@ -411,16 +416,16 @@ export class GraphView {
     if (this.picture === null || this.picture.scene.count === 0) return;
     const from = this.marks.selected;
     const box = from < 0 ? startBox(this.picture, this.view) : step(this.picture, from, direction);
-    this.choose(box);
+    this.choose(box, true, "move");
     this.reveal(box);
   }
 
-  private choose(box: number, focus = true): void {
+  private choose(box: number, focus: boolean, how: How): void {
     const key = box < 0 ? null : this.picture!.scene.key[box]!;
     if (focus) this.canvas.focus({ preventScroll: true });
-    this.select(key);
+    if (how !== "add") this.select(key, null, how === "alone" ? [] : this.kept);
     // a block is no node of the graph: the page need not know of it
-    this.options.onSelect(key !== null && key >= 0 ? key : null);
+    this.options.onSelect(key !== null && key >= 0 ? key : null, how);
     if (key !== null && key < 0) this.select(key);
   }
 
@@ -436,10 +441,6 @@ export class GraphView {
       const text = fullText(this.graph!, this.picture.scene, box);
       return { text, tools: this.toolsOf(box), ...onScreen(this.picture, box, this.view, this.width, this.height) };
     });
-  }
-
-  private hit(at: Point): number {
-    return this.picture === null ? -1 : boxAt(this.picture, this.view, at, this.width, this.height);
   }
 
   private reveal(box: number): void {

@@ -1,8 +1,10 @@
 import type { Camera } from "../../draw/renderer.ts";
+import type { How } from "../../state/selection.ts";
 
 /** What a graph tells whoever shows it. */
 export interface GraphOptions {
-  onSelect(identity: number | null): void;
+  /** A box was selected: by itself, besides others, or as the next current one. */
+  onSelect(identity: number | null, how: How): void;
   /** A CALL was opened: the node's id. */
   onOpenCall(id: number): void;
   onCamera(camera: Camera): void;

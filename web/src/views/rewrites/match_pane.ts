@@ -3,10 +3,11 @@ import { fill, h } from "../../base/dom.ts";
 import { clip, count, counted, duration, location, micros, percent } from "../../base/format.ts";
 import { codeNodes } from "../../base/highlight.ts";
 import { isAbort, type CaptureClient } from "../../data/client.ts";
+import { MatchRows } from "../../data/match_rows.ts";
 import { notebook } from "../../data/notes.ts";
 import { Matches, type MatchRow } from "../../data/matches.ts";
-import type { MatchWire } from "../../wire/capture.ts";
-import type { EntryKind } from "../../wire/graph.ts";
+import type { MatchGroupsWire, MatchWire } from "../../wire/capture.ts";
+import type { EntryKind, GraphWire } from "../../wire/graph.ts";
 import { copyButton } from "../common/copy.ts";
 import { locationLink } from "../common/location.ts";
 import { failure } from "../common/states.ts";
@@ -43,6 +44,7 @@ const UNTOLD: Record<EntryKind, string> = {
 export class MatchPane {
   readonly nodeSection = h("div.sec.node", { hidden: true });
   private readonly errorSection = h("div.sec", { hidden: true, role: "alert" });
+  private readonly sinceSection = h("div.sec.difference", { hidden: true });
   private readonly chip = h("span.chip");
   private readonly title = h("b", "Matches");
   private readonly arrows: HTMLButtonElement[];
@@ -53,6 +55,14 @@ export class MatchPane {
   private readonly details = h("div");
   private matches: Matches | null = null;
   private step: StepFacts | null = null;
+  private match = 0;
+  private rows = new MatchRows(0, null);
+  private grouped = false;
+  private readonly groupButton = h(
+    "button.chip",
+    { type: "button", "aria-pressed": "false", title: "Matches of one rule together (B)" },
+    "by rule",
+  ) as HTMLButtonElement;
   private timer = 0;
   private asked = new AbortController();
 
@@ -62,7 +72,9 @@ export class MatchPane {
     private readonly onChoose: (match: number) => void,
     onMove: (by: 1 | -1) => void,
     /** A link to the next pass that changed something; null when there is none. */
-    private readonly nextPass: (step: number) => Node | null = () => null,
+    private readonly nextPass: (step: number) => Node | null,
+    /** The user wants the matches by their rules, or no longer. */
+    onGrouped: (grouped: boolean) => void,
   ) {
     this.arrows = (
       [
@@ -77,20 +89,73 @@ export class MatchPane {
           key,
         ) as HTMLButtonElement,
     );
+    this.groupButton.addEventListener("click", () => onGrouped(!this.grouped));
     host.append(
-      h("div.bar", this.title, this.chip, h("span.grow"), ...this.arrows),
+      h("div.bar", this.title, this.chip, h("span.grow"), this.groupButton, ...this.arrows),
       this.box,
       this.unread,
-      h("div.scroll", this.errorSection, this.nodeSection, this.details),
+      h("div.scroll", this.errorSection, this.nodeSection, this.sinceSection, this.details),
     );
     this.list = new VirtualList(this.box, {
       rowHeight: ROW,
       role: "listbox",
       label: "Matches",
-      render: (index) => this.noted(index + 1),
-      onSelect: (index) => this.onChoose(index + 1),
+      render: (index) => this.renderRow(index),
+      onSelect: (index, how) => this.chooseRow(index, how),
+      onEnter: (index) => this.toggleRow(index),
     });
     this.stopNotes = notebook.onChange(() => this.list.refresh());
+  }
+
+  /** Shows the matches by their rules, or in their order. */
+  setGrouped(grouped: boolean): void {
+    if (grouped === this.grouped) return;
+    this.grouped = grouped;
+    this.groupButton.setAttribute("aria-pressed", String(grouped));
+    if (this.step) this.makeList(this.step, this.match);
+  }
+
+  /** Makes the list anew: its rows are the matches, or their groups with what is open of them. */
+  private makeList(step: StepFacts, match: number): void {
+    this.rows = new MatchRows(step.matches, null);
+    this.setRows(match);
+    if (!this.grouped || step.matches < 2) return;
+    this.client.once<MatchGroupsWire>(`steps/${step.id}/groups`).then(
+      (wire) => {
+        if (this.step !== step || !this.grouped) return;
+        this.rows = new MatchRows(step.matches, wire);
+        this.setRows(this.match);
+      },
+      (error: unknown) => this.arrived(error),
+    );
+  }
+
+  private setRows(match: number): void {
+    if (match > 0) this.rows.reveal(match);
+    this.box.style.setProperty("--rows", String(Math.max(1, this.rows.count)));
+    this.list.setCount(this.rows.count);
+    this.list.select(this.rows.indexOf(match), false);
+    if (match > 0) this.list.reveal(this.rows.indexOf(match));
+  }
+
+  private renderRow(index: number): HTMLElement {
+    const { match, group, open } = this.rows.at(index);
+    return group === null ? this.noted(match) : groupRow(this.rows.groups!, group, open);
+  }
+
+  private chooseRow(index: number, how: "pointer" | "key"): void {
+    const { match, group } = this.rows.at(index);
+    if (group === null) this.onChoose(match);
+    else if (how === "pointer") this.toggleRow(index);
+  }
+
+  private toggleRow(index: number): void {
+    const { group } = this.rows.at(index);
+    if (group === null) return;
+    this.rows.toggle(group);
+    this.box.style.setProperty("--rows", String(Math.max(1, this.rows.count)));
+    this.list.setCount(this.rows.count);
+    this.list.select(index, false);
   }
 
   /**
@@ -98,6 +163,7 @@ export class MatchPane {
    */
   show(step: StepFacts, match: number, delay = 0): void {
     this.head(true);
+    this.match = match;
     this.arrows[0]!.disabled = match <= 0;
     this.arrows[1]!.disabled = match >= step.matches;
     if (this.step?.id !== step.id || this.step.matches !== step.matches) {
@@ -106,14 +172,15 @@ export class MatchPane {
       this.unread.hidden = true;
       this.matches = new Matches(this.client, step.id, step.matches, (error) => this.arrived(error), delay);
       this.chip.textContent = count(step.matches);
-      this.box.style.setProperty("--rows", String(Math.max(1, step.matches)));
       this.box.style.setProperty("--digits", `${Math.max(22, 8 + 7 * count(step.matches).length)}px`);
       this.box.hidden = step.matches === 0;
-      this.list.setCount(step.matches);
+      this.groupButton.hidden = step.matches < 2;
       this.list.element.scrollTop = 0;
-    }
-    this.list.select(match - 1, false);
-    if (match > 0) this.list.reveal(match - 1);
+      this.makeList(step, match);
+    } else if (match > 0 && this.rows.reveal(match)) this.setRows(match);
+    const row = this.rows.indexOf(match);
+    this.list.select(row, false);
+    if (row >= 0) this.list.reveal(row);
     window.clearTimeout(this.timer);
     this.asked.abort();
     this.asked = new AbortController();
@@ -138,6 +205,26 @@ export class MatchPane {
     );
   }
 
+  /** What differs from the graph that is held to the one that is shown; nothing for a graph by itself. */
+  showDifference(graph: GraphWire): void {
+    const { from, diff, shared = 0, added, changed, removed } = graph;
+    this.sinceSection.hidden = from === undefined;
+    if (from === undefined) return;
+    const since = `${from.name} › ${from.match === 0 ? "input" : `match ${count(from.match)}`}`;
+    fill(
+      this.sinceSection,
+      h(
+        "div.h",
+        h("span.grow", "Difference"),
+        h("span.chip.rem", `−${count(removed.length)}`),
+        h("span.chip.chg", `~${count(changed.length)}`),
+        h("span.chip.add", `+${count(added.length)}`),
+      ),
+      h("p.dim", `since ${clip(since, 120)}; ${counted(shared, "box", "boxes")} in both`),
+      (diff ?? []).length === 0 ? h("p.faint", "The two graphs are equal.") : diffBox(diff ?? []),
+    );
+  }
+
   /** No step is selected: the pane keeps its size and shows what it is given. */
   clear(content: HTMLElement | null = null): void {
     window.clearTimeout(this.timer);
@@ -147,6 +234,7 @@ export class MatchPane {
     this.box.hidden = this.unread.hidden = true;
     this.errorSection.hidden = true;
     this.nodeSection.hidden = true;
+    this.sinceSection.hidden = true;
     fill(this.details, content);
   }
 
@@ -177,7 +265,7 @@ export class MatchPane {
   /** Names what the pane shows: the matches of a step, or the context. */
   private head(matches: boolean): void {
     this.title.textContent = matches ? "Matches" : "Context";
-    this.chip.hidden = !matches;
+    this.chip.hidden = this.groupButton.hidden = !matches;
     for (const arrow of this.arrows) arrow.disabled = !matches;
   }
 
@@ -305,6 +393,33 @@ export class MatchPane {
       diffSection(wire, removed, added, "Diff of the matched subgraph"),
     ];
   }
+}
+
+/** A rule and how often it made one op of another. */
+function groupRow(groups: MatchGroupsWire, at: number, open: boolean): HTMLElement {
+  const [before, after] = [groups.beforeOp[at]!, groups.afterOp[at]!];
+  const rule = groups.kind[at] === "rule";
+  const place = rule ? location(groups.file[at] ?? "", groups.line[at]!) : UNTOLD[groups.kind[at]!];
+  return tip(
+    h(
+      "div.m.group",
+      { "aria-expanded": String(open) },
+      h("span.i.faint", { "aria-hidden": "true" }, open ? "▾" : "▸"),
+      h(
+        "span.ell.name",
+        h("b", before === after ? before : `${before || "nothing"} → ${after || "nothing"}`),
+        " ",
+        h("span.dim", clip(groups.handler[at]!, 80)),
+      ),
+      h("span.num.dim", groups.dur[at]! > 0 ? micros(groups.dur[at]!) : ""),
+      h(
+        "span.about",
+        h("span.num", counted(groups.count[at]!, "match", "matches")),
+        h("span.loc.mono", place.split("/").at(-1)),
+      ),
+    ),
+    () => `${before} → ${after}\n${counted(groups.count[at]!, "match", "matches")}\n${place}`,
+  );
 }
 
 function diffSection(wire: MatchWire, removed: number, added: number, title: string): HTMLElement | null {

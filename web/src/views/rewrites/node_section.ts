@@ -12,14 +12,16 @@ import { locationLink } from "../common/location.ts";
 const MOST = 24;
 
 export interface NodeActions {
+  /** The node as it is known in the graphs of its own step. */
+  at: { step: number; match: number; node: number };
   /** Select another node by identity. */
   select(identity: number): void;
   /** Go to a match and show a node there. */
   goTo(step: number, match: number, identity: number): void;
   close(): void;
-  history(identity: number): Promise<HistoryWire>;
+  history(): Promise<HistoryWire>;
   /** The same in the other passes of its context. */
-  passages(identity: number): Promise<PassageWire[]>;
+  passages(): Promise<PassageWire[]>;
   /** What a call was compiled in, by the node's id: a name and its address; null when nothing is known. */
   called(id: number): Promise<{ name: string; href: string } | null>;
   /** What the capture knows about a node by its id. */
@@ -97,23 +99,21 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
     );
   }
   const ask = (): Promise<void> =>
-    actions.history(identity).then(
+    actions.history().then(
       (wire) => {
         if (!history.isConnected) return;
-        const here = { ...wire, step: graph.step, name: "", identity };
-        fill(history, historyLine(here, graph.match, actions));
-        void actions.passages(identity).then(
+        const { step, match, node } = actions.at;
+        const here = { ...wire, step, name: "", identity: node };
+        fill(history, historyLine(here, match, actions));
+        void actions.passages().then(
           (others) => {
             const line = (one: PassageWire): HTMLElement => historyLine(one, -1, actions);
             if (others.length === 0 || !history.isConnected) return;
-            const [before, after] = [
-              others.filter((one) => one.step < graph.step),
-              others.filter((one) => one.step > graph.step),
-            ];
+            const [before, after] = [others.filter((one) => one.step < step), others.filter((one) => one.step > step)];
             fill(
               history,
               ...before.map(line),
-              historyLine({ ...here, name: "this pass" }, graph.match, actions),
+              historyLine({ ...here, name: "this pass" }, match, actions),
               ...after.map(line),
             );
           },

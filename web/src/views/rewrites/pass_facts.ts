@@ -25,15 +25,20 @@ export function entriesOf(tree: ContextTree, passes: Passes, at: number): number
   return passes.of(id[at]!)?.entries ?? matches[at]!;
 }
 
+/** The next pass of the context that changed something, or the one before; null when there is none. */
+export function nextWorked(tree: ContextTree, step: number, by: 1 | -1): number | null {
+  const { steps } = tree;
+  const at = tree.stepAt.get(step);
+  if (at === undefined) return null;
+  let next = at + by;
+  while (steps.context[next] === steps.context[at] && !tree.worked(next)) next += by;
+  return steps.context[next] === steps.context[at] ? steps.id[next]! : null;
+}
+
 /** A link to the next pass of the context that changed something. */
 export function nextPass(tree: ContextTree, step: number, choose: (step: number) => void): Node | null {
-  const { steps } = tree;
-  const at = tree.stepAt.get(step) ?? -1;
-  for (let next = at + 1; steps.context[next] === steps.context[at]; next++) {
-    if (!tree.worked(next)) continue;
-    const onclick = (): void => choose(steps.id[next]!);
-    const link = h("button.link", { type: "button", onclick }, clip(tree.stepName(next), 60));
-    return h("span", "The next that did: ", link);
-  }
-  return null;
+  const next = nextWorked(tree, step, 1);
+  if (next === null) return null;
+  const name = clip(tree.stepName(tree.stepAt.get(next)!), 60);
+  return h("span", "The next that did: ", h("button.link", { type: "button", onclick: () => choose(next) }, name));
 }

@@ -17,7 +17,7 @@ export function rewritesStatus(
   const right: StatusPart[] = [];
   if (graph) {
     const text = total > 0 ? `${count(shown)} of ${count(total)} nodes shown` : `${count(graph.id.length)} nodes`;
-    const onclick = (): void => page.nav.set({ show: "calls,constants,indexing,sink" }, "replace");
+    const onclick = (): void => page.nav.set({ show: "calls,constants,indexing,sink", near: null }, "replace");
     const link = hidden !== "" && h("button.link", { type: "button", title: "Show them", onclick }, `${hidden} hidden`);
     right.push(h("span", text, hidden !== "" && " · ", link));
     right.push(h("span.wide", `match ${count(graph.match)} of ${count(graph.matches)}`));

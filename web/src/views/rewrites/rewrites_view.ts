@@ -1,5 +1,5 @@
 /** Rewrites: any pass of any context, the graph after any of its matches. */
-import { plain } from "../../base/ansi.ts";
+import { h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
 import { abortable, sentenceOf } from "../../data/client.ts";
 import { Graphs } from "../../data/graphs.ts";
@@ -7,22 +7,25 @@ import { Passes } from "../../data/passes.ts";
 import { ContextTree } from "../../data/tree.ts";
 import { isNamed } from "../../layout/instructions.ts";
 import { changed, numberParam, type Params } from "../../state/place.ts";
-import type { ContextsWire, ContextWire, HistoryWire, NodeWire, PassageWire, StepsWire } from "../../wire/capture.ts";
+import { selectionParams, type Selection } from "../../state/selection.ts";
+import type { ContextsWire, ContextWire, StepsWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { isCall } from "../../layout/graph/labels.ts";
 import { showLayer, waitFor, type Progress } from "../common/states.ts";
 import type { Direction } from "../graph/keyboard.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
+import { attachMenu } from "../shell/menu.ts";
 import { contextPage, stackSection } from "./context_page.ts";
 import { REWRITES_KEYS } from "./keys.ts";
 import { MatchPane } from "./match_pane.ts";
-import { showNode, type NodeActions } from "./node_section.ts";
+import { ModeControl, modeKey, shownPlace, takenAlong } from "./modes.ts";
 import { PassDrawer } from "./pass_drawer.ts";
-import { entriesOf, factsOf, nextPass } from "./pass_facts.ts";
+import { entriesOf, factsOf, nextPass, nextWorked } from "./pass_facts.ts";
 import { rewritesStatus } from "./rewrites_status.ts";
-import { SHOWN_AT_FIRST, Stage, type Toggle } from "./stage.ts";
+import { Selecting } from "./selecting.ts";
+import { SHOWN_AT_FIRST, Stage, toggled, type StageActions, type Toggle } from "./stage.ts";
 import { TreePane } from "./tree_pane.ts";
-import { wayTo } from "./way.ts";
+import { calledContext, wayTo } from "./way.ts";
 
 /** Stepping with pauses makes entries in the history, playing does not. */
 const PAUSE_MS = 900;
@@ -46,6 +49,8 @@ class RewritesView implements View {
   private readonly graphs: Graphs;
   private readonly passes: Passes;
   private readonly drawer: PassDrawer;
+  private readonly selecting: Selecting;
+  private readonly modes: ModeControl;
   private tree: ContextTree | null = null;
   private treePane: TreePane | null = null;
   private params: Params = {};
@@ -70,8 +75,30 @@ class RewritesView implements View {
   constructor(private readonly page: Page) {
     this.graphs = new Graphs(page.client);
     this.passes = new Passes(page.client, () => this.treePane?.learned());
-    this.stage = new Stage(page.middle, {
-      onSelect: (identity) => page.nav.set({ node: identity, id: null }, "replace"),
+    this.selecting = new Selecting(page, {
+      mark: (current, kept) => this.stage.select(current, kept),
+      nodeSection: () => this.matches.nodeSection,
+      tree: () => this.tree!,
+      idleHidden: () => this.treePane?.idleHidden ?? false,
+      go: (step, match, selection, sought) => this.goTo(step, match, selection, sought),
+      called: (id) => calledContext(page.client, this.graph?.step, id),
+      say: (text) => this.stage.say(text),
+    });
+    this.modes = new ModeControl(page, {
+      tree: () => this.tree,
+      shown: () => shownPlace(this.params),
+      last: (step) => entriesOf(this.tree!, this.passes, this.tree!.stepAt.get(step) ?? -1),
+      hasSelection: () => !this.selecting.isEmpty,
+      setNear: (near) => this.stage.setNear(near),
+      setTint: (tint) => this.stage.setTint(tint),
+      toggleIdle: () => this.treePane?.toggleIdle(),
+      idleHidden: () => this.treePane?.idleHidden ?? false,
+      say: (text) => this.stage.say(text),
+    });
+    const show = h("button.btn", { type: "button", title: "Differences, parts and colours" }, "Show ▾");
+    const parts = { modes: this.modes.bar.element, show, strip: this.selecting.strip.element };
+    const actions: StageActions = {
+      onSelect: (key, how) => this.selecting.choose(key, how),
       onCamera: ({ zoom }) => {
         this.stage.setZoom(zoom);
         this.rememberCamera();
@@ -85,15 +112,18 @@ class RewritesView implements View {
       onText: (text) => page.nav.set({ as: text ? "text" : null }),
       onContext: () => this.goContext(),
       onStep: () => page.nav.set({ match: null }),
-    });
+    };
+    this.stage = new Stage(page.middle, actions, parts);
+    attachMenu(show, "How the graph is shown", () => this.modes.items);
     this.matches = new MatchPane(
       page.right,
       page.client,
       (match) => page.nav.set({ match, id: null }),
       (by) => this.step(by),
       (step) => nextPass(this.tree!, step, (next) => this.choose("step", next)),
+      (grouped) => page.nav.set({ rows: grouped ? "rules" : null }, "replace"),
     );
-    this.drawer = new PassDrawer(this.stage.drawer, page.client, (a, b) => this.light(a, b));
+    this.drawer = new PassDrawer(this.stage.drawer, page.client, (a, b) => this.stage.lightDecision(a, b));
     void this.load();
   }
 
@@ -106,45 +136,35 @@ class RewritesView implements View {
     const toggle = new Map<string, Toggle>([["r", "indexing"], ["c", "calls"], ["s", "sink"]]).get(event.key); // prettier-ignore
     if (toggle !== undefined) this.toggle(toggle);
     else if (event.shiftKey && event.key.startsWith("Arrow")) this.stage.walk(event.key.slice(5) as Direction);
-    else return this.move(event);
+    else return modeKey(this.modes, event) || this.move(event);
     return true;
   }
 
-  private move(event: KeyboardEvent): boolean {
-    switch (event.key) {
-      case "ArrowRight":
-      case "ArrowLeft":
-        this.step(event.key === "ArrowRight" ? 1 : -1);
-        return true;
-      case "ArrowUp":
-      case "ArrowDown":
-        this.treePane?.move(event.key === "ArrowDown" ? 1 : -1);
-        return true;
-      case "Enter":
-        this.treePane?.toggleCurrent();
-        return true;
-      case " ":
-        this.stage.fit();
-        return true;
-      case "z":
-        this.stage.showChange();
-        return true;
-      case "k":
-        this.stage.toggleFollow();
-        return true;
-      case "o":
-        this.openSelected();
-        return true;
-      case "g":
-        this.page.nav.set({ as: this.params["as"] === "text" ? null : "text" });
-        return true;
-      default:
-        return false;
-    }
+  private move({ key }: KeyboardEvent): boolean {
+    const act = new Map<string, () => void>([
+      ["ArrowRight", () => this.step(1)],
+      ["ArrowLeft", () => this.step(-1)],
+      ["ArrowUp", () => this.treePane?.move(-1)],
+      ["ArrowDown", () => this.treePane?.move(1)],
+      ["Enter", () => this.treePane?.toggleCurrent()],
+      [" ", () => this.stage.fit()],
+      ["z", () => this.stage.showChange()],
+      ["k", () => this.stage.toggleFollow()],
+      ["o", () => this.openSelected()],
+      ["j", () => this.selecting.keep()],
+      ["b", () => this.page.nav.set({ rows: this.params["rows"] === "rules" ? null : "rules" }, "replace")],
+      ["n", () => void this.next(1)],
+      ["N", () => void this.next(-1)],
+      ["g", () => this.page.nav.set({ as: this.params["as"] === "text" ? null : "text" })],
+    ]).get(key);
+    act?.();
+    return act !== undefined;
   }
 
   escape(): boolean {
-    if (this.params["node"] !== undefined) this.page.nav.set({ node: null });
+    if (this.params["near"] !== undefined) return this.modes.escape();
+    if (this.params["node"] !== undefined) this.page.nav.set({ node: null, held: null });
+    else if (this.modes.escape()) return true;
     else if (this.params["q"] !== undefined) this.page.nav.set({ q: null }, "replace");
     else return false;
     return true;
@@ -190,7 +210,10 @@ class RewritesView implements View {
         this.page.left,
         this.tree,
         (kind, id, how) => this.choose(kind, id, how),
-        () => this.page.nav.set(this.treePane!.params, "replace"),
+        () => {
+          this.page.nav.set(this.treePane!.params, "replace");
+          this.selecting.drawStrip();
+        },
         this.passes,
       );
     this.drawStatus();
@@ -199,9 +222,26 @@ class RewritesView implements View {
 
   /** Goes there. A click is a choice and gets an entry in the history; keys pass through. */
   private choose(kind: "context" | "step", id: number, how: "pointer" | "key" = "pointer"): void {
-    const { as = null, show = null } = this.params;
-    const params = changed({ [kind]: String(id) }, { as, show, ...this.treePane!.params });
+    const { as = null, show = null, rows = null } = this.params;
+    const kept = changed({ [kind]: String(id) }, { as, show, rows, ...this.treePane!.params });
+    const params = kind === "step" ? changed(kept, takenAlong(this.tree!, this.params, id, this.selecting)) : kept;
     this.page.nav.go({ ...this.page.nav.place, params }, how === "pointer" || this.paused() ? "push" : "replace");
+  }
+
+  /** Goes to a graph of the context with something selected, which is brought into sight. */
+  private goTo(step: number, match: number, selection: Selection | null, sought: number | null): void {
+    this.sought = sought;
+    const place = step === this.graph?.step ? {} : { at: null, laid: null };
+    const change = { step, match: match === 0 ? null : match, ...selectionParams(selection, step), ...place };
+    this.page.nav.set({ ...change, id: null }, this.paused() ? "push" : "replace");
+  }
+
+  /** N: on to the next match that touches the selection; without one, to the next pass that did something. */
+  private async next(by: 1 | -1): Promise<void> {
+    if (this.tree === null || (await this.selecting.next(by))) return;
+    const step = nextWorked(this.tree, numberParam(this.params, "step", -1), by);
+    if (step !== null) this.choose("step", step, "key");
+    else this.stage.say(by > 0 ? "No later pass changed anything." : "No earlier pass changed anything.");
   }
 
   /** True when the last move with a key is long enough ago for this one to deserve an entry in the history. */
@@ -247,14 +287,8 @@ class RewritesView implements View {
     const names = this.params["show"];
     this.stage.setShown(new Set((names === undefined ? SHOWN_AT_FIRST : names.split(",")) as Toggle[]));
     void this.stage.setText(this.params["as"] === "text");
-  }
-
-  /** Marks the boxes that a decision is about. */
-  private light(a: number, b: number): void {
-    const [one, other] = a >= 0 ? [a, b >= 0 ? b : null] : [b, null];
-    if (one < 0) this.stage.say("The capture has no name for what this is about.");
-    else if (this.stage.light(one, other) === 0) this.stage.say("Neither is in the graph that is shown.");
-    else this.stage.say("");
+    this.modes.apply(this.params);
+    this.matches.setGrouped(this.params["rows"] === "rules");
   }
 
   private async showStep(at: number): Promise<void> {
@@ -270,10 +304,12 @@ class RewritesView implements View {
     this.matches.show(facts, match, hurried ? SETTLE_MS : 0);
     const contextAt = this.tree!.contextAt.get(this.tree!.steps.context[at]!) ?? -1;
     const names = [this.tree!.contexts.name[contextAt] ?? "", this.tree!.serials[contextAt] ?? ""] as const;
-    const key = `${facts.id}/${match}`;
+    const { first } = this.modes;
+    const key = `${facts.id}/${match}${first === null ? "" : `/${first}`}`;
     if (key === this.shown && this.graph) {
       this.covered = false;
       this.showSelection();
+      void this.modes.show(this.graph);
       this.drawStatus(); // the text shows other nodes than the graph
       return;
     }
@@ -296,7 +332,9 @@ class RewritesView implements View {
       },
       async (stop) => {
         if (hurried) await abortable(new Promise((done) => window.setTimeout(done, SETTLE_MS)), stop);
-        return this.graphs.get(facts.id, match, stop);
+        // what is near the selection depends on where that is
+        if (this.params["near"] !== undefined) await this.selecting.ready(this.params, { step: facts.id, match });
+        return this.graphs.get(facts.id, match, stop, first);
       },
       signal,
     );
@@ -311,18 +349,26 @@ class RewritesView implements View {
     this.lastStep.hurried = false; // the user stays on this one: its other matches come at once
     const context = this.tree!.steps.context[at]!;
     // where instructions have names, a box is the same in the next pass too
-    const scope = isNamed(graph) ? -2 - context : facts.id;
-    const mode = this.scope === scope && this.shown !== "" ? "step" : "fresh";
+    const scope = isNamed(graph) ? -2 - context : (graph.from?.step ?? facts.id);
+    // two graphs that have little in common are better off with a layout of their own
+    const alike = graph.shared === undefined || 2 * graph.shared >= graph.id.length;
+    const mode = this.scope === scope && this.shown !== "" && alike ? "step" : "fresh";
     this.scope = scope;
     this.graph = graph;
     this.covered = false;
     this.shown = key;
     this.stage.title(...names, facts.name, match, graph);
     this.matches.showError(graph.error);
+    this.matches.showDifference(graph);
     this.showSelection();
+    void this.modes.show(graph);
     const anchor = mode === "fresh" ? (this.params["at"] ?? null) : null;
     const way =
-      mode === "fresh" ? wayTo(graph, this.params["laid"], (step, match) => this.graphs.get(step, match, signal)) : [];
+      mode === "fresh"
+        ? wayTo(graph, this.params["laid"], (step, match, since) =>
+            this.graphs.get(step, match, signal, since ? first : null),
+          )
+        : [];
     const laying = { title: `Laying out ${clip(facts.name, 80)}`, note: `${count(graph.id.length)} nodes` };
     await waitFor(
       this.stage.body,
@@ -335,10 +381,11 @@ class RewritesView implements View {
     if (this.sought !== null) this.stage.light(this.sought, null);
     this.sought = null;
     this.drawer.show(facts.id, graph);
-    this.page.middle.dataset["shown"] = key;
+    this.page.middle.dataset["since"] = first ?? "";
+    this.page.middle.dataset["shown"] = `${facts.id}/${match}`;
     this.drawStatus();
     this.rememberCamera();
-    this.graphs.ahead(facts.id, match + 1, facts.matches);
+    this.graphs.ahead(facts.id, match + 1, facts.matches, first);
   }
 
   /** Stopped on the way to a match: the last one that was reached is shown, since it is there. */
@@ -350,9 +397,8 @@ class RewritesView implements View {
 
   /** True when the user came to this step and has hardly looked at the one before. */
   private passedThrough(step: number): boolean {
-    if (step === this.lastStep.id) return this.lastStep.hurried;
     const now = performance.now();
-    this.lastStep = { id: step, at: now, hurried: now - this.lastStep.at < HURRY_MS };
+    if (step !== this.lastStep.id) this.lastStep = { id: step, at: now, hurried: now - this.lastStep.at < HURRY_MS };
     return this.lastStep.hurried;
   }
 
@@ -367,37 +413,7 @@ class RewritesView implements View {
       this.page.nav.set({ id: null, op: null, node: at === undefined ? null : graph.identity[at]! }, "replace");
       return;
     }
-    const identity = this.params["node"] === undefined ? null : numberParam(this.params, "node", -1);
-    this.stage.select(identity);
-    if (identity === null) {
-      this.matches.nodeSection.hidden = true;
-      return;
-    }
-    showNode(this.matches.nodeSection, graph, identity, this.nodeActions(graph));
-  }
-
-  private nodeActions(graph: GraphWire): NodeActions {
-    return {
-      select: (other) => this.page.nav.set({ node: other }, "replace"),
-      goTo: (step, match, identity) => {
-        this.sought = identity;
-        const place = step === graph.step ? {} : { at: null, laid: null };
-        this.page.nav.set({ step, match: match === 0 ? null : match, node: identity, ...place });
-      },
-      close: () => this.page.nav.set({ node: null }),
-      called: async (id) => {
-        const context = await this.called(id);
-        const at = this.tree!.contextAt.get(context);
-        if (at === undefined) return null;
-        const href = this.page.nav.address("rewrites", { context: String(context) });
-        return { name: plain(this.tree!.contexts.name[at]!), href };
-      },
-      recorded: (id) => this.page.client.once<NodeWire>(`nodes/${id}`),
-      history: (node) =>
-        this.page.client.once<HistoryWire>(`steps/${graph.step}/history?identity=${node}&match=${graph.match}`),
-      passages: (node) =>
-        this.page.client.once<PassageWire[]>(`steps/${graph.step}/passages?identity=${node}&match=${graph.match}`),
-    };
+    this.selecting.show(this.params, graph);
   }
 
   private showContext(at: number): void {
@@ -408,14 +424,13 @@ class RewritesView implements View {
     this.graph = null;
     this.shown = this.wanted = "";
     this.stage.clear();
+    this.selecting.strip.clear();
     this.drawer.clear();
     this.matches.clear();
     this.stage.title(tree.contexts.name[at]!, tree.serials[at]!, null, 0, null);
     const link = (params: Record<string, string>, view = "rewrites"): string => this.page.nav.address(view, params);
-    showLayer(
-      this.stage.body,
-      contextPage(tree, at, link, (view) => this.page.has(view)),
-    );
+    const has = (view: string): boolean => this.page.has(view);
+    showLayer(this.stage.body, contextPage(tree, at, link, has));
     this.page.client.once<ContextWire>(`contexts/${id}`).then(
       (wire) => {
         if (numberParam(this.params, "context", -1) === id && this.params["step"] === undefined)
@@ -446,13 +461,7 @@ class RewritesView implements View {
   private toggle(name: Toggle): void {
     // G goes there
     if (this.params["as"] === "text") return this.stage.say("The text has every node; this folds the graph.");
-    const names = new Set(this.params["show"]?.split(",") ?? SHOWN_AT_FIRST);
-    if (!names.delete(name)) names.add(name);
-    const text = [...names]
-      .filter((value) => value !== "" && value !== "none")
-      .sort()
-      .join(",");
-    this.page.nav.set({ show: text === SHOWN_AT_FIRST.join(",") ? null : text === "" ? "none" : text }, "replace");
+    this.page.nav.set({ show: toggled(this.params["show"], name) }, "replace");
   }
 
   /** Writes camera and layout into the address once they rest. */
@@ -467,27 +476,17 @@ class RewritesView implements View {
     }, CAMERA_MS);
   }
 
-  /** The context that a call of the graph on the screen was compiled in, -1 for none. */
-  private async called(node: number): Promise<number> {
-    const step = this.graph?.step;
-    if (step === undefined) return -1;
-    return (await this.page.client.once<{ context: number }>(`steps/${step}/call?node=${node}`)).context;
-  }
-
   /** Goes from a CALL to the passes of the kernel that it became. */
   private async openCall(node: number): Promise<void> {
-    try {
-      const context = await this.called(node);
-      if (context >= 0) this.choose("context", context);
-      else this.stage.say("This call was compiled in no context of this capture.");
-    } catch (error) {
-      this.stage.say(sentenceOf(error));
-    }
+    const context = await calledContext(this.page.client, this.graph?.step, node).catch(sentenceOf);
+    if (typeof context === "string") this.stage.say(context);
+    else if (context >= 0) this.choose("context", context);
+    else this.stage.say("This call was compiled in no context of this capture.");
   }
 
   /** O: the kernel of the selected call. */
   private openSelected(): void {
-    const at = this.graph?.identity.indexOf(numberParam(this.params, "node", -1)) ?? -1;
+    const at = this.graph?.identity.indexOf(this.stage.current ?? -1) ?? -1;
     if (at >= 0 && isCall(this.graph!, at)) void this.openCall(this.graph!.id[at]!);
     else this.stage.say("Select a call to open its kernel.");
   }

@@ -2,8 +2,10 @@
 import { nameNodes } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { clip, count } from "../../base/format.ts";
+import type { How } from "../../state/selection.ts";
 import { onTheme, readSetting, theme, writeSetting } from "../../state/settings.ts";
 import { INDEXING } from "../../layout/graph/fold.ts";
+import type { Near } from "../../layout/graph/near.ts";
 import { drawable, isNamed } from "../../layout/instructions.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { clearLayer } from "../common/states.ts";
@@ -27,8 +29,19 @@ const TOGGLES: [Toggle, string, string][] = [
 /** What the graph shows when nobody has said otherwise. */
 export const SHOWN_AT_FIRST: readonly Toggle[] = ["indexing"];
 
+/** What an address says when one of the switches is turned; null for what needs no word. */
+export function toggled(show: string | undefined, name: Toggle): string | null {
+  const names = new Set(show?.split(",") ?? SHOWN_AT_FIRST);
+  if (!names.delete(name)) names.add(name);
+  const text = [...names]
+    .filter((value) => value !== "" && value !== "none")
+    .sort()
+    .join(",");
+  return text === SHOWN_AT_FIRST.join(",") ? null : text === "" ? "none" : text;
+}
+
 export interface StageActions {
-  onSelect(identity: number | null): void;
+  onSelect(identity: number | null, how: How): void;
   onCamera(camera: Camera): void;
   onCounts(shown: number, total: number, hidden: string): void;
   onOpenCall(id: number): void;
@@ -72,12 +85,17 @@ export class Stage {
   private sought = "";
   private foundAt = 0;
   private selected: number | null = null;
+  private kept: readonly number[] = [];
+  private near: Near | null = null;
+  private tint: ReadonlyMap<number, number> | null = null;
   private readonly shown = new Set<Toggle>(SHOWN_AT_FIRST);
   private readonly stopTheme: () => void;
 
   constructor(
     host: HTMLElement,
     private readonly actions: StageActions,
+    /** Above the graph: how it is shown, and the button for it; below: where the selection lives. */
+    parts: { modes: HTMLElement; show: HTMLElement; strip: HTMLElement },
   ) {
     this.modes = {
       graph: h("button", { type: "button", onclick: () => actions.onText(false) }, "Graph"),
@@ -127,9 +145,12 @@ export class Stage {
         this.crumbs,
         h("span.grow"),
         this.legend,
+        parts.show,
         h("span.seg", { role: "group", "aria-label": "Graph or text (G)" }, this.modes.graph, this.modes.text),
       ),
+      parts.modes,
       this.body,
+      parts.strip,
       this.drawer,
       h(
         "div.bar.low",
@@ -194,11 +215,31 @@ export class Stage {
     return { at: this.view.anchor, laid: this.view.trail.format(this.graph.step) };
   }
 
-  select(identity: number | null): void {
-    if (this.selected === identity) return;
+  /** The key of the selected box. */
+  get current(): number | null {
+    return this.selected;
+  }
+
+  /** Selects a box, and others besides; before the graph is drawn it takes effect with it. */
+  select(identity: number | null, kept: readonly number[] = []): void {
+    if (this.selected === identity && this.kept.join() === kept.join()) return;
     this.selected = identity;
-    this.view?.select(identity);
+    this.kept = kept;
+    if (this.drawn === this.graph) this.view?.select(identity, null, kept);
     if (this.asText) this.drawText();
+  }
+
+  /** Shows a part of the graph, or all of it. */
+  setNear(near: Near | null): void {
+    this.near = near;
+    this.view?.setNear(near);
+  }
+
+  /** Colours of boxes by their keys; null for those of their families. */
+  setTint(tint: ReadonlyMap<number, number> | null): void {
+    if (tint === null && this.tint === null) return;
+    this.tint = tint;
+    this.view?.setTint(tint);
   }
 
   async setText(text: boolean): Promise<void> {
@@ -231,6 +272,14 @@ export class Stage {
   /** Marks one or two boxes and brings one into sight; how many of them are there. */
   light(one: number, other: number | null): number {
     return this.view?.light(one, other) ?? 0;
+  }
+
+  /** Marks the boxes that a decision is about; -1 for one that has no name. */
+  lightDecision(a: number, b: number): void {
+    const [one, other] = a >= 0 ? [a, b >= 0 ? b : null] : [b, null];
+    if (one < 0) this.say("The capture has no name for what this is about.");
+    else if (this.light(one, other) === 0) this.say("Neither is in the graph that is shown.");
+    else this.say("");
   }
 
   /** Along the edges of the graph. */
@@ -297,18 +346,21 @@ export class Stage {
     const graph = this.graph!;
     if (!this.view) {
       this.view = new GraphView(this.graphHost, {
-        onSelect: (identity) => this.actions.onSelect(identity),
+        onSelect: (identity, how) => this.actions.onSelect(identity, how),
         onOpenCall: (id) => this.actions.onOpenCall(id),
         onCamera: (at) => this.actions.onCamera(at),
         onCounts: (shown, total, hidden) => this.actions.onCounts(shown, total, hidden),
         theme,
       });
       this.view.follow = this.follow;
+      this.view.setNear(this.near);
+      this.view.setTint(this.tint);
       // for tests and measurements: where the boxes are
       Object.assign(this.graphHost, { graphView: this.view });
       for (const name of NAMES) if (this.shown.has(name) !== SHOWN_AT_FIRST.includes(name)) this.view.toggle(name);
     }
     this.drawn = graph;
+    [this.view.selected, this.view.kept] = [this.selected, this.kept];
     const before = way.map((get) => async (): Promise<[GraphWire, number]> => {
       const earlier = await get();
       return [this.picture(earlier), earlier.step];
@@ -317,20 +369,21 @@ export class Stage {
     if (this.graph !== graph) return;
     await this.view.show(this.picture(graph), retraced ? "step" : mode, graph.step);
     if (this.graph !== graph) return;
-    this.view.select(this.selected);
+    this.view.select(this.selected, null, this.kept);
     if (anchor !== null || retraced) this.view.lookAt(anchor);
   }
 
   /** A graph of named instructions in the form that it is drawn in; any other as it is. */
   private picture(graph: GraphWire): GraphWire {
-    return isNamed(graph) ? drawable(graph, this.shown.has("calls"), this.scope) : graph;
+    if (isNamed(graph)) return drawable(graph, this.shown.has("calls"), this.scope);
+    return graph.from === undefined ? graph : { ...graph, step: this.scope };
   }
 
   private drawText(): void {
     const at = this.textHost.firstElementChild?.scrollTop ?? 0;
     fill(
       this.textHost,
-      textView(this.graph!, this.selected, (identity) => this.actions.onSelect(identity)),
+      textView(this.graph!, this.selected, (identity) => this.actions.onSelect(identity, "alone")),
     );
     this.textHost.firstElementChild!.scrollTop = at;
     if (this.sought !== "") findInText(this.textHost, this.sought, this.foundAt);

@@ -42,7 +42,7 @@ export class TreePane {
       () => this.focus(),
     );
     this.chips = {
-      matches: this.chip("with matches", () => this.change({ ...this.filter, matchesOnly: !this.filter.matchesOnly })),
+      matches: this.chip("with matches", () => this.toggleIdle(), "H"),
       kernels: this.chip("kernels", () => this.change({ ...this.filter, kernelsOnly: !this.filter.kernelsOnly })),
     };
     const chips = h("div.bar.chips", this.chips.matches, this.chips.kernels, h("span.grow"), this.head);
@@ -130,6 +130,15 @@ export class TreePane {
     this.mark(false);
   }
 
+  /** Hides passes that changed nothing, or shows them again. */
+  toggleIdle(): void {
+    this.change({ ...this.filter, matchesOnly: !this.filter.matchesOnly });
+  }
+
+  get idleHidden(): boolean {
+    return this.filter.matchesOnly;
+  }
+
   focusFilter(): void {
     this.box.input.focus();
     this.box.input.select();
@@ -201,8 +210,9 @@ export class TreePane {
     return `No context or step fits ${text === "" ? "" : `“${clip(text, 60)}”`}${text !== "" && chips !== "" ? " with " : ""}${chips === "" ? "" : `the filter ${chips}`}.`;
   }
 
-  private chip(name: string, onclick: () => void): HTMLElement {
-    return h("button.chip", { type: "button", "aria-pressed": "false", onclick }, name);
+  private chip(name: string, onclick: () => void, key = ""): HTMLElement {
+    const shortcut = { title: `${name}${key === "" ? "" : ` (${key})`}`, "aria-keyshortcuts": key === "" ? null : key };
+    return h("button.chip", { type: "button", "aria-pressed": "false", ...shortcut, onclick }, name);
   }
 
   private choose(index: number, how: "pointer" | "key"): void {

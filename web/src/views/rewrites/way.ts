@@ -1,3 +1,5 @@
+/** Where a graph leads from: the way to its layout, and the kernel of a call. */
+import type { CaptureClient } from "../../data/client.ts";
 import { stationsOf } from "../../state/trail.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 
@@ -8,15 +10,22 @@ const MOST_RETRACED = 1_000_000;
 export function wayTo(
   graph: GraphWire,
   laid: string | undefined,
-  get: (step: number, match: number) => Promise<GraphWire>,
+  get: (step: number, match: number, since: boolean) => Promise<GraphWire>,
 ): (() => Promise<GraphWire>)[] {
   const stations = stationsOf(laid ?? "", graph.step);
   const last = stations.at(-1);
-  if (last?.step === graph.step && last.match === graph.match) stations.pop();
+  if (last?.step === graph.step && last.match === graph.match && (last.since ?? false) === (graph.from !== undefined))
+    stations.pop();
   if (stations.length * graph.id.length > MOST_RETRACED) return [];
   return stations.map(
-    ({ step, match }) =>
+    ({ step, match, since }) =>
       () =>
-        get(step, match),
+        get(step, match, since ?? false),
   );
+}
+
+/** The context that a call of a step's graphs was compiled in, -1 for none. */
+export async function calledContext(client: CaptureClient, step: number | undefined, node: number): Promise<number> {
+  if (step === undefined) return -1;
+  return (await client.once<{ context: number }>(`steps/${step}/call?node=${node}`)).context;
 }

@@ -13,7 +13,8 @@ export interface PlaneTarget {
   move(camera: Camera): void;
   /** Of the view, px. */
   size(): { width: number; height: number };
-  click(at: Point): void;
+  /** With Shift, what is there is added. */
+  click(at: Point, shift: boolean): void;
   open(at: Point): void;
   hover(at: Point | null): void;
 }
@@ -46,7 +47,7 @@ export class PlaneViewport {
   ) {
     const gestures: Gestures = {
       wheel: (step, at) => this.anchor(at, { x: at.x - step.pan, y: at.y }, 1 / step.factor),
-      press: (at) => ({ ...this.grip({ ...at, apart: 1 }), click: (place) => target.click(place) }),
+      press: (at, shift) => ({ ...this.grip({ ...at, apart: 1 }), click: (place) => target.click(place, shift) }),
       grip: (at) => this.grip(at),
       open: (at) => target.open(at),
       hover: (at, event) => {
