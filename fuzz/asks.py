@@ -29,6 +29,7 @@ COMMANDS: Final[tuple[Ask, ...]] = (
     ("show", "--interval", "0", "1ms", C),
     ("idle", C),
     ("rules", C),
+    ("problems", C),
     ("top", "--once", C),
     ("visualize", "-o", "out.png", C),
     ("export", "-o", "out.json", C),

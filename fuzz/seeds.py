@@ -313,8 +313,26 @@ def bytepack(target: Path) -> None:
             write_bytepack(open_capture(target.parent / "capture" / case / "c.peep"), file)
 
 
+def torch(target: Path) -> None:
+    """Logs of torch.compile: a small one, one with problems of every kind, two ranks', a printed graph."""
+    from tests.query.problems.test_problems import log
+    from tests.sources.torch import logs
+
+    cases = {
+        "small": {"t.log": logs.small_log()},
+        "problems": {"t.log": log()},
+        "ranks": {f"t_rank_{rank}_x.log": logs.small_log(rank) for rank in (0, 1)},
+        "graphs": {"t.log": logs.small_log() + logs.every_graph()},
+        "debug": {"fx_graph_readable.py": logs.GRAPH, "output_code.py": logs.WRAPPER},
+    }
+    for case, files in cases.items():
+        (target / case).mkdir(parents=True)
+        for name, text in files.items():
+            (target / case / name).write_text(text)
+
+
 MAKERS: Final[tuple[Callable[[Path], None], ...]] = (
-    tinygrad, hardware, chrome, perfetto, sqlite, xla, tape, capture, journal, pack, bytepack
+    tinygrad, hardware, chrome, perfetto, sqlite, xla, tape, torch, capture, journal, pack, bytepack
 )  # fmt: skip
 """In this order: some are made of what others left."""
 

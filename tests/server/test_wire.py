@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 from tests.query.hardware import kernels, streams
+from tests.query.problems.test_problems import log as problem_log
 from tests.timeline_capture import MS, write_timeline
 
 from peephole.ingest import import_files
@@ -165,6 +166,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory, tape_line: Any) -> TestCli
     write_hardware(folder / "hw.peep")
     (folder / "tape.log").write_text(tape_text(tape_line))
     import_files([folder / "tape.log"], folder / "tape.peep")
+    (folder / "torch.log").write_text(problem_log())
+    import_files([folder / "torch.log"], folder / "torch.peep")
     (folder / "prog.py").write_text(PROGRAM)
     env = {**os.environ, "DEV": "NULL", "PEEPHOLE_DIR": str(folder), "NO_COLOR": "1"}
     command = [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(folder / "real.peep"), "prog.py"]
@@ -249,6 +252,8 @@ def test_every_answer_has_the_keys_that_the_page_reads(answers: TestClient, inte
     note = {"kind": "slice", "row": 3, "text": "look"}
     assert answers.post(f"{API}/steps/notes", json=note, headers={"origin": BASE}).status_code == 200
     check("notes.NotesWire", "/steps/notes")
+    check("problems.ProblemsWire", "/torch/problems")
+    check("problems.ProblemLinesWire", "/torch/problems/lines?kind=break&id=0/0")
     check("sql.SqlTablesWire", "/steps/sql/tables")
     check("sql.SqlWire", "/steps/sql?q=SELECT id, name, NULL, true FROM tracks")
     check("sql.SqlWire", "/steps/sql?q=SELECT nothing")

@@ -18,11 +18,13 @@ import "./styles/calls.css";
 import "./styles/top.css";
 import "./styles/tape.css";
 import "./styles/sql.css";
+import "./styles/problems.css";
 import { allowOwnScripts } from "./base/trusted.ts";
 import { CALLS } from "./views/calls/calls_view.ts";
 import { CODE } from "./views/code/code_view.ts";
 import { HARDWARE } from "./views/hardware/hardware_view.ts";
 import { MEMORY } from "./views/memory/memory_view.ts";
+import { PROBLEMS } from "./views/problems/problems_view.ts";
 import type { ViewDef } from "./views/registry.ts";
 import { REWRITES } from "./views/rewrites/rewrites_view.ts";
 import { SCHEDULE } from "./views/schedule/schedule_view.ts";
@@ -32,7 +34,19 @@ import { TAPE } from "./views/tape/tape_view.ts";
 import { TIMELINE } from "./views/timeline/timeline_view.ts";
 import { TOP } from "./views/top/top_view.ts";
 
-const VIEWS: readonly ViewDef[] = [TIMELINE, CALLS, REWRITES, SCHEDULE, MEMORY, TOP, CODE, HARDWARE, TAPE, SQL];
+const VIEWS: readonly ViewDef[] = [
+  TIMELINE,
+  CALLS,
+  REWRITES,
+  SCHEDULE,
+  MEMORY,
+  TOP,
+  CODE,
+  PROBLEMS,
+  HARDWARE,
+  TAPE,
+  SQL,
+];
 
 allowOwnScripts();
 void new App(VIEWS).start();

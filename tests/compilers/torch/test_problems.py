@@ -15,7 +15,7 @@ from peephole.compilers.torch.problems import phase_words, problem_words
             "size of x changed in dimension 1: the guard wanted 4, got 6",
             "x.size(1) == 4",
             "x.size(1) == 6",
-            "Mark the size as dynamic before the first call: torch._dynamo.mark_dynamic(x, 1)",
+            "Mark the size as dynamic before the first call: `torch._dynamo.mark_dynamic(x, 1)`",
         ),
         (
             "2/0: tensor 'L['x']' size mismatch at index 0. expected 8, actual 1",
@@ -37,7 +37,7 @@ from peephole.compilers.torch.problems import phase_words, problem_words
             "factor is another than before: the guard wanted 1.5, in `return x * factor`",
             "factor == 1.5",
             "",
-            "Pass factor as a tensor, or set torch._dynamo.config.specialize_float = False",
+            "Pass factor as a tensor, or set `torch._dynamo.config.specialize_float = False`",
         ),
         (
             "0/0: 6 <= L['x'].size()[0]",

@@ -86,7 +86,7 @@ def test_a_recompilation_with_its_guard_and_its_cost(found: Problems) -> None:
     assert (problem.context_name, problem.title, problem.line) == ("0/1", "f 0/1", 5)
     assert problem.reason == "size of x changed in dimension 0: the guard wanted 4, got 6"
     assert (problem.wanted, problem.got, problem.missed) == ("x.size(0) == 4", "x.size(0) == 6", "0/0")
-    assert problem.hint.endswith("torch._dynamo.mark_dynamic(x, 0)") and len(problem.others) == 1
+    assert problem.hint.endswith("`torch._dynamo.mark_dynamic(x, 0)`") and len(problem.others) == 1
     assert problem.cost == 2_500_000_000
 
 

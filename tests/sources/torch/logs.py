@@ -87,6 +87,53 @@ Traceback (most recent call last):
 """
 
 
+WRAPPER = """# AOT ID: ['0_forward']
+from torch._inductor.async_compile import AsyncCompile
+async_compile = AsyncCompile()
+
+cpp_fused_sin_0 = async_compile.cpp_pybinding(['const float*', 'float*'], r'''
+#include <x.h>
+extern "C" void kernel(const float* in_ptr0, float* out_ptr0) {}
+''')
+
+
+triton_poi_fused_1 = async_compile.triton('triton_poi_fused_1', '''
+import triton
+\"\"\"doc\"\"\"
+''', device_str='cuda')
+
+
+def call(args):
+    cpp_fused_sin_0(arg0_1, buf0)
+"""
+
+
+def every_graph(id: str = "1/0") -> str:
+    """A compilation with a graph at each stage, its code, guards, metrics and a cache."""
+    joint = GRAPH.replace("GraphModule", "inner_f").replace("L_x_: ", "primals_1, tangents_1: ")
+    return "".join(
+        (
+            record("dynamo_output_graph", {"sizes": {}}, GRAPH, id),
+            artifact("before_pre_grad_graph", GRAPH, id),
+            artifact("after_pre_grad_graph", GRAPH.replace("sin + 1", "sin + 2"), id),
+            record("aot_joint_graph", {}, joint, id),
+            record("aot_forward_graph", {}, GRAPH, id),
+            record("aot_backward_graph", {}, GRAPH.replace("L_x_", "tangents_1"), id),
+            event("inductor_compile", "B", 1, id),
+            artifact("before_post_grad_graph", GRAPH, id),
+            event("pass.post_grad_passes.remove_noop_ops", "B", 1.1, id),
+            event("pass.post_grad_passes.remove_noop_ops", "E", 1.2, id),
+            artifact("inductor_post_grad_graph", GRAPH.replace("torch.sin(l_x_)", "torch.cos(l_x_)"), id),
+            record("inductor_output_code", {"filename": "/tmp/x/cabc.py"}, WRAPPER, id),
+            artifact("fx_graph_cache_hit", '{"key": "fabc"}', id),
+            event("inductor_compile", "E", 2, id, is_backward=False),
+            record("dynamo_cpp_guards_str", {}, "TREE_GUARD_MANAGER:\n+- RootGuardManager", id),
+            record("create_symbol", {"symbol": "s0", "val": "4"}, id=id),
+            record("compilation_metrics", {"co_name": "f", "restart_reasons": ["for no reason"]}, id=id),
+        )
+    )
+
+
 def plain_records(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
     """The records of a sound log and their payloads, read by the simplest code that can."""
     facts: dict[str, Any] | None = None

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.sources.torch.logs import BEGIN, BREAK, GRAPH, artifact, event, record, small_log
+from tests.sources.torch.logs import BEGIN, BREAK, GRAPH, WRAPPER, artifact, event, record, small_log
 
 from peephole import sources
 from peephole.errors import CaptureError
@@ -199,27 +199,6 @@ def test_a_debug_folder_without_its_log(tmp_path: Path) -> None:
     (step,) = steps(capture, contexts(capture)[0].id)
     assert step.name == "post_grad_passes" and step.after >= 0
     assert {artifact.kind for artifact in artifacts(capture, 0)} == {"graph", "source", "ir"}
-
-
-WRAPPER = """# AOT ID: ['0_forward']
-from torch._inductor.async_compile import AsyncCompile
-async_compile = AsyncCompile()
-
-cpp_fused_sin_0 = async_compile.cpp_pybinding(['const float*', 'float*'], r'''
-#include <x.h>
-extern "C" void kernel(const float* in_ptr0, float* out_ptr0) {}
-''')
-
-
-triton_poi_fused_1 = async_compile.triton('triton_poi_fused_1', '''
-import triton
-\"\"\"doc\"\"\"
-''', device_str='cuda')
-
-
-def call(args):
-    cpp_fused_sin_0(arg0_1, buf0)
-"""
 
 
 def test_kernels_are_cut_out_of_the_wrapper() -> None:

@@ -114,7 +114,7 @@ def _guard_words(guard: str) -> tuple[str, str, str, str]:
             name, value = plain_source(equal["name"]), equal["value"]
             hint = ""
             if re.fullmatch(r"-?\d+\.\d+(?:e[+-]?\d+)?", value):
-                hint = f"Pass {name} as a tensor, or set torch._dynamo.config.specialize_float = False"
+                hint = f"Pass {name} as a tensor, or set `torch._dynamo.config.specialize_float = False`"
             return f"{name} is another than before: the guard wanted {value}", hint, f"{name} == {value}", ""
         return f"the guard {guard} does not hold", "", guard, ""
     name, what, wanted, got = plain_source(found["name"]), found["what"], found["wanted"], found["got"]
@@ -125,7 +125,8 @@ def _guard_words(guard: str) -> tuple[str, str, str, str]:
         if what == "size" and {wanted, got} & {"0", "1"}:
             why += " (sizes 0 and 1 always get a graph of their own)"
         elif what == "size":
-            hint = f"Mark the size as dynamic before the first call: torch._dynamo.mark_dynamic({name}, {found['at']})"
+            setting = f"torch._dynamo.mark_dynamic({name}, {found['at']})"
+            hint = f"Mark the size as dynamic before the first call: `{setting}`"
     else:
         read = f"{name}.{what.replace(' ', '_')}"
         why = f"{what} of {name} changed: the guard wanted {wanted}, got {got}"

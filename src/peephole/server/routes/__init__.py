@@ -24,6 +24,7 @@ MODULES = (
     "memory",
     "sql",
     "notes",
+    "problems",
 )
 """Modules with ROUTES (a list of Route below /api/v1), those that the first look at a page needs before the others."""
 

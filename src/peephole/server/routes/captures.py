@@ -54,9 +54,15 @@ def _info(shelf: Shelf, capture: Capture) -> dict[str, Any]:
         "problems": manifest.problems,
         "dropped": manifest.dropped,
         "tables": row_counts(capture),
-        "kinds": shelf.once(capture, "kinds", kind_counts),
+        "kinds": shelf.once(capture, "kinds", _kinds),
         "advice": _advice(capture),
     }
+
+
+def _kinds(capture: Capture) -> dict[str, int]:
+    from peephole.query.problems.problems import tells_problems
+
+    return kind_counts(capture) | {"problems": int(tells_problems(capture))}
 
 
 def _advice(capture: Capture) -> str:
