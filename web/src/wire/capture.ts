@@ -143,6 +143,8 @@ export interface DecisionsWire {
   aIdentity: number[];
   bIdentity: number[];
   reason: string[];
+  /** The reason in plain words; empty where the compiler has none. */
+  words: string[];
   file: (string | null)[];
   line: number[];
 }
