@@ -40,7 +40,9 @@ import sys
 import jax, jax.numpy as jnp
 options = jax.profiler.ProfileOptions()
 options.python_tracer_level = 0
-f = jax.jit(lambda x: jax.lax.fori_loop(0, 3, lambda i, v: jnp.tanh(v @ x) + i, x).sum(0))
+@jax.jit
+def f(x):
+    return jax.lax.fori_loop(0, 3, lambda i, v: jnp.tanh(v @ x) + i, x).sum(0)
 x = jnp.ones((4, 4))
 f(x)
 jax.profiler.start_trace(sys.argv[1], profiler_options=options)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from peephole.cli.format import Column, Printer, count, duration
 from peephole.cli.target import add_json, add_target, open_target
 
+if TYPE_CHECKING:
+    from peephole.query.rewrites.passes import PassStats
+
 HELP = """Lists the rewrite rules that fired: how often, their total and mean time, in how many contexts; the slowest
 first (--sort matches: the most frequent first). Where the recording counted it, also how often a rule matched and then
-changed nothing."""
+changed nothing. Where passes recorded their graphs before and after (XLA, torch), each pass too: how often it ran, how
+often it changed something, how many instructions."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,13 +29,15 @@ def run(args: argparse.Namespace) -> int:
     """Prints a line for each rule."""
     from peephole.cli.views.rewrites import short
     from peephole.query.capture.contexts import contexts
+    from peephole.query.rewrites.passes import pass_stats
     from peephole.query.rewrites.rules import rules
 
     capture = open_target(args.capture)
-    found = rules(capture)
+    found, passes = rules(capture), pass_stats(capture)
     if args.sort == "matches":
         found.sort(key=lambda rule: -rule.matches)
-    found = found[: args.n] if args.n is not None and args.n >= 0 else found
+    if args.n is not None and args.n >= 0:
+        found, passes = found[: args.n], passes[: args.n]
     printer = Printer(args.json)
     if args.json:
         names = {context.id: context.name for context in contexts(capture)}
@@ -48,6 +55,24 @@ def run(args: argparse.Namespace) -> int:
                     "in_vain_ns": rule.in_vain_ns,
                 }
             )
+        for one in passes:
+            printer.record(
+                {
+                    "pass": one.name,
+                    "runs": one.runs,
+                    "changed": one.changed,
+                    "instructions": one.instructions,
+                    "added": one.added,
+                    "removed": one.removed,
+                    "altered": one.altered,
+                    "order_or_origin_only": one.only,
+                    "contexts": [names.get(number, str(number)) for number in one.contexts],
+                }
+            )
+        return 0
+    if passes:
+        _print_passes(passes, printer)
+    if passes and not found:
         return 0
     if not found:
         printer.line(("No rule fired in this capture.", "dim"))
@@ -77,3 +102,24 @@ def run(args: argparse.Namespace) -> int:
         ],
     )
     return 0
+
+
+def _print_passes(passes: list[PassStats], printer: Printer) -> None:
+    columns = ("runs", "changed", "instructions", "added", "removed", "altered", "contexts")
+    printer.table(
+        [*(Column(name, right=True) for name in columns), Column("pass", style="bold", flexible=True)],
+        [
+            (
+                count(one.runs),
+                count(one.changed),
+                count(one.instructions),
+                count(one.added),
+                count(one.removed),
+                count(one.altered),
+                count(len(one.contexts)),
+                one.name,
+            )
+            for one in passes
+        ],
+    )
+    printer.line()

@@ -89,8 +89,9 @@ def _boundary(boundary: Boundary, printer: Printer) -> None:
         printer.line(("  kept     ", "dim"), boundary.kept)
     evidence = boundary.evidence
     if evidence is not None:
-        rule = f"{short(evidence.file)}:{evidence.line}"
-        printer.line(("  seen in  ", "dim"), f"{evidence.step_name}, match {evidence.match}", (f"  {rule}", "dim"))
+        rule = f"  {short(evidence.file)}:{evidence.line}" if evidence.file else ""
+        match = f", match {evidence.match}" if evidence.match else ""
+        printer.line(("  seen in  ", "dim"), f"{evidence.step_name}{match}", (rule, "dim"))
         if evidence.source:
             printer.line(("           ", "dim"), (evidence.source, "dim"))
     if boundary.user_line:

@@ -11,7 +11,7 @@ from peephole.compilers.xla import labels
 from peephole.model.tables import NONE
 
 if TYPE_CHECKING:
-    from peephole.compilers.answers import Origin
+    from peephole.compilers.answers import Origin, Schedule, Why
     from peephole.store.capture import Capture
 
 NAME = "xla"
@@ -52,6 +52,22 @@ class Xla(Compiler):
             if kernel.module == module and kernel.name == name and name is not None:
                 return kernel.context
         return NONE
+
+    def is_schedule(self, kind: str) -> bool:
+        """A module is: its final graph says what runs."""
+        return kind == "module"
+
+    def schedule(self, capture: Capture, context: int) -> Schedule:
+        """See `schedule`."""
+        from peephole.compilers.xla.schedule import module_schedule
+
+        return module_schedule(capture, context)
+
+    def why(self, capture: Capture, schedule_a: int, a: int, schedule_b: int, b: int) -> Why:
+        """See `fusion`."""
+        from peephole.compilers.xla.fusion import why_kernels
+
+        return why_kernels(capture, schedule_a, a, schedule_b, b)
 
     def origins(self, capture: Capture) -> list[Origin]:
         """See `origin`."""

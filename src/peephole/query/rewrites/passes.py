@@ -52,6 +52,53 @@ def changed_in(capture: Capture, context: int) -> list[Changed]:
     return [found for step in steps if (found := changed_boxes(capture, step)) is not None]
 
 
+@dataclass(frozen=True, slots=True)
+class PassStats:
+    """A pass over the whole capture, by its name; what it changed is counted in instructions."""
+
+    name: str
+    runs: int
+    changed: int
+    """Runs after which the graph was another one."""
+    added: int
+    removed: int
+    altered: int
+    only: int
+    """Runs that changed nothing but the order of instructions or where they came from."""
+    contexts: list[int]
+
+    @property
+    def instructions(self) -> int:
+        """All that it changed."""
+        return self.added + self.removed + self.altered
+
+
+def pass_stats(capture: Capture) -> list[PassStats]:
+    """Every pass whose graphs before and after are recorded, those that changed most first; graphs of kernels, which
+    no pass made, are left out."""
+    trace = trace_of(capture)
+    frame = capture.read("contexts", ["id", "kind"])
+    kinds = dict(zip(frame["id"].tolist(), frame.texts("kind"), strict=True))
+    steps = capture.read("steps", ["id", "context", "root", "after", "name"])
+    names = steps.texts("name")
+    found: dict[str, list[tuple[int, Changed | None]]] = {}
+    for row, (step, context) in enumerate(zip(steps["id"].tolist(), steps["context"].tolist(), strict=True)):
+        if steps["after"][row] < 0 or kinds.get(context) == "kernel":
+            continue
+        same = steps["root"][row] == steps["after"][row] and not len(trace.match_files(trace.match_rows(step)))
+        found.setdefault(names[row] or "", []).append((context, None if same else changed_boxes(capture, step)))
+    result = []
+    for name, runs in found.items():
+        changed = [one for _, one in runs if one is not None]
+        added, removed, altered = (
+            sum(getattr(one, part) for one in changed) for part in ("added", "removed", "altered")
+        )
+        only = sum(one.boxes == 0 for one in changed)
+        contexts = sorted({context for context, _ in runs})
+        result.append(PassStats(name, len(runs), len(changed), added, removed, altered, only, contexts))
+    return sorted(result, key=lambda one: (-one.instructions, -one.changed, one.name))
+
+
 def _changed(trace: RewriteTrace, step: int) -> Changed | None:
     named = own_named_step(trace, step)
     if named is None or named.came_out is None:

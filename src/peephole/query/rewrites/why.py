@@ -20,7 +20,13 @@ def answer(capture: Capture, a: str, b: str, schedule: str | None = None) -> Ver
     """What was decided about two nodes of these names; else why the kernels that compute them are two."""
     if all(_computed_in(capture, name, schedule) for name in (a, b)):
         return why(capture, a, b, schedule)  # what was refused at first may be one in the end
-    verdict = decided(capture, a, b, schedule)
+    try:
+        verdict = decided(capture, a, b, schedule)
+    except PeepholeError:
+        # there are words on each of them and none on both: as kernels they hold instructions that there may be one on
+        if not all(find_kernels(capture, name, schedule) for name in (a, b)):
+            raise
+        verdict = None
     return verdict if verdict is not None else why(capture, a, b, schedule)
 
 

@@ -25,6 +25,12 @@ FUSION: Final = "fusion"
 KERNEL_STEP: Final = "fused computation"
 _CONTROL: Final = frozenset(("while", "conditional", "call", "async-start"))
 """Instructions whose computations run step by step, not as a part of a kernel."""
+_IDLE: Final = _CONTROL | {
+    *("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "add-dependency"),
+    *("async-update", "async-done", "copy-done", "partition-id", "replica-id"),
+}
+"""Instructions that no kernel runs for."""
+MOST_KERNELS: Final = 5000
 _TEXTS: Final = {
     "ir-with-opt.ll": ("source", "llvm", "LLVM IR, optimised"),
     "ir-no-opt.ll": ("source", "llvm", "LLVM IR as emitted"),
@@ -144,7 +150,9 @@ class ModuleReader:
             for one in computation.instructions:
                 by_name[one.name] = one
         module.names = frozenset(one.name for each in states.last.computations for one in each.instructions)
-        wanted = [name for name, one in by_name.items() if one.op == FUSION or name in files.kernels]
+        wanted = [name for name, one in by_name.items() if one.op not in _IDLE or name in files.kernels]
+        if len(wanted) > MOST_KERNELS:  # nothing was fused: only what has code of its own
+            wanted = [name for name in wanted if by_name[name].op == FUSION or name in files.kernels]
         for name in [*wanted, *(name for name in files.kernels if name not in by_name)]:
             known = by_name.get(name)
             keys = json.dumps([f"{files.number}:{name}"])

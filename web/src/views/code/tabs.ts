@@ -26,18 +26,20 @@ const MOST = 12;
 /** `machine`: its binary holds instructions, which the bytes for a device that only pretends do not. */
 export function tabsOf(context: ContextWire, machine: boolean): Tab[] {
   const counts = new Map<string, number>();
-  const tabs: Tab[] = context.artifacts
-    .filter((artifact) => artifact.kind !== "file" && artifact.kind !== "data")
-    .map((artifact) => {
-      const serial = (counts.get(artifact.kind) ?? 0) + 1;
-      counts.set(artifact.kind, serial);
-      const title = artifact.kind === "binary" && !machine ? "Binary" : (TITLES[artifact.kind] ?? artifact.kind);
-      return {
-        id: serial === 1 ? artifact.kind : `${artifact.kind}-${serial}`,
-        title: serial === 1 ? title : `${title} ${serial}`,
-        artifact,
-      };
-    });
+  const shown = context.artifacts.filter((artifact) => artifact.kind !== "file" && artifact.kind !== "data");
+  // several of a kind are told apart by their names
+  const named = (own: ArtifactRow): boolean =>
+    own.name !== "" && shown.filter((artifact) => artifact.kind === own.kind).length > 1;
+  const tabs: Tab[] = shown.map((artifact) => {
+    const serial = (counts.get(artifact.kind) ?? 0) + 1;
+    counts.set(artifact.kind, serial);
+    const title = artifact.kind === "binary" && !machine ? "Binary" : (TITLES[artifact.kind] ?? artifact.kind);
+    return {
+      id: serial === 1 ? artifact.kind : `${artifact.kind}-${serial}`,
+      title: named(artifact) ? artifact.name : serial === 1 ? title : `${title} ${serial}`,
+      artifact,
+    };
+  });
   tabs.push({ id: "ast", title: "AST", artifact: null });
   const place = (tab: Tab): number => ORDER.indexOf(tab.artifact?.kind ?? "ast");
   return tabs.sort((a, b) => place(a) - place(b)).slice(0, MOST);

@@ -76,7 +76,7 @@ def profile_facts(planes: list[Plane]) -> ProfileFacts:
                 found.begin = value
             elif key == "profile_stop_time" and isinstance(value, int):
                 found.end = value
-            elif key.endswith("_version") and isinstance(value, bytes):
+            elif key in ("jax_version", "jaxlib_version") and isinstance(value, bytes):
                 found.versions[key.removesuffix("_version")] = text(value)
     return found
 
