@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 HELP = """Lists the rewrite rules that fired: how often, their total and mean time, in how many contexts; the slowest
 first (--sort matches: the most frequent first). Where the recording counted it, also how often a rule matched and then
-changed nothing. Where passes recorded their graphs before and after (XLA, torch), each pass too: how often it ran, how
+changed nothing. Where passes recorded their graphs before and after, each pass too: how often it ran, how
 often it changed something, how many instructions."""
 
 
