@@ -232,6 +232,16 @@ def sqlite(target: Path) -> None:
         write(target / case / "run.db", 3)
 
 
+def cuda_memory(target: Path) -> None:
+    """A memory snapshot in PyTorch's form."""
+    import pickle
+
+    from tests.sources.cuda_memory.test_snapshot import snapshot
+
+    (target / "own").mkdir(parents=True)
+    (target / "own" / "snapshot.pickle").write_bytes(pickle.dumps(snapshot(8), protocol=4))
+
+
 def tape(target: Path) -> None:
     """A GT tape, the monitor's lines, and a gzipped tape."""
 
@@ -334,7 +344,7 @@ def torch(target: Path) -> None:
 
 
 MAKERS: Final[tuple[Callable[[Path], None], ...]] = (
-    tinygrad, hardware, chrome, perfetto, sqlite, xla, tape, torch, capture, journal, pack, bytepack
+    tinygrad, hardware, chrome, perfetto, sqlite, cuda_memory, xla, tape, torch, capture, journal, pack, bytepack
 )  # fmt: skip
 """In this order: some are made of what others left."""
 

@@ -31,7 +31,7 @@ from peephole.errors import CaptureError
 from peephole.sources.base import no_progress
 from peephole.sources.tinygrad.pickle import files
 from peephole.sources.tinygrad.pickle import reader
-from peephole.sources.tinygrad.pickle.standin import StandIn
+from peephole.sources.pickles.standin import StandIn
 from tests.kept_rows import KeptRows
 
 laugh = deep = ()

@@ -23,7 +23,7 @@ class Tinygrad:
     formats = (FileFormat("tinygrad's rewrites and profile (VIZ=1)", ".pkl", "a pickle of tinygrad's events"),)
 
     def sniff(self, head: bytes, path: Path) -> bool:
-        """Any pickle: no other source has them, and this one's reader says what it does not trust in it."""
+        """Any pickle that no other source knows: this one's reader says what it does not trust in it."""
         return head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
 
     def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:

@@ -10,9 +10,9 @@ from peephole.errors import CaptureError
 from peephole.model.collector import no_collecting
 from peephole.model.sink import Sink
 from peephole.sources.base import Progress
+from peephole.sources.pickles.reader import Loaded
 from peephole.sources.tinygrad.pickle import reader, release
 from peephole.sources.tinygrad.pickle.profile import read_profile
-from peephole.sources.tinygrad.pickle.reader import Loaded
 from peephole.sources.tinygrad.pickle.rewrites import Rewrites, Trace
 from peephole.sources.tinygrad.text import Texts
 

@@ -2,73 +2,21 @@
 
 from __future__ import annotations
 
-import io
-import pickle
-import secrets
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Final
 
-from peephole.errors import CaptureError
-from peephole.model.collector import no_collecting
-from peephole.sources.tinygrad.pickle.opcode_scan import checked
-from peephole.sources.tinygrad.pickle.standin import Mapping, Refused, StandIn, stand_in
+from peephole.sources.pickles import reader
+from peephole.sources.pickles.reader import Loaded
+from peephole.sources.tinygrad.pickle.allowed import allowed
 
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A pickle's value, made of plain data and stand-ins, and the names of the classes that it has."""
-
-    value: Any
-    classes: frozenset[str]
-    size: int = 0
-    """Bytes of the pickle: what is in it cannot be much more."""
-
-
-class _Unpickler(pickle.Unpickler):
-    """Knows only stand-ins. The one real class is our dictionary, under a name that the file cannot guess."""
-
-    def __init__(self, data: bytes, secret: str) -> None:
-        super().__init__(io.BytesIO(data))
-        self.secret = secret
-        self.classes: dict[tuple[str, str], type[StandIn]] = {}
-
-    def find_class(self, module_name: str, global_name: str, /) -> Any:
-        """The stand-in of that name; Refused when it is not on the allow-list."""
-        if module_name == self.secret:
-            return Mapping
-        found = self.classes.get((module_name, global_name))
-        if found is None:
-            found = self.classes[module_name, global_name] = stand_in(module_name, global_name)
-        return found
-
-    def persistent_load(self, pid: Any, /) -> Any:
-        """Never gives anything."""
-        raise Refused("it holds a persistent object")
+_WHOSE: Final = "capture of tinygrad"
 
 
 def loads(data: bytes, where: str) -> Loaded:
     """The value of a pickle; CaptureError with one sentence when it is refused, damaged or none at all."""
-    secret = "m" + secrets.token_hex(8)
-    try:
-        reader = _Unpickler(checked(data, f"c{secret}\nd\n)\x81".encode("latin-1")), secret)
-        with no_collecting():
-            value = reader.load()
-        return Loaded(value, frozenset(f"{module}.{name}" for module, name in reader.classes), len(data))
-    except Refused as refusal:
-        raise CaptureError(f"{where} is not read: {refusal}; nothing of it was run.") from None
-    except RecursionError:
-        raise CaptureError(f"{where} is not read: it is nested too deeply; nothing of it was run.") from None
-    except MemoryError:
-        raise CaptureError(f"{where} is not read: it asks for more memory than there is.") from None
-    except Exception as error:  # the unpickler raises whatever a damaged stream leads to
-        raise CaptureError(f"{where} is a damaged pickle ({type(error).__name__}: {str(error)[:100]}).") from None
+    return reader.loads(data, where, allowed, _WHOSE)
 
 
 def load(path: Path) -> Loaded:
     """The value of the pickle in that file."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise CaptureError(f"{path} cannot be read ({error.strerror or error}).") from None
-    return loads(data, str(path))
+    return reader.load(path, allowed, _WHOSE)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from peephole.errors import CaptureError
 from peephole.model.sink import Sink, Strings
 from peephole.model.tables import NONE
+from peephole.sources.pickles.reader import Loaded
 from peephole.sources.tinygrad.contexts import Contexts
 from peephole.sources.tinygrad.linears import Ran, calls_of_runs
 from peephole.sources.tinygrad.pickle import release
 from peephole.sources.tinygrad.pickle.columns import Columns
-from peephole.sources.tinygrad.pickle.reader import Loaded
 from peephole.sources.tinygrad.programs import Program, program_of, takes_of
 from peephole.sources.tinygrad.steps import Range, error_of, metadata_text, place, step_row, step_times
 from peephole.sources.tinygrad.text import Texts, fields_of

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from peephole.sources.tinygrad.pickle.standin import Refused
+from peephole.sources.pickles.standin import Refused
 
 _RUN: Final = re.compile(
     rb"(?:[()\]Natesule0-2Rbo\x81\x85-\x89\x92-\x94]"  # no argument

@@ -1,4 +1,4 @@
-"""Inert stand-ins for the classes that a tinygrad pickle names. Standard library only.
+"""Inert stand-ins for the classes that a pickle names. Standard library only.
 
 A stand-in keeps what it was given and can do nothing: the arguments of its construction in `args`, its state as
 plain attributes. Its class bears the name of the original, so that one piece of code reads live objects and
@@ -7,8 +7,11 @@ stand-ins alike.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from typing import Any, Final, NoReturn
+
+Allowed = Callable[[str, str], bool]
+"""Whether a pickle may name a global, by module and name."""
 
 ATOMS: Final = frozenset((str, int, bytes, float, bool, type(None)))
 """Types that a key in a pickled dictionary may have: hashing any other could be made to take for ever."""
@@ -18,7 +21,7 @@ _MOST: Final = 200
 
 
 class Refused(Exception):
-    """A pickle asks for something that a capture of tinygrad never holds."""
+    """A pickle asks for something that such a file never holds."""
 
 
 class StandIn:
@@ -68,19 +71,8 @@ class Mapping(dict[Any, Any]):
         dict.__setitem__(self, key, value)
 
 
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(?:\.[A-Za-z_<>][A-Za-z0-9_<>]{0,99}){0,9}\Z")
-_OTHERS: Final = frozenset(("decimal.Decimal", "builtins.bytearray"))
-
-
-def allowed(module: str, name: str) -> bool:
-    """Whether a pickle may name this global: a class of tinygrad, or one of the few others that its captures hold."""
-    if module == "tinygrad" or module.startswith("tinygrad."):
-        return bool(_NAME.match(module) and _NAME.match(name))
-    return f"{module}.{name}" in _OTHERS
-
-
-def stand_in(module: str, name: str) -> type[StandIn]:
+def stand_in(module: str, name: str, allowed: Allowed, whose: str) -> type[StandIn]:
     """A new inert class of that name; Refused when the allow-list does not have it."""
     if not allowed(module, name):
-        raise Refused(f"it names {module[:100]}.{name[:100]}, which no capture of tinygrad holds")
+        raise Refused(f"it names {module[:100]}.{name[:100]}, which no {whose} holds")
     return type(name.rpartition(".")[2], (StandIn,), {"__slots__": (), "module": module})

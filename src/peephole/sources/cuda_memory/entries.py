@@ -1,0 +1,73 @@
+"""What stands in a snapshot, taken with care: any value may be missing or of another type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+_LARGEST: Final = 1 << 60
+_FRAMES: Final = 64
+"""Frames of a stack that are kept."""
+_LIBRARY: Final = ("/torch/", "/site-packages/", "<frozen", "??")
+
+
+def number(entry: Mapping[str, Any], key: str, otherwise: int = 0) -> int:
+    """A whole number of an entry."""
+    value = entry.get(key)
+    return value if type(value) is int and abs(value) < _LARGEST else otherwise
+
+
+def address(entry: Mapping[str, Any], *keys: str) -> int:
+    """An address, which may have any 64 bits."""
+    for key in keys:
+        value = entry.get(key)
+        if type(value) is int and 0 <= value < 1 << 64:
+            return value
+    return 0
+
+
+def dictionaries(value: Any) -> list[dict[str, Any]]:
+    """Those of a list that are dictionaries."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+class Stacks:
+    """Stacks as texts; the same frames are put into words once."""
+
+    def __init__(self) -> None:
+        self._frames: dict[int, str] = {}
+
+    def frames(self, entry: Mapping[str, Any]) -> list[str]:
+        """The frames of an entry, innermost first: `function (file:line)`."""
+        return [self._frame(frame) for frame in dictionaries(entry.get("frames"))[:_FRAMES]]
+
+    def _frame(self, frame: dict[str, Any]) -> str:
+        known = self._frames.get(id(frame))  # the pickle shares what is the same
+        if known is None:
+            file, line = str(frame.get("filename", "")), number(frame, "line")
+            name = str(frame.get("name", "")) or "?"
+            known = self._frames[id(frame)] = f"{name} ({file}:{line})" if file and line else name
+        return known
+
+    def label(self, entry: Mapping[str, Any]) -> str:
+        """What the user knows an allocation by: the innermost frame that is no library's, else the innermost."""
+        frames = self.frames(entry)
+        own = next((f for f in frames if ".py" in f and not any(part in f for part in _LIBRARY)), None)
+        return own or next((f for f in frames if ".py" in f), frames[0] if frames else "")
+
+
+def args_of(entry: Mapping[str, Any], stacks: Stacks, **more: Any) -> str:
+    """What an event says of itself, as JSON."""
+    found: dict[str, Any] = dict(more)
+    if where := address(entry, "addr", "address"):
+        found["address"] = hex(where)
+    for key in ("stream", "segment_pool_id", "compile_context", "user_metadata", "segment_type"):
+        value = entry.get(key)
+        if isinstance(value, str | int) and value != "":
+            found[key] = value
+        elif isinstance(value, tuple | list) and all(type(one) is int for one in value):
+            found[key] = list(value)
+    if frames := stacks.frames(entry):
+        found["callstack"] = frames
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
