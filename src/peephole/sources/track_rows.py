@@ -60,7 +60,7 @@ class TrackRows:
                 "name": [row.name for row in rows],
                 "kind": [row.kind for row in rows],
                 "parent": [row.parent for row in rows],
-                "order": [row.order for row in rows],
+                "order": [max(-(1 << 31), min(row.order, (1 << 31) - 1)) for row in rows],
                 "process": [row.process if 0 <= row.process < 1 << 31 else NONE for row in rows],
                 "rank": [row.rank for row in rows],
                 "host": [row.host for row in rows],

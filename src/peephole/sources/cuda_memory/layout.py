@@ -29,9 +29,8 @@ def layout_table(segments: list[dict[str, Any]], stacks: Stacks) -> str:
             at = where + size
             asked = number(block, "requested_size")
             rounded = f"asked {asked:,}" if asked and asked != size else ""
-            lines.append(
-                f"    {where:#x}  {size:>14,} bytes  {block.get('state', ''):<20} {rounded:<18} {stacks.label(block)}"
-            )
+            state = f"{block.get('state', '')!s:<20} {rounded:<18}"
+            lines.append(f"    {where:#x}  {size:>14,} bytes  {state} {stacks.label(block)}")
         if len(lines) > _MOST:
             lines.append("…")
             break

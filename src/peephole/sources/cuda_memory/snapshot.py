@@ -98,14 +98,14 @@ def read_snapshot(value: Any, sink: Sink, where: str) -> None:
     table = layout_table(segments, stacks)
     if table:
         sink.append("contexts", {"id": [1], "name": ["CUDA memory at the snapshot"], "kind": ["other"]})
-        columns = {"context": [1], "kind": ["table"], "language": ["text"], "name": ["segments and blocks"]}
+        columns = {"context": [1], "kind": ["source"], "language": ["text"], "name": ["segments and blocks"]}
         sink.append("artifacts", {**columns, "content": [table.encode("utf-8", "replace")]})
     settings = value.get("allocator_settings")
     held = settings.items() if isinstance(settings, dict) else ()
     plain = {f"allocator_{key}": own for key, own in held if isinstance(own, str | int | float)}
     sink.describe(
         clocks={"unit": "epoch" if clock.timed else "order", "base_ns": clock.base if clock.timed else None},
-        frameworks={"torch": ""},
+        frameworks={"torch.cuda": ""},
         extra=plain,
     )
 
