@@ -121,6 +121,25 @@ def test_zoom_pan_and_fit_are_in_the_address(page: Page, hardware: str) -> None:
     page.wait_for_url(lambda url: "t0=" not in url)
 
 
+def test_instructions_sort_by_what_they_cost(page: Page, hardware: str) -> None:
+    page.goto(f"{hardware}#/hw/hardware")
+    shown(page, "waves/")
+    page.wait_for_selector(".hw-ins .in")
+
+    def costs() -> list[int]:
+        texts = page.locator(".hw-ins .in .heat .num").all_inner_texts()
+        return [int(text.replace(",", "") or 0) for text in texts]
+
+    program = costs()
+    page.get_by_role("button", name="Stall, cycles").click()
+    page.wait_for_timeout(300)
+    assert "sort=cost" in page.url
+    assert costs() == sorted(program, reverse=True) != program
+    page.get_by_role("button", name="pc", exact=True).click()
+    page.wait_for_timeout(300)
+    assert costs() == program and "sort" not in page.url
+
+
 def test_an_engine_without_detail_says_so(page: Page, hardware: str) -> None:
     page.goto(f"{hardware}#/hw/hardware")
     shown(page, "waves/")

@@ -184,8 +184,8 @@ function drawOver(pen: Pen, scene: Scene, area: Area, peaks: readonly RowPeak[])
   drawLines(pen, scene, area);
   const view = { context: pen, theme, layout, span, scroll, width, height };
   drawFlows(view, flows, focus);
-  drawNotes(pen, view, scene.notes);
   if (focus) drawFocus(view, focus);
+  drawNotes(pen, view, scene.notes);
 }
 
 function drawPeaks(pen: Pen, peaks: readonly RowPeak[], { theme, ratio }: Area): void {

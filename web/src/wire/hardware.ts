@@ -55,7 +55,22 @@ export interface InstructionsWire {
   latency: Figure;
   stall: Figure;
   idle: Figure;
+  /** What a wait waits for: "vmcnt(1) lgkmcnt(0)", the same in words, and the instruction that has to be done first. */
+  wait: string[];
+  words: string[];
+  awaits: number[];
+  /** The line of the kernel's source, 0 where the binary does not say, and that line. */
+  line: number[];
+  source: string[];
+  /** The context that has the source, -1 for none. */
+  context: number;
   notes: string[];
+}
+
+/** An instruction as it is shown: a wait with its counters by name. */
+export function instructionText(data: InstructionsWire, at: number): string {
+  const wait = data.wait[at] ?? "";
+  return wait === "" ? data.text[at]! : `${data.text[at]!.replace(/\(.*$/, "")} ${wait}`;
 }
 
 export interface FlowWire {

@@ -91,14 +91,14 @@ def _notes(trace: HardwareTrace, printer: Printer) -> None:
 
 
 def _hotspots(trace: HardwareTrace, top: int, printer: Printer) -> None:
-    import numpy as np
+    from peephole.query.hardware.instruction_facts import by_stall
 
     found, program = trace.hotspots, trace.program
     if found is None or program is None:
         _notes(trace, printer)
         return
-    order = np.argsort(-(found.stall.total + found.hits), kind="stable")
-    rows = [int(i) for i in order if found.hits[i]]
+    rows = by_stall(found)
+    facts = trace.facts
     rows = rows[:top] if top >= 0 else rows
     means = {name: getattr(found, name).mean() for name in ("latency", "stall", "idle")}
     if printer.json:
@@ -114,14 +114,19 @@ def _hotspots(trace: HardwareTrace, top: int, printer: Printer) -> None:
             printer.record(
                 {
                     "pc": int(program.pc[i]), "instruction": program.text[i], "hits": int(found.hits[i]),
-                    **(flat if printer.csv else figures),
+**(flat if printer.csv else figures),
+                    "wait": facts[i].wait,
+                    "awaits": int(program.pc[facts[i].awaits]) if facts[i].awaits >= 0 else None,
+                    "line": facts[i].line or None, "source": facts[i].source,
                 }
             )  # fmt: skip
         _notes(trace, printer)
         return
     columns = [Column("pc", True), Column("hits", True), *(
         Column(f"{name} {part}", True) for name in means for part in ("mean", "sum", "worst")
-    ), Column("instruction", flexible=True)]  # fmt: skip
+    ), Column("instruction", flexible=True),
+        *([Column("line", True), Column("source", flexible=True)] if any(one.line for one in facts) else []),
+    ]  # fmt: skip
     printer.table(
         columns,
         [
@@ -135,12 +140,23 @@ def _hotspots(trace: HardwareTrace, top: int, printer: Printer) -> None:
                         count(int(getattr(found, name).worst[i])),
                     )
                 ),
-                program.text[i],
+                _instruction(trace, i),
+                *([str(facts[i].line or ""), facts[i].source] if any(one.line for one in facts) else []),
             ]
             for i in rows
         ],
     )  # fmt: skip
     _notes(trace, printer)
+
+
+def _instruction(trace: HardwareTrace, at: int) -> str:
+    """The instruction; of a wait its counters by name, and where what it waits for is."""
+    program, fact = trace.program, trace.facts[at]
+    assert program is not None
+    if not fact.wait:
+        return program.text[at]
+    before = f" for {program.op[fact.awaits].lower()} at {int(program.pc[fact.awaits]):#x}" if fact.awaits >= 0 else ""
+    return f"{program.op[at].lower()} {fact.wait}{before}"
 
 
 def _sampled(capture: Capture, entry: Entry, most: int, printer: Printer) -> None:

@@ -12,6 +12,8 @@ from peephole.model.plain_names import plain
 from peephole.query.hardware.counters import Counter, unpack
 from peephole.query.hardware.decode import SILENT, Decoder, Packets
 from peephole.query.hardware.hotspots import Hotspots, hotspots
+from peephole.query.hardware.instruction_facts import InstructionFacts, instruction_facts
+from peephole.query.hardware.line_table import line_table
 from peephole.query.hardware.losses import Losses, losses
 from peephole.query.hardware.mapping import Mapped, map_instructions, traced_unit
 from peephole.query.hardware.packets import Arch
@@ -100,10 +102,20 @@ def counters(capture: Capture, entry: Entry) -> list[Counter]:
 
 def binary_of(capture: Capture, entry: Entry) -> bytes | None:
     """The kernel's binary: that of its context, else the one of its name; None when the capture has none."""
+    return _artifact(capture, entry, "binary")[0]
+
+
+def source_of(capture: Capture, entry: Entry) -> tuple[list[str], int]:
+    """The lines of the kernel's source and the context that they are of; none and -1 when the capture has none."""
+    text, context = _artifact(capture, entry, "source")
+    return (text or b"").decode("utf-8", "replace").splitlines(), context
+
+
+def _artifact(capture: Capture, entry: Entry, kind: str) -> tuple[bytes | None, int]:
     frame = capture.read("artifacts", ["context", "kind", "name"])
     found = None
     for row in range(len(frame)):
-        if frame.texts("kind")[row] != "binary":
+        if frame.texts("kind")[row] != kind:
             continue
         if entry.context >= 0 and int(frame["context"][row]) == entry.context:
             found = row
@@ -111,8 +123,9 @@ def binary_of(capture: Capture, entry: Entry) -> bytes | None:
         if plain(frame.texts("name")[row]) == entry.kernel:
             found = row
     if found is None:
-        return None
-    return capture.read("artifacts", ["content"], slice(found, found + 1)).blobs("content")[0]
+        return None, -1
+    blob = capture.read("artifacts", ["content"], slice(found, found + 1)).blobs("content")[0]
+    return blob, int(frame["context"][found])
 
 
 class HardwareTrace:
@@ -183,6 +196,20 @@ class HardwareTrace:
         except PeepholeError as error:
             self.notes.append(str(error))
             return None
+
+    @cached_property
+    def facts(self) -> list[InstructionFacts]:
+        """What is known of each instruction besides its figures: what it waits for, and its line of the source."""
+        program = self.program
+        if program is None:
+            return []
+        arch = self.entry.arch or _STREAMS[self.packets.arch]
+        return instruction_facts(program, arch, line_table(self.binary or b""), self.source[0])
+
+    @cached_property
+    def source(self) -> tuple[list[str], int]:
+        """The kernel's source and its context."""
+        return source_of(self._capture, self.entry)
 
     @cached_property
     def mapped(self) -> Mapped | None:

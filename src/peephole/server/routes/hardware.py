@@ -186,6 +186,9 @@ async def instructions(request: Request) -> Response:
         return {
             "pc": program.pc, "text": program.text, "registers": program.registers, "skipped": program.skipped,
             "hits": found.hits if found else zero, "event": _first_events(trace), **figures,
+            "wait": [one.wait for one in trace.facts], "words": [one.words for one in trace.facts],
+            "awaits": [one.awaits for one in trace.facts], "line": [one.line for one in trace.facts],
+            "source": [one.source for one in trace.facts], "context": trace.source[1],
             "notes": list(dict.fromkeys(trace.notes)),
         }  # fmt: skip
 

@@ -3,7 +3,7 @@ import { h } from "../../base/dom.ts";
 import { count } from "../../base/format.ts";
 import { topHeight, wholeSpan, type HardwarePicture } from "../../draw/hardware_draw.ts";
 import { HEAD } from "../../layout/hardware_rows.ts";
-import type { InstructionsWire, LaneEvents } from "../../wire/hardware.ts";
+import { instructionText, type InstructionsWire, type LaneEvents } from "../../wire/hardware.ts";
 
 export interface Hit {
   lane: number;
@@ -46,6 +46,6 @@ export function describeEvent(picture: HardwarePicture, hit: Hit, instructions: 
   return [
     h("b", picture.trace.ops[events.op[index]!] ?? ""),
     h("span.dim", ` · ${picture.trace.lanes[hit.lane]!.label} · cycle ${cycle}${first}`),
-    ...(instruction >= 0 && instructions ? [h("div.mono", instructions.text[instruction] ?? "")] : []),
+    ...(instruction >= 0 && instructions ? [h("div.mono", instructionText(instructions, instruction))] : []),
   ];
 }

@@ -4,7 +4,7 @@ import { count, counted } from "../../base/format.ts";
 import { wholeSpan, type HardwarePicture } from "../../draw/hardware_draw.ts";
 import { ranges } from "../../layout/hardware_rows.ts";
 import type { CountersWire, OccupancyWire } from "../../wire/hardware.ts";
-import type { StatusPart } from "../registry.ts";
+import type { Page, StatusPart } from "../registry.ts";
 
 /** A run's counters and derived figures, one cell each. */
 export function counterStrip(run: CountersWire["runs"][number]): HTMLElement[] {
@@ -66,4 +66,10 @@ export function noWaves(picture: HardwarePicture): string {
     .join(", ");
   const why = picture.trace.notes.join(" ") || "No wave ran on this engine while it was traced.";
   return elsewhere === "" ? why : `${why} ${elsewhere}.`;
+}
+
+/** The address of a kernel's code, at a line if there is one; null when the capture has no such view. */
+export function codeAddress(page: Page, context: number, line: number): string | null {
+  if (!page.has("code")) return null;
+  return page.nav.address("code", { context: String(context), ...(line > 0 ? { line: String(line) } : {}) });
 }

@@ -5,6 +5,7 @@ import { wholeSpan } from "../../draw/hardware_draw.ts";
 import { HEAD } from "../../layout/hardware_rows.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import {
+  instructionText,
   readWindow,
   type CountersWire,
   type EventWire,
@@ -20,7 +21,7 @@ import type { Page, View, ViewDef } from "../registry.ts";
 import { CounterTable } from "./counter_table.ts";
 import { FlowGraph } from "./flow_graph.ts";
 import { HardwareBar, type Mode } from "./hardware_bar.ts";
-import { busiest, counterStrip, noWaves, statusParts } from "./facts.ts";
+import { busiest, codeAddress, counterStrip, noWaves, statusParts } from "./facts.ts";
 import { HardwareStage } from "./hardware_stage.ts";
 import { InstructionList } from "./instruction_list.ts";
 
@@ -73,7 +74,11 @@ class HardwareView implements View {
   constructor(private readonly page: Page) {
     page.middle.append(this.bar.element, this.body, this.counters, this.said);
     page.right.classList.add("hw-right");
-    this.list = new InstructionList(page.right, (instruction) => this.chooseInstruction(instruction));
+    this.list = new InstructionList(page.right, {
+      onSelect: (instruction) => this.chooseInstruction(instruction),
+      onOrder: (costly) => this.go({ sort: costly ? "cost" : null }),
+      code: (context, line) => codeAddress(page, context, line),
+    });
     page.right.append(this.trouble);
     this.windows = new StretchSource(page.client, {
       decode: readWindow,
@@ -142,6 +147,7 @@ class HardwareView implements View {
   }
 
   private async arrive(): Promise<void> {
+    this.list.order(this.params["sort"] === "cost");
     const traces = this.entries.filter((other) => other.kind === "sqtt");
     const wanted = numberParam(this.params, "row", -1);
     const first = traces.find((entry) => entry.detail) ?? traces[0];
@@ -358,7 +364,8 @@ class HardwareView implements View {
     if (this.focus !== found) return;
     this.stage.setFocus(found, linked);
     this.list.select(found.instruction);
-    const text = found.instruction >= 0 ? (this.stage.instructions?.text[found.instruction] ?? "") : "";
+    const code = this.stage.instructions;
+    const text = found.instruction >= 0 && code ? instructionText(code, found.instruction) : "";
     const cycle = found.start - wholeSpan(picture).first;
     this.said.textContent = `${found.op}, ${picture.trace.lanes[found.lane]!.label}, cycle ${cycle}. ${text}`;
     this.stage.reveal(found.start);
@@ -398,5 +405,6 @@ class HardwareView implements View {
     }
     const first = this.stage.instructions?.event[instruction] ?? -1;
     if (first >= 0) this.go({ ev: first });
+    else this.list.select(instruction);
   }
 }
