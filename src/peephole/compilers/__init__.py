@@ -60,12 +60,14 @@ def assumed_name(capture: Capture) -> str:
 
 def decode_instructions(code: bytes, arch: str) -> list[Instruction]:
     """A GPU's machine code as instructions, by the first compiler that can; PeepholeError when none can."""
-    from peephole.compilers.hardware import Undecodable
+    from peephole.compilers.hardware import NoDecoder, Undecodable
 
     reason = Undecodable(f"Nothing on this machine knows the instructions of {arch}.")
     for name in COMPILERS:
         try:
             return compiler_named(name).instructions(code, arch)
+        except NoDecoder:
+            continue
         except Undecodable as error:
             reason = error
     raise reason

@@ -11,6 +11,10 @@ class Undecodable(PeepholeError):
     """The code is not understood, or what decodes it is not installed; the text says which."""
 
 
+class NoDecoder(Undecodable):
+    """A compiler that decodes no machine code at all: what another one says of the code is worth more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """One instruction of a kernel."""

@@ -167,6 +167,6 @@ class Compiler:
 
     def instructions(self, code: bytes, arch: str) -> list[Instruction]:
         """A GPU's machine code as instructions; Undecodable when they are not known here."""
-        from peephole.compilers.hardware import Undecodable
+        from peephole.compilers.hardware import NoDecoder
 
-        raise Undecodable(f"{self.name} does not know the instructions of {arch}.")
+        raise NoDecoder(f"{self.name} does not know the instructions of {arch}.")
