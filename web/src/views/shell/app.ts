@@ -46,22 +46,23 @@ export class App {
   private readonly captureButton = h(
     "button.cap",
     { type: "button" },
+    h("span.offscreen", "Capture"),
     this.captureName,
     this.captureNote,
-    h("span.faint.caret", "▾"),
+    h("span.faint.caret", { "aria-hidden": "true" }, "▾"),
   );
   private readonly searchButton = h(
     "button.search",
     {
       type: "button",
-      "aria-label": "Search the capture",
+      title: "Search the capture",
       "aria-keyshortcuts": "/ Control+K",
       onclick: () => this.search(),
     },
     icon("search", 14),
     h("span.grow", "Search the capture"),
-    h("kbd", "/"),
-    h("kbd.wide", "Ctrl K"),
+    h("kbd", { "aria-hidden": "true" }, "/"),
+    h("kbd.wide", { "aria-hidden": "true" }, "Ctrl K"),
   );
   private readonly panesButton = iconButton("panes", "Panes");
   private readonly notesButton = iconButton("note", "Notes (M)");
@@ -377,7 +378,6 @@ export class App {
   private name(name: string): void {
     this.captureName.textContent = name;
     this.captureNote.textContent = "";
-    this.captureButton.setAttribute("aria-label", `Capture ${name}`);
   }
 
   private captureItems(): MenuItem[] {

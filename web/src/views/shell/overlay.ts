@@ -5,6 +5,8 @@ export interface Overlay {
   close(): void;
 }
 
+const STOPS = "a[href], button, input, textarea, [tabindex='0']";
+
 let current: (Overlay & { element: HTMLElement }) | null = null;
 
 /** True while a dialog is open; the page's keys rest then. */
@@ -16,6 +18,8 @@ export function openOverlay(label: string, content: HTMLElement, onClose?: () =>
   current?.close();
   const back = document.activeElement as HTMLElement | null;
   const box = h("div.over", { role: "dialog", "aria-modal": "true", "aria-label": label, tabindex: -1 }, content);
+  // what scrolls and has nothing to stop at is scrolled by the arrows itself
+  if (content.querySelector(STOPS) === null) box.tabIndex = 0;
   const shade = h("div.shade", box);
   const close = (): void => {
     if (current?.element !== shade) return;
@@ -41,7 +45,7 @@ export function openOverlay(label: string, content: HTMLElement, onClose?: () =>
 }
 
 function keepFocus(box: HTMLElement, event: KeyboardEvent): void {
-  const stops = [...box.querySelectorAll<HTMLElement>("a[href], button, input, [tabindex='0']")];
+  const stops = [...box.querySelectorAll<HTMLElement>(STOPS)];
   const first = stops[0] ?? box;
   const last = stops.at(-1) ?? box;
   if (event.shiftKey && (document.activeElement === first || document.activeElement === box)) {

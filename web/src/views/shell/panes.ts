@@ -59,6 +59,8 @@ export class Panes {
       tabindex: 0,
       "aria-orientation": "vertical",
       "aria-label": `Width of the ${side} pane`,
+      "aria-valuenow": 0,
+      "aria-valuetext": "as usual",
       title: "Drag to resize, double-click for the usual width",
     });
     handle.addEventListener("pointerdown", (event) => {
@@ -90,6 +92,7 @@ export class Panes {
     if (bounded === 0) this.element.style.removeProperty(`--w-${side}`);
     else this.element.style.setProperty(`--w-${side}`, `min(${Math.round(bounded)}px, 45vw)`);
     this.handles[side].setAttribute("aria-valuenow", String(Math.round(bounded)));
+    this.handles[side].setAttribute("aria-valuetext", bounded === 0 ? "as usual" : `${Math.round(bounded)} pixels`);
     writeSetting(`width.${side}`, String(Math.round(bounded)));
   }
 }

@@ -23,7 +23,7 @@ export function drawQueries(
   const entry = (name: string, note: string, sql: string, failed: boolean, own: boolean): HTMLElement =>
     h(
       "div.sql-entry",
-      { "aria-selected": String(sql === current) },
+      { "aria-current": sql === current ? "true" : null },
       h(
         "button.sql-take",
         { type: "button", onclick: () => actions.take(sql) },
