@@ -196,8 +196,8 @@ def test_a_debug_folder_without_its_log(tmp_path: Path) -> None:
     (half / "notes.txt").write_text("of mine")
     capture = open_capture(import_files([tmp_path / "torch_compile_debug"], tmp_path / "c.peep"))
     assert names(capture) == [("0 forward", "half"), ("cpp_fused_sin_0", "kernel"), ("triton_poi_fused_1", "kernel")]
-    (step,) = steps(capture, contexts(capture)[0].id)
-    assert step.name == "post_grad_passes" and step.after >= 0
+    passes, code = steps(capture, contexts(capture)[0].id)
+    assert (passes.name, code.name) == ("post_grad_passes", "codegen") and passes.after >= 0
     assert {artifact.kind for artifact in artifacts(capture, 0)} == {"graph", "source", "ir"}
 
 

@@ -17,6 +17,7 @@ from tests.sources.torch.logs import plain_records
 
 from peephole.ingest import import_files
 from peephole.query.capture.contexts import artifacts, context_detail, contexts, steps
+from peephole.query.rewrites.schedules import schedule
 from peephole.query.rewrites.step_graphs import graph_at
 from peephole.store.capture import Capture, open_capture
 
@@ -240,7 +241,10 @@ def test_a_training_step_and_its_profile(shared: SharedFile, tmp_path: Path) -> 
         for kernel in own:
             (source,) = artifacts(capture, kernel.id)
             assert source.kind == "source" and source.language == "cpp" and source.content in code.content
-            assert source.content.startswith(b"#include") and source.content.rstrip().endswith(b"}")
+            assert source.content.lstrip().startswith(b"#include") and source.content.rstrip().endswith(b"}")
+    forward, backward = (schedule(capture, half.id) for half in halves)
+    assert (len(forward.kernels), len(backward.kernels)) == (10, 20), "as many calls as the prototype counted"
+    assert {kernel.name for kernel in forward.kernels} & {one.name for one in ids.values() if one.kind == "kernel"}
     slices, tracks = capture.read("slices"), capture.read("tracks")
     kinds = dict(zip(tracks["id"].tolist(), tracks.texts("kind"), strict=True))
     run = Counter(

@@ -105,6 +105,11 @@ class Book:
         """A GRAPH over graphs: a partition."""
         return self._node(GRAPH, None, None, None, None, None, tuple(roots))
 
+    def add(self, op: str, name: str, src: Sequence[int], **facts: str | None) -> int:
+        """A node by its fields; the one that is there when there is one."""
+        get = facts.get
+        return self._node(op, name, get("arg"), get("dtype"), get("shape"), get("metadata"), tuple(src))
+
     def _graph(self, graph: Graph, name: str | None) -> int:
         parts = {name: self._graph(part, name) for name, part in graph.parts.items()}
         nodes: dict[str, int] = {}

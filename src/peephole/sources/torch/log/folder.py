@@ -9,9 +9,9 @@ from typing import Final
 
 from peephole.sources.torch.log import sniff
 from peephole.sources.torch.log.book import Book, Context, Step
+from peephole.sources.torch.log.code import write_code
 from peephole.sources.torch.log.fx_text import parse
-from peephole.sources.torch.log.kernels import kernels_of
-from peephole.sources.torch.rows import GRAPH_TEXT, HALF_CONTEXT, KERNEL_CONTEXT, POST_GRAD, SOURCE
+from peephole.sources.torch.rows import GRAPH_TEXT, HALF_CONTEXT, POST_GRAD
 
 _MOST: Final = 20_000
 """Files that are looked at in a folder."""
@@ -98,7 +98,7 @@ def _read_half(folder: Path, paths: Sequence[Path], book: Book, taken: set[int])
             stage = stage or book.step(context, POST_GRAD)
             _graph(path, content, stage, context, book)
         elif kind == sniff.CODE:
-            _code(path, content, context, book)
+            write_code(book, context, path.name, content)
         else:
             book.artifact(context.id, "ir", "text", path.stem, content)
     if stage is not None and stage.root < 0:
@@ -122,11 +122,3 @@ def _graph(path: Path, content: bytes, stage: Step, context: Context, book: Book
     else:
         stage.root = root
         stage.after = root if stage.after < 0 else stage.after
-
-
-def _code(path: Path, content: bytes, context: Context, book: Book) -> None:
-    book.artifact(context.id, SOURCE, "python", path.name, content)
-    for kernel in kernels_of(content.decode("utf-8", "replace")):
-        own = book.context(kernel.name, KERNEL_CONTEXT, context.id)
-        own.keys, own.function = kernel.keys, kernel.name
-        book.artifact(own.id, SOURCE, kernel.language, kernel.name, kernel.source.encode())

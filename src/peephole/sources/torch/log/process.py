@@ -10,10 +10,10 @@ from typing import Any, Final
 from peephole.model.tables import NONE
 from peephole.sources.torch.log import reasons
 from peephole.sources.torch.log.book import Book, Context, Step
+from peephole.sources.torch.log.code import write_code
 from peephole.sources.torch.log.compilation import Compilation, new_compilation
 from peephole.sources.torch.log.events import Events
 from peephole.sources.torch.log.fx_text import Graph, is_graph, parse
-from peephole.sources.torch.log.kernels import kernels_of
 from peephole.sources.torch.log.records import Record
 from peephole.sources.torch.rows import (
     BACKWARD,
@@ -26,11 +26,9 @@ from peephole.sources.torch.rows import (
     INFERENCE,
     JOINT,
     JOINT_GRAPH,
-    KERNEL_CONTEXT,
     PARTITION,
     POST_GRAD,
     PRE_GRAD,
-    SOURCE,
 )
 
 LOG: Final = "log"
@@ -236,12 +234,7 @@ class Process:
         half.context.seen(time)
         name = record.body.get("filename")
         file = PurePath(name).name if isinstance(name, str) else "output_code.py"
-        self._book.artifact(half.context.id, SOURCE, "python", file, record.payload)
-        for kernel in kernels_of(record.text):
-            context = self._book.context(kernel.name, KERNEL_CONTEXT, half.context.id)
-            context.keys = kernel.keys
-            context.function = kernel.name
-            self._book.artifact(context.id, SOURCE, kernel.language, kernel.name, kernel.source.encode())
+        write_code(self._book, half.context, file, record.payload)
 
     def _guards(self, record: Record, one: Compilation, time: int) -> None:
         self._book.artifact(one.context.id, GUARDS, "text", record.kind, record.payload)
