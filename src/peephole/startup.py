@@ -71,6 +71,7 @@ FRAMEWORKS: Final = (
             "torch._functorch.config",
         ),
     ),
+    Framework("jax", "peephole.sources.xla.live.attach", ()),
     Framework("distributed", "peephole.sources.dask.attach", ("distributed",)),
 )
 

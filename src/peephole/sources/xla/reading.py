@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 class Reading:
     """Hands over what is in some files. Without `small`, modules of one operation have no passes."""
 
-    def __init__(self, sink: Sink, progress: Progress, small: bool = True) -> None:
+    def __init__(self, sink: Sink, progress: Progress, small: bool = True, begin: int = 0) -> None:
+        self._begin = begin
         self._sink, self._progress, self._small = sink, progress, small
         self._rows = Rows(sink)
         self._nodes = NodeRows(sink)
@@ -117,8 +118,6 @@ class Reading:
             self._modules[module.number, module.name] = module
             self._by_number.setdefault(module.number, module)
 
-    _begin = 0
-
     def _read_profiles(self, profiles: list[tuple[Path, list[Plane]]]) -> dict[int, list[tuple[str, int, int]]]:
         """Hands over their slices; the kernels of a run of each module: name, start, end."""
         if not profiles:
@@ -130,7 +129,7 @@ class Reading:
             rows.add(planes, path.name.removesuffix(".xplane.pb"), path.stat().st_size)
         if rows.unlinked:
             self._sink.problem("kernels of a profile whose module is not there, shown without it", rows.unlinked)
-        self._begin = rows.first if rows.events else 0
+        self._begin = rows.first if rows.events else self._begin
         return {number: [(one.name, one.start, one.past) for one in runs] for number, runs in rows.runs.items()}
 
     def _context_of(self, program: int, module: str, instruction: str) -> int:

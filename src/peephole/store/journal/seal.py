@@ -17,6 +17,7 @@ from typing import Final
 from peephole.errors import CaptureError, PeepholeError
 from peephole.model.tables import TABLES
 from peephole.store.journal.journals import JournalReader
+from peephole.store.journal.left_files import join_left_files
 from peephole.store.journal.state import WORK, clean_up, first_manifest, has_journal, is_live, is_sealed
 from peephole.store.manifest import Manifest
 from peephole.store.sealing.build import Builder, Progress
@@ -75,6 +76,7 @@ def build_tables(folder: Path, work: Path, manifest: Manifest, progress: Progres
         reader = JournalReader(folder, builder)
         reader.advance(None if progress is None else lambda done, total: progress(done, 2 * total))
         reader.describe()
+        join_left_files(folder, builder, manifest.processes)
         second = None if progress is None else lambda done, total: progress(total + done, 2 * total)
         builder.finish(second, owners=reader.tracks.owner)
     finally:

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+from peephole.model.left_files import LEFT
 from peephole.model.tables import FORMAT_VERSION
 from peephole.store.journal.processes import read_process
 from peephole.store.manifest import FILE, Manifest, read_manifest
@@ -58,4 +59,5 @@ def clean_up(folder: Path) -> None:
             if path.name in known:
                 shutil.rmtree(path, ignore_errors=True)
         (folder / "journal").rmdir()
+    shutil.rmtree(folder / LEFT, ignore_errors=True)
     shutil.rmtree(folder / WORK, ignore_errors=True)

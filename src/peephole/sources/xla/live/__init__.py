@@ -1,0 +1,1 @@
+"""Recording a JAX program: XLA is asked for its dumps. Standard library only."""
