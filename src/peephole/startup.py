@@ -7,6 +7,7 @@ on joins, and waits for the program to import a framework that a source can atta
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -91,12 +92,17 @@ def begin() -> None:
         for name in [name for name in sys.modules if name.partition(".")[0] == "peephole"]:
             del sys.modules[name]
         return
+    collects = gc.isenabled()
+    gc.disable()  # what is imported here stays: the program's collections come when they would come without us
     try:
         _begin()
     except Exception as error:  # nothing that goes wrong here may stop the program
         why = str(error) if isinstance(error, PeepholeError) else f"{type(error).__name__}: {error}."
         os.environ["PEEPHOLE"] = "0"  # once is enough: the processes it starts need not say it again
         print(f"peephole: {why} The program runs unrecorded.", file=sys.stderr)
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _begin() -> None:
@@ -206,12 +212,17 @@ def _recoding(framework: Framework, name: str) -> Any:
 
 
 def _call(recorder: Recorder, framework: Framework, function: str, *args: object) -> None:
+    collects = gc.isenabled()
+    gc.disable()
     try:
         call = getattr(importlib.import_module(framework.attach), function, None)
         if call is not None:
             call(*args)
     except Exception as error:  # another version of the framework may be unlike the one we know
         recorder.problem(f"{framework.package} could not be attached ({function}): {type(error).__name__}: {error}")
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _check_joinable(path: str) -> None:

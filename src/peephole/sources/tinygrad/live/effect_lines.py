@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from peephole.record.unseen import hide, unseen
 from peephole.sources.tinygrad.live import hidden
@@ -40,8 +39,8 @@ class _Noting:
         self._metadata = metadata
         self._rewriting = rewriting
         self._caller = Caller()
-        self.notes: WeakKeyDictionary[Any, Noted] = WeakKeyDictionary()
-        """By the first source of the node that is about to be made."""
+        self.note = f"peephole_{word}"
+        """What it is kept as, with the first source of the node that is about to be made."""
 
     @unseen
     def __get__(self, node: Any, owner: type | None = None) -> Any:
@@ -60,7 +59,7 @@ class _Noting:
         line = self._caller.line(asking)
         if line:
             names = getattr(self._metadata.get(), "name", ""), self._caller.function(asking)
-            self.notes[node] = Noted(next(filter(_is_told, names), self._word), line)
+            node.__dict__[self.note] = Noted(next(filter(_is_told, names), self._word), line)
 
 
 def _is_told(name: str) -> bool:
@@ -80,14 +79,14 @@ def add_effect_lines(ops: ModuleType, tensor: ModuleType) -> None:
     store = _Noting(kind.__dict__["store"], "store", tensor._METADATA, rewriting)
     copy = _Noting(kind.__dict__["copy_to_device"], "copy", tensor._METADATA, rewriting)
     kind.store, kind.copy_to_device = store, copy
-    notes = {op.STORE: store.notes, op.COPY: copy.notes}
+    notes = {op.STORE: store.note, op.COPY: copy.note}
     if quick is not None:
         quick.notes = notes
     elif own is not None:
         _note_numbered(ops, traced, own, notes)
 
 
-def _note_numbered(ops: ModuleType, traced: Any, own: Callable[[Any], int], notes: dict[Any, Any]) -> None:
+def _note_numbered(ops: ModuleType, traced: Any, own: Callable[[Any], int], notes: dict[Any, str]) -> None:
     """Has tinygrad's own way of numbering nodes keep the notes."""
     fields, count = hidden.of(ops, "uop_fields"), ops.ucount
 
@@ -95,7 +94,7 @@ def _note_numbered(ops: ModuleType, traced: Any, own: Callable[[Any], int], note
     def trace_num(node: Any) -> int:
         try:
             known = notes.get(node.op)
-            noted = known.get(node.src[0]) if known is not None and node.src and node.metadata is None else None
+            noted = node.src[0].__dict__.get(known) if known and node.src and node.metadata is None else None
             if noted is None:
                 return own(node)
             number: int = next(count)

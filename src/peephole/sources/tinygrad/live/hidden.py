@@ -244,6 +244,8 @@ class Fields:
         self.switch = switch
         self._find = find
         self._copied = 0
+        self.nodes: Any = None
+        """Who knows how the fields are kept; None while nobody has read them."""
         self.by_node = False
         """Whether whoever numbers a node in the program's own tracking shows it."""
 
@@ -259,18 +261,18 @@ class Fields:
 
     def show(self, number: int) -> None:
         """Puts a node, and all that are below it, into the program's."""
-        own, kept, wanted = self._find(), self.kept, [number]
+        own, wanted = self._find(), [number]
         while wanted:
             number = wanted.pop()
             if number not in own:
-                own[number] = node = kept[number]
+                own[number] = node = (self.nodes or self.kept)[number]
                 wanted += node[2]
 
     def copy_all(self) -> None:
         """Puts the nodes there that were numbered while only we wanted them."""
         if self.by_node:
             return
-        self._find().update(itertools.islice(self.kept.items(), self._copied, None))
+        self._find().update({n: (self.nodes or self.kept)[n] for n in itertools.islice(self.kept, self._copied, None)})
         self._copied = len(self.kept)
 
 

@@ -80,8 +80,8 @@ class Number:
         if isinstance(own_fields, hidden.Fields):
             self._mirror = own_fields
             own_fields.by_node = True
-        self.notes: dict[Any, Any] = {}
-        """Of an op that tinygrad keeps no metadata for: what stands in its place, by a node's first source."""
+        self.notes: dict[Any, str] = {}
+        """Of an op that tinygrad keeps no metadata for: how a node's first source keeps what stands there."""
         self.__doc__ = own.__doc__
 
     def _fields(self) -> dict[int, Any]:
@@ -123,7 +123,7 @@ class Number:
             number = self._next()
             what = (node.op, node.dtype, tuple(sources), node.arg, node.tag)
             said = None if metadata is None else metadata.get(node)
-            if said is None and node.op in notes and below and (noted := notes[node.op].get(below[0])) is not None:
+            if said is None and node.op in notes and below and (noted := below[0].__dict__.get(notes[node.op])):
                 fields[number] = (*what, (noted,))
             else:
                 fields[number] = what if metadata is None else (*what, said)

@@ -27,6 +27,11 @@ NO_LISTS: Final = -1
 """The lengths of two lists that are null: what a rule took and put is its node before and after."""
 
 
+_NODE_HEAD: Final = struct.Struct("<IqIIII")
+_SIZE: Final = struct.Struct("<I")
+_SIZE_AT: Final = struct.calcsize("<IqIIIIHBBHII")
+
+
 def node_record(sources: int) -> struct.Struct:
     """length, id, op, dtype, arg, tag, half of shape, flags, kind, its other half, metadata, name, size of src, src."""
     size = SLOT + 14 + 8 * sources
@@ -36,3 +41,10 @@ def node_record(sources: int) -> struct.Struct:
 def node_length(sources: int) -> int:
     """The payload's length of a node with that many sources."""
     return 40 + 8 * sources
+
+
+def node_parts(record: bytes) -> tuple[int, int, int, int, tuple[int, ...]]:
+    """The numbers of the op's, dtype's, arg's and tag's texts, and the sources, of a node's record."""
+    _, _, op, dtype, arg, tag = _NODE_HEAD.unpack_from(record)
+    (size,) = _SIZE.unpack_from(record, _SIZE_AT)
+    return op, dtype, arg, tag, struct.unpack_from(f"<{size // 8}q", record, _SIZE_AT + 4)

@@ -18,6 +18,7 @@ from peephole.sources.tinygrad.contexts import Contexts, unnamed
 from peephole.sources.tinygrad.live import hidden
 from peephole.sources.tinygrad.live.failures import Failures
 from peephole.sources.tinygrad.live.groups import Groups
+from peephole.sources.tinygrad.live.node_fields import NodeFields
 from peephole.sources.tinygrad.live.node_lines import line_of
 from peephole.sources.tinygrad.live.packing import (
     AT_ONCE,
@@ -99,6 +100,8 @@ class LiveRewrites:
         self._context_times: dict[int, tuple[int, int]] = {}
         self._formats: dict[int, tuple[Callable[..., bytes], int, int]] = {}
         self._failures = Failures(ops)
+        self._nodes = NodeFields(hidden.recorded(ops, "uop_fields"), packed=False)
+        self._number_anew()
 
     def take(self, *, last: bool) -> None:
         """One round; the last one takes everything."""
@@ -239,7 +242,8 @@ class LiveRewrites:
 
     def _take_nodes(self) -> None:
         """All nodes that there are now; they are numbered in the order in which they are entered."""
-        fields = self._fields()
+        fields = self._fields().kept
+        several, since = self._nodes.several if self._nodes.packed else None, self._nodes.since
         number = self._next_node
         if fields.get(number) is None and (number := self._after_missing(fields, number)) == NONE:
             return
@@ -248,6 +252,8 @@ class LiveRewrites:
         parts: list[bytes] = []
         node: tuple[Any, ...] | None
         while (node := fields.get(number)) is not None:  # None: the last one, or another thread is about to enter it
+            if type(node) is bytes:  # another recording, or a forked process, has written it
+                node = self._nodes[number]
             op, dtype, src, arg, tag, meta = node if len(node) == 6 else (*node[:5], None)
             try:
                 pack, length, size = formats[len(src)]
@@ -271,6 +277,8 @@ class LiveRewrites:
                 self._learn(op, dtype, len(src), arg, tag, meta)
                 continue
             parts.append(record)
+            if several is not None and number >= since and id(arg) not in several and id(tag) not in several:
+                fields[number] = record
             number += 1
             if len(parts) == AT_ONCE:
                 writer.records(parts)
@@ -278,17 +286,27 @@ class LiveRewrites:
         writer.records(parts)
         self._next_node = number
 
-    def _fields(self) -> dict[int, tuple[Any, ...]]:
-        """The fields of all nodes."""
-        fields: dict[int, tuple[Any, ...]] = hidden.recorded(self._ops, "uop_fields")
-        return fields
+    def _fields(self) -> NodeFields:
+        """The fields of all nodes; the program may have put another dictionary there that is not hidden from it."""
+        kept = hidden.recorded(self._ops, "uop_fields")
+        if kept is not self._nodes.kept:
+            self._nodes = NodeFields(kept, packed=False)
+        return self._nodes
+
+    def _number_anew(self) -> None:
+        """Goes on with other numbers of texts: what is kept as bytes by now has the old ones."""
+        fields = hidden.of(self._ops, "uop_fields")
+        if isinstance(fields, hidden.Fields):
+            kept = fields.kept
+            self._nodes = NodeFields(kept, packed=True, before=fields.nodes, since=next(reversed(kept), NONE) + 1)
+            fields.nodes = self._nodes
 
     def _after_missing(self, fields: Mapping[int, Any], number: int) -> int:
         """The next node that is there, when one is missing in two rounds though later ones are there; else NONE.
 
         The program took it out before it was seen.
         """
-        last = next(reversed(self._fields()), NONE)
+        last = next(reversed(self._fields().kept), NONE)
         if last <= number or self._missing != number:
             self._missing = number if last > number else NONE
             return NONE
@@ -297,23 +315,28 @@ class LiveRewrites:
     def _learn(self, op: Any, dtype: Any, sources: int, arg: Any, tag: Any, meta: Any) -> None:
         """Numbers the texts of a node."""
         texts = self._texts
-        self._number(op, texts.op, self._op_numbers)
-        self._number(dtype, texts.dtype, self._numbers)
-        self._number(arg, texts.arg, self._numbers)
-        self._number(tag, texts.arg, self._numbers)
+        nodes = self._nodes
+        nodes.learn_op(op, self._number(op, texts.op, self._op_numbers))
+        nodes.learn(dtype, self._number(dtype, texts.dtype, self._numbers))
+        nodes.learn(arg, self._number(arg, texts.arg, self._numbers))
+        nodes.learn(tag, self._number(tag, texts.arg, self._numbers))
         self._number(meta, lambda value: metadata_text(value, line_of), self._metadata_numbers)
         self._formats[sources] = (node_record(sources).pack, node_length(sources), sources * 8)
 
-    def _number(self, value: Any, text_of: Callable[[Any], str | None], numbers: dict[int, int]) -> None:
-        if id(value) not in numbers:
+    def _number(self, value: Any, text_of: Callable[[Any], str | None], numbers: dict[int, int]) -> int:
+        number = numbers.get(id(value))
+        if number is None:
             text = None if value is None else text_of(value)
             self._learned.append(value)
-            numbers[id(value)] = 0 if text is None else max(0, self._own_writer().intern(text))
+            number = numbers[id(value)] = 0 if text is None else max(0, self._own_writer().intern(text))
+        return number
 
     def _own_writer(self) -> Writer:
         """This thread's writer; another thread's numbers its texts anew."""
         writer = self._recorder.slot().writer
         if writer is not self._writer:
+            if self._writer is not None:
+                self._number_anew()
             self._writer = writer
             for numbers in (self._op_numbers, self._numbers, self._metadata_numbers, self._rules):
                 numbers.clear()
