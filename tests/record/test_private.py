@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from peephole.record.secrets import kept
+from peephole.store.capture import open_capture
 
 
 def open_to_others(path: Path) -> list[str]:
@@ -49,9 +50,33 @@ def test_folders_and_manifests_are_for_their_owner_alone(how: str, tmp_path: Pat
         run([sys.executable, CODE.format(end=end)], tmp_path, PEEPHOLE="1")
     folder = tmp_path / "new" / "captures"
     (capture,) = folder.glob("*.peep")
-    inside = [capture, capture / "manifest.json", *capture.glob("journal/*"), *capture.glob("journal/*/*")]
+    inside = [capture, *capture.rglob("*")]
     assert [path for path in (folder, *inside) if open_to_others(path)] == []
     assert (how == "killed") == (capture / "journal").is_dir()
+
+
+def test_secrets_in_args_are_masked(tmp_path: Path) -> None:
+    script = tmp_path / "it.py"
+    script.write_text(
+        """
+import peephole
+with peephole.span("a", password="hunter2", api_key="k-1", tokens=5, token="the", step=1) as span:
+    span.note(hf_token="0123456789abcdefXYZ")
+peephole.marker("b", user="me", db_password="hunter2")
+peephole.marker("c", auth_token="0123456789abcdefXYZ", author="somebody with a long name")
+"""
+    )
+    run([f"{Path(sys.executable).parent / 'peephole'}", "run", "-o", "a.peep", str(script)], tmp_path)
+    capture = open_capture(tmp_path / "a.peep")
+    (args,) = capture.read("slices").texts("args")
+    assert json.loads(args or "") == {
+        "password": "***", "api_key": "***", "tokens": 5, "token": "the", "step": 1, "hf_token": "***"
+    }  # fmt: skip
+    markers = [json.loads(text or "") for text in capture.read("markers").texts("args")]
+    assert markers == [
+        {"user": "me", "db_password": "***"},
+        {"auth_token": "***", "author": "somebody with a long name"},
+    ]
 
 
 def test_what_looks_like_a_secret_is_masked(tmp_path: Path) -> None:

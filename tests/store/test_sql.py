@@ -103,7 +103,7 @@ def test_the_command_has_the_limits(peephole: Cli, path: Path) -> None:
     assert slow.stderr.startswith("peephole: The SQL took longer than 0.5 s")
     large = peephole("query", "--limit-memory", "50MB", "SELECT list(range) FROM range(100000000)", path, check=False)
     assert large.returncode == 2
-    assert "50 MB" in large.stderr
+    assert "50.00 MB" in large.stderr
     for option, word, why in (
         ("--limit-time", "x", "'x' is no number of seconds"),
         ("--limit-time", "-1", "'-1' is no number of seconds"),

@@ -10,9 +10,12 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TextIO
 
+from peephole.model import amounts
+
 Part = str | tuple[str, str]
 """A text, or a text and its rich style."""
 
+size = amounts.size
 _LONG = 1_000_000
 """The width of something that is no terminal: nothing is cut in a file or a pipe."""
 
@@ -60,7 +63,7 @@ def duration(ns: int | float) -> str:
     value = float(ns)
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if abs(value) >= size:
-            return f"{_digits(value / size)} {unit}"
+            return f"{amounts.digits(value / size)} {unit}"
     return f"{ns:.0f} ns"
 
 
@@ -72,31 +75,17 @@ def moment(ns: int) -> str:
     return f"{ns} ns"
 
 
-def size(count: int | float) -> str:
-    """A number of bytes for people: `1.5 MB`."""
-    value = float(count)
-    for unit, step in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if abs(value) >= step:
-            return f"{_digits(value / step)} {unit}"
-    return f"{count:.0f} B"
-
-
 def rate(value: float, unit: str) -> str:
     """A rate for people: `12.3 GFLOPS`."""
     for prefix, step in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if abs(value) >= step:
-            return f"{_digits(value / step)} {prefix}{unit}"
-    return f"{_digits(value)} {unit}"
+            return f"{amounts.digits(value / step)} {prefix}{unit}"
+    return f"{amounts.digits(value)} {unit}"
 
 
 def count(number: int) -> str:
     """A count for people: `12,345`."""
     return f"{number:,}"
-
-
-def _digits(value: float) -> str:
-    size = abs(value)
-    return f"{value:.0f}" if size >= 1000 else f"{value:.1f}" if size >= 100 else f"{value:.2f}"
 
 
 class Column(NamedTuple):

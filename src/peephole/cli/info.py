@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         "processes": count(len(facts.processes)) if len(facts.processes) > 1 else "",
         "size": size(facts.bytes["total"]),
         "notes": f"{count(facts.notes)}; peephole notes lists them" if facts.notes else "",
-        "dropped": f"{count(facts.dropped)} events" if facts.dropped else "",
+        "dropped": f"{count(facts.dropped)} events" if facts.dropped and not _is_told(facts) else "",
     }
     for name, text in lines.items():
         if text:
@@ -61,6 +61,11 @@ def run(args: argparse.Namespace) -> int:
             example = f"  e.g. {problem.example}" if problem.example else ""
             printer.line((f"{count(problem.count):>8}  ", "yellow"), problem.reason, (example, "dim"))
     return 0
+
+
+def _is_told(facts: Info) -> bool:
+    """Whether the problems say how many events were lost, and for want of what."""
+    return any(problem.reason.startswith("events that were lost") for problem in facts.problems)
 
 
 def as_json(facts: Info) -> dict[str, Any]:

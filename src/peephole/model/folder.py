@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from pathlib import Path
@@ -28,6 +29,13 @@ def safe_name(text: str) -> str:
 def is_capture(path: Path) -> bool:
     """Whether a path looks like a capture from outside: a `.peep` folder or a packed file."""
     return path.name.endswith(PACKED_SUFFIX) if path.is_file() else path.name.endswith(SUFFIX) and path.is_dir()
+
+
+def keep_to_owner(folder: Path) -> None:
+    """Makes all that lies in a folder its owner's alone; one that is handed on may be opened by hand."""
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):  # gone meanwhile, or on a disk that knows no owners
+            path.chmod(0o700 if path.is_dir() else 0o600)
 
 
 def free_name(path: Path) -> Path:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from peephole.model.tables import NONE
 from peephole.record import active
-from peephole.record.rows import json_text, text_of
+from peephole.record.rows import args_text, text_of
 from peephole.record.span import current, span
 
 SpanOrId = span | int
@@ -90,7 +90,7 @@ def use(
 def _moment(name: str, kind: str, colour: str | None, args: dict[str, Any]) -> None:
     recorder = active.recorder
     if recorder is not None:
-        text = json_text(args) if args else None
+        text = args_text(args) if args else None
         recorder.row("markers", time=perf_counter_ns(), name=name, kind=kind, colour=colour, args=text)
 
 

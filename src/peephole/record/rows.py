@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from peephole.model.journal import NULL_LENGTH, PREFIX, TABLE_KINDS, fixed_columns, record_format, tail_columns
 from peephole.model.tables import TABLES, Table
+from peephole.record.secrets import is_secret_name, masked
 
 _NULL: Final = PREFIX.pack(NULL_LENGTH)
 _MANY_KEYS: Final = 4096
@@ -91,7 +92,7 @@ def _learn(keys: Iterable[Any]) -> None:
         _first.clear()
         _more.clear()
     for key in keys:
-        if key.__class__ is str:
+        if key.__class__ is str and not is_secret_name(key):  # those take the long way
             _first[key] = f"{{{_quote(key)}:"
             _more[key] = f",{_quote(key)}:"
 
@@ -109,14 +110,24 @@ def args_bytes(args: dict[str, Any]) -> bytes:
             elif kind is float and value - value == 0:
                 text += f"{begins[key]}{value!r}"
             else:
-                return text_bytes(json_text(args))
+                return text_bytes(args_text(args))
             begins = _more
     except KeyError:
         _learn(list(args))
-        return text_bytes(json_text(args))
+        return text_bytes(args_text(args))
     except Exception:  # too many digits, or changed meanwhile by another thread
-        return text_bytes(json_text(args))
+        return text_bytes(args_text(args))
     return f"{text or '{'}}}".encode()
+
+
+def args_text(args: dict[str, Any]) -> str:
+    """The same as a text: what looks like a secret is masked."""
+    try:
+        if any(map(is_secret_name, args)):
+            args = {key: masked(key, value) for key, value in args.items()}
+    except Exception:  # a key of the program's that is no text
+        return json_text(args)
+    return json_text(args)
 
 
 def _plain(value: Any, depth: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Final
+from typing import Any, Final
 
 MASK: Final = "***"
 _KEY: Final = (
@@ -24,6 +24,24 @@ _SHAPE: Final = re.compile(
 )
 """What services give out and is known by its look."""
 _OFF: Final = ("0", "no", "off", "false")
+
+
+_NAME: Final = re.compile(rf"(?:.*[-_.])?(?:{_KEY})", re.IGNORECASE)
+_LONG: Final = 16
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether an argument of that name may be a secret."""
+    return _NAME.fullmatch(name) is not None
+
+
+def masked(name: str, value: Any) -> Any:
+    """The value of an argument, or the mask; a token may also be a word of a text, which is short."""
+    if not isinstance(value, str) or not value:
+        return value
+    if is_secret_name(name) and (not name.lower().endswith("token") or (len(value) >= _LONG and " " not in value)):
+        return MASK
+    return value
 
 
 def kept(words: list[str]) -> list[str]:

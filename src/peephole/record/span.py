@@ -26,7 +26,7 @@ from peephole.model.journal import FLAG_OPEN, INLINE, KIND_ARGS, KIND_SLICE, SLI
 from peephole.model.tables import NONE
 from peephole.record import active, collection
 from peephole.record.marks import put_mark
-from peephole.record.rows import args_bytes, json_text, text_of
+from peephole.record.rows import args_bytes, args_text, text_of
 from peephole.record.span_lanes import Lane, free_lane, main_lane
 from peephole.record.writer import NO_CONTEXT, Writer
 
@@ -247,7 +247,7 @@ class span:
         lane = self._lane
         start = self.start or now  # another thread may be about to set it
         if lane is not None:
-            args = json_text(self._args) if self._args else None
+            args = args_text(self._args) if self._args else None
             writer = lane.recorder.slot().writer
             where = (lane.track, start, max(now - start, 0), self.name or "span", self._depth, self._correlation)
             with contextlib.suppress(struct.error):  # nested deeper than a slot can say

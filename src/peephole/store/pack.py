@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from peephole.errors import CaptureError, PeepholeError
+from peephole.model.folder import keep_to_owner
 from peephole.model.tables import TABLES
 from peephole.model.unfinished import WorkFolder, whole_file
 from peephole.store.index.capture_index import FILES
@@ -89,6 +90,7 @@ def _unpack(path: Path, archive: zipfile.ZipFile, target: Path) -> Path:
         for name, info in sorted(members.items()):
             with archive.open(info) as source, (work.path / name).open("wb") as out:
                 _copy(source, out, info.file_size)
+        keep_to_owner(work.path)
         # nothing that cannot be opened stays in the cache
         version = read_manifest(work.path).format
         for name in TABLES:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from peephole.errors import PeepholeError
+from peephole.model.amounts import size
 from peephole.model.run_tables import RUN_TABLES
 from peephole.model.tables import TABLES, Column
 from peephole.store.capture import Capture
 from peephole.store.runs import is_run, read_run_table, run_file
-from peephole.store.sql_limits import NOT_GONE, Gone, Limits, Watch, bytes_text
+from peephole.store.sql_limits import NOT_GONE, Gone, Limits, Watch
 from peephole.store.tables.schema import NUMPY, arrow_schema, default_of
 
 _LOCKS: Final = (
@@ -116,7 +117,7 @@ def _refusal(error: Exception, limits: Limits) -> PeepholeError:
 
     if isinstance(error, duckdb.OutOfMemoryException):
         return PeepholeError(
-            f"The SQL needs more memory than the {bytes_text(limits.memory)} that it may have; ask for less at a time"
+            f"The SQL needs more memory than the {size(limits.memory)} that it may have; ask for less at a time"
             f"{', or give it more with --limit-memory' if limits.advice else ''}."
         )
     return PeepholeError(f"The SQL cannot be run: {_one_line(error)}")

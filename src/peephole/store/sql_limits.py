@@ -60,14 +60,6 @@ def server_limits() -> Limits:
     return Limits(seconds, min(memory, default_memory()), advice=False)
 
 
-def bytes_text(count: int) -> str:
-    """A number of bytes for people."""
-    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count} B"
-
-
 class Watch:
     """Runs the parts of one query in another thread, and ends it when its time is over or nobody wants it any more.
 

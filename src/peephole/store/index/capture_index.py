@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from peephole.errors import CaptureError
+from peephole.model.folder import keep_to_owner
 from peephole.model.unfinished import WorkFolder
 from peephole.store.index import name_codes, series_file
 from peephole.store.index.pyramid import FILE, SMALLEST, Pyramid, PyramidWriter
@@ -200,6 +201,7 @@ def rebuild_index(folder: Path, target: Path) -> None:
             last = np.array([[track[-1], depth[-1], start[-1]]], np.int64)
             writer.add(track, depth, start, dur, name, data.num_rows)
         writer.close()
+        keep_to_owner(target)
     except (pa.ArrowException, OSError) as error:
         raise CaptureError(f"{folder} is damaged: its slices cannot be read ({error}).") from None
     finally:

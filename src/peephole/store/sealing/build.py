@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from peephole.model.folder import keep_to_owner
 from peephole.model.tables import SLICES, TABLES
 from peephole.store.manifest import Manifest
 from peephole.store.sealing.context_args import text_array
@@ -130,6 +131,7 @@ class Builder:
         ):
             others = beside.submit(self._write_all, target, tables)
             table.write(self.spool, others.result, progress)
+        keep_to_owner(target)
 
     def _write_all(self, folder: Path, tables: dict[str, pa.Table]) -> None:
         for name in list(tables):
