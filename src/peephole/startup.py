@@ -68,6 +68,7 @@ FRAMEWORKS: Final = (
             "torch._inductor.scheduler",
             "torch._inductor.codegen.cpp",
             "torch._inductor.codegen.triton",
+            "torch.autograd.profiler",
             "torch._inductor.config",
             "torch._functorch.config",
         ),

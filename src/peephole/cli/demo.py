@@ -12,8 +12,9 @@ from peephole import demo
 from peephole.errors import PeepholeError
 from peephole.model.folder import SUFFIX, captures_folder, free_name
 
-HELP = """Records a small training program (tinygrad, on the CPU with clang, else on its PYTHON device) and shows where
-its time went. What it leaves is a capture like any other: `peephole show`, `peephole serve`."""
+HELP = """Records a small training program (tinygrad, on the CPU with clang, else on its PYTHON device; torch.compile
+where there is torch and no tinygrad) and shows where its time went. What it leaves is a capture like any other:
+`peephole show`, `peephole serve`."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,13 +30,13 @@ def run(args: argparse.Namespace) -> int:
     from peephole.query.capture.names import tracks
     from peephole.store.capture import open_capture
 
-    if not demo.is_ready():
+    if not demo.framework():
         name = demo.FRAMEWORK
         raise PeepholeError(f"The demo trains a model with {name}, which is not installed: pip install {name}")
     out = Path(args.output) if args.output else free_name(captures_folder() / f"demo{SUFFIX}")
     if out.exists():
         raise PeepholeError(f"{out} exists already; remove it or choose another name with -o.")
-    program, device = demo.PROGRAM, demo.device()
+    program, device = demo.program(), demo.device()
     print(f"recording {program.name} on {device}", flush=True)
     code = subprocess.run(
         [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(program)],

@@ -8,16 +8,23 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+PROGRAMS: Final = {"tinygrad": "train.py", "torch": "block.py"}
+"""Programs by the package that they train with; the first whose package is there is taken."""
 FRAMEWORK: Final = "tinygrad"
-"""The package that the program trains with."""
-PROGRAM: Final = Path(__file__).with_name("train.py")
+"""The package that is recommended where there is none."""
 
 
-def is_ready() -> bool:
-    """Whether what the program needs is installed."""
-    return importlib.util.find_spec(FRAMEWORK) is not None
+def framework() -> str:
+    """The package that the demo trains with; empty when none of them is installed."""
+    return next((name for name in PROGRAMS if importlib.util.find_spec(name) is not None), "")
+
+
+def program() -> Path:
+    """The program of that package."""
+    return Path(__file__).with_name(PROGRAMS[framework() or FRAMEWORK])
 
 
 def device() -> str:
-    """The device that it runs on: the one asked for, else the CPU where its compiler is there."""
-    return os.environ.get("DEV") or ("CPU" if shutil.which("clang") else "PYTHON")
+    """The device that it runs on: the one asked for, else the CPU where tinygrad's compiler is there."""
+    other = framework() != FRAMEWORK
+    return os.environ.get("DEV") or ("CPU" if other or shutil.which("clang") else "PYTHON")

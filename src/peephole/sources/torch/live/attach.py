@@ -20,6 +20,7 @@ from peephole.sources.torch.live.fusion import Fusion
 from peephole.sources.torch.live.fx_nodes import FxNodes
 from peephole.sources.torch.live.inductor import Inductor
 from peephole.sources.torch.live.passes import Passes
+from peephole.sources.torch.live.profile import Profile, when_code_runs
 from peephole.sources.torch.live.running import Running
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ class Live:
         self.passes = Passes(self.at)
         self.inductor = Inductor(self.at)
         self.fusion = Fusion(self.inductor)
-        self.running = Running(lambda: self.at.recorder)
+        self.profile = Profile(self.at)
+        self.running = Running(lambda: self.at.recorder, when_code_runs(self.profile))
         if os.environ.get("PEEPHOLE_ONLY", "") != "rewrites":
             self.inductor.on_module = self.running.watch
         self.missing: dict[str, list[str]] = {}
@@ -90,6 +92,7 @@ class Live:
             "torch._inductor.scheduler": self.fusion.watch,
             "torch._inductor.codegen.cpp": lambda m: _class(m, "CppScheduling", self.inductor.define_kernel),
             "torch._inductor.codegen.triton": lambda m: _class(m, "TritonScheduling", self.inductor.define_kernel),
+            "torch.autograd.profiler": self.profile.watch,
             "torch._inductor.config": lambda m: _switch_off(m, "fx_graph_cache", "TORCHINDUCTOR_FX_GRAPH_CACHE"),
             "torch._functorch.config": lambda m: _switch_off(
                 m, "enable_autograd_cache", "TORCHINDUCTOR_AUTOGRAD_CACHE"
