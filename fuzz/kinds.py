@@ -118,6 +118,7 @@ KINDS: Final = (
     Kind("xla", both(imported("xla", damage_lines), imported("xla", damage_bytes))),
     Kind("sqlite", imported("sqlite", damage_bytes)),
     Kind("cuda_memory", imported("cuda_memory", damage_pickle)),
+    Kind("stacks", both(imported("stacks", damage_bytes), imported("stacks", damage_lines))),
     Kind("tape", imported("tape", damage_lines)),
     Kind("torch", both(imported("torch", damage_lines), imported("torch", damage_bytes))),
     Kind("bytepack", imported("bytepack", damage_bytes)),

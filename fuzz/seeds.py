@@ -242,6 +242,17 @@ def cuda_memory(target: Path) -> None:
     (target / "own" / "snapshot.pickle").write_bytes(pickle.dumps(snapshot(8), protocol=4))
 
 
+def stacks(target: Path) -> None:
+    """Profiles of stacks in several forms."""
+    from tests.sources.stacks.test_stacks import PERF
+
+    folded = "main;step;gemm 12\nmain;step 3\nmain;load (a.py:4) 7\n"
+    for case, text in (("perf", PERF), ("folded", folded)):
+        (target / case).mkdir(parents=True)
+        (target / case / "profile.txt").write_text(text)
+    _copied(target, "formats/*.speedscope.json", "formats/*.folded.txt")
+
+
 def tape(target: Path) -> None:
     """A GT tape, the monitor's lines, and a gzipped tape."""
 
@@ -344,7 +355,8 @@ def torch(target: Path) -> None:
 
 
 MAKERS: Final[tuple[Callable[[Path], None], ...]] = (
-    tinygrad, hardware, chrome, perfetto, sqlite, cuda_memory, xla, tape, torch, capture, journal, pack, bytepack
+    tinygrad, hardware, chrome, perfetto, sqlite, cuda_memory, stacks,
+    xla, tape, torch, capture, journal, pack, bytepack
 )  # fmt: skip
 """In this order: some are made of what others left."""
 

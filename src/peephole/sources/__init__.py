@@ -10,7 +10,22 @@ from typing import Final, cast
 from peephole.errors import CaptureError
 from peephole.sources.base import LeavesFiles, ReadsFolders, Source
 
-NAMES: Final = ("cuda_memory", "tinygrad", "torch", "gt", "bytepack", "xla", "perfetto", "nsight", "rocpd", "chrome")
+NAMES: Final = (
+    
+    "cuda_memory",
+    "tinygrad",
+    "torch",
+    "gt",
+    "bytepack",
+    "xla",
+    "perfetto",
+   
+    "nsight",
+    "rocpd",
+    "stacks",
+    "chrome",
+,
+)
 """The modules of this package that read files, asked in this order: the most particular first."""
 
 LEAVE_FILES: Final = ("tinygrad",)

@@ -1,0 +1,237 @@
+"""speedscope, .cpuprofile, folded stacks and perf script, each to slices."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from peephole.errors import CaptureError
+from peephole.model.sink import Sink
+from peephole.sources.stacks.sampled import Frames, Samples, SliceList
+
+_NS: Final = {"nanoseconds": 1, "microseconds": 1000, "milliseconds": 10**6, "seconds": 10**9}
+_SAMPLE: Final = 10**6
+"""Nanoseconds that a sample without a time is shown as."""
+_FURTHEST: Final = 1 << 60
+_DEEPEST: Final = 2000
+_PERF_HEAD: Final = re.compile(
+    r"(?P<comm>\S.*?)\s+(?P<pid>-?\d+)(?:/(?P<tid>-?\d+))?\s+(?:\[\d+\]\s+)?(?P<s>\d+)\.(?P<f>\d+):\s*(?P<rest>.*)"
+)
+_PERF_FRAME: Final = re.compile(r"\s+[0-9a-fA-F]+\s+(?P<name>.*?)(?:\+0x[0-9a-fA-F]+)?(?:\s+\((?P<file>[^()]*)\))?\s*")
+_PLACE: Final = re.compile(r"(?P<name>.+?) \((?P<file>[^()]*):(?P<line>\d+)\)")
+
+
+def _json(data: bytes, where: str) -> dict[str, Any]:
+    try:
+        found = json.loads(data.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise CaptureError(f"{where} is cut off or damaged: {str(error)[:100]}.") from None
+    if not isinstance(found, dict):
+        raise CaptureError(f"{where} is not a profile: it holds no object.")
+    return found
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _number(value: Any) -> float:
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if plain and math.isfinite(value) and abs(value) < _FURTHEST else 0.0
+
+
+def _ns(value: Any, unit: int) -> int:
+    return int(max(-_FURTHEST, min(round(_number(value) * unit), _FURTHEST)))
+
+
+def read_speedscope(data: bytes, sink: Sink, where: str) -> None:
+    """Profiles of stacks that were sampled, or of begins and ends; a track each."""
+    value = _json(data, where)
+    shared = value.get("shared")
+    frames, numbers = Frames(), []
+    for frame in _list(shared.get("frames") if isinstance(shared, dict) else None):
+        own = frame if isinstance(frame, dict) else {}
+        numbers.append(
+            frames.number(str(own.get("name", "")), str(own.get("file") or ""), int(_number(own.get("line"))))
+        )
+    slices = SliceList(frames)
+    for at, profile in enumerate(_list(value.get("profiles"))):
+        if not isinstance(profile, dict):
+            continue
+        unit = _NS.get(str(profile.get("unit")), 0)
+        if not unit:
+            unit = _SAMPLE if profile.get("unit") == "none" else 1
+            sink.problem(f"profile whose unit is {str(profile.get('unit'))[:40]}, shown as time")
+        track = slices.thread(at, str(profile.get("name") or f"profile {at}"))
+        if profile.get("type") == "evented":
+            _evented(profile, slices, track, numbers, unit, sink)
+        else:
+            _sampled(profile, slices, track, numbers, unit, sink)
+    slices.append_to(sink)
+    exporter = value.get("exporter")
+    sink.describe(clocks={"unit": "profile"}, frameworks={str(exporter).partition("@")[0]: ""} if exporter else {})
+
+
+def _sampled(profile: Any, slices: SliceList, track: int, numbers: list[int], unit: int, sink: Sink) -> None:
+    samples, time, wrong = Samples(slices, track), _ns(profile.get("startValue"), unit), 0
+    weights = _list(profile.get("weights"))
+    for at, stack in enumerate(_list(profile.get("samples"))):
+        took = max(0, _ns(weights[at], unit)) if at < len(weights) else 0
+        known = [numbers[f] for f in _list(stack)[:_DEEPEST] if type(f) is int and 0 <= f < len(numbers)]
+        wrong += len(known) < min(len(_list(stack)), _DEEPEST)
+        samples.add(known, time, time + took)
+        time += took
+    samples.finish()
+    if wrong:
+        sink.problem("sample with frames that are not there", wrong)
+
+
+def _evented(profile: Any, slices: SliceList, track: int, numbers: list[int], unit: int, sink: Sink) -> None:
+    open_: list[tuple[int, int]] = []
+    last, lone = _ns(profile.get("startValue"), unit), 0
+    for event in _list(profile.get("events")):
+        frame = event.get("frame") if isinstance(event, dict) else None
+        if type(frame) is not int or not 0 <= frame < len(numbers):
+            lone += 1
+            continue
+        last = max(last, _ns(event.get("at"), unit))
+        if event.get("type") == "O" and len(open_) < _DEEPEST:
+            open_.append((numbers[frame], last))
+        elif open_ and open_[-1][0] == numbers[frame]:
+            _, start = open_.pop()
+            slices.add(track, len(open_), start, last, numbers[frame])
+        else:
+            lone += 1
+    if lone:
+        sink.problem("event that is not understood, or an end without a begin", lone)
+    if open_:
+        sink.problem("slice that was still open at the end", len(open_))
+    while open_:
+        number, start = open_.pop()
+        slices.add(track, len(open_), start, last, number)
+
+
+def read_cpuprofile(data: bytes, sink: Sink, where: str) -> None:
+    """Samples of V8: each lasts until the next."""
+    value = _json(data, where)
+    frames, nodes, parents = Frames(), {}, {}
+    for node in _list(value.get("nodes")):
+        if not isinstance(node, dict) or type(node.get("id")) is not int:
+            continue
+        told = node.get("callFrame")
+        call: dict[str, Any] = told if isinstance(told, dict) else {}
+        line = int(_number(call.get("lineNumber", -1))) + 1
+        nodes[node["id"]] = frames.number(str(call.get("functionName") or ""), str(call.get("url") or ""), line)
+        for child in _list(node.get("children")):
+            if type(child) is int:
+                parents[child] = node["id"]
+        if type(node.get("parent")) is int:
+            parents[node["id"]] = node["parent"]
+    slices = SliceList(frames)
+    track = slices.thread(0, "main")
+    time, moments = 0, []
+    deltas = _list(value.get("timeDeltas"))
+    for at, node in enumerate(_list(value.get("samples"))):
+        time += _ns(deltas[at], 1000) if at < len(deltas) else 0
+        moments.append((time, node))
+    moments.sort(key=lambda moment: moment[0])  # a difference may be negative
+    span = _ns(_number(value.get("endTime")) - _number(value.get("startTime")), 1000)
+    samples, unknown = Samples(slices, track), 0
+    for at, (start, node) in enumerate(moments):
+        stack: list[int] = []
+        while node in nodes and len(stack) < _DEEPEST:
+            stack.append(nodes[node])
+            node = parents.get(node)
+        unknown += not stack
+        end = moments[at + 1][0] if at + 1 < len(moments) else max(start, span)
+        samples.add(stack[::-1][1:] or stack, start, end)  # without V8's (root)
+    samples.finish()
+    if unknown:
+        sink.problem("sample of a node that is not there", unknown)
+    slices.append_to(sink)
+    begun = _number(value.get("startTime"))
+    sink.describe(clocks={"unit": "profile", "start_us": begun}, frameworks={"v8": ""})
+
+
+def read_folded(data: bytes, sink: Sink, _where: str) -> None:
+    """Stacks with how often they were seen: laid side by side, equal ones together, since their times are not known."""
+    found: dict[tuple[str, ...], float] = {}
+    wrong = 0
+    for line in data.decode("utf-8", "replace").splitlines():
+        if not line.strip():
+            continue
+        stack, _, count = line.rpartition(" ")
+        if not stack or not re.fullmatch(r"\d{1,15}(?:\.\d+)?", count):
+            wrong += 1
+            continue
+        key = tuple(stack.split(";")[:_DEEPEST])
+        found[key] = found.get(key, 0) + float(count)
+    frames = Frames()
+    slices = SliceList(frames)
+    samples, time = Samples(slices, slices.thread(0, "samples")), 0
+    for key in sorted(found):
+        took = min(round(found[key] * _SAMPLE), _FURTHEST)
+        placed = (_PLACE.fullmatch(name) for name in key)
+        stack_numbers = [
+            frames.number(match["name"], match["file"], int(match["line"][:9])) if match else frames.number(name)
+            for match, name in zip(placed, key, strict=True)
+        ]
+        samples.add(stack_numbers, time, time + took)
+        time = min(time + took, _FURTHEST)
+    samples.finish()
+    if wrong:
+        sink.problem("line that is no stack with a number", wrong)
+    slices.append_to(sink)
+    sink.describe(clocks={"unit": "samples, shown as a millisecond each"})
+
+
+def read_perf(data: bytes, sink: Sink, _where: str) -> None:
+    """Samples of threads with their times: each lasts until the thread's next, at most as long as usual."""
+    frames = Frames()
+    slices = SliceList(frames)
+    found: dict[int, list[tuple[int, list[int]]]] = {}
+    current: list[int] | None = None
+    wrong = 0
+    for line in data.decode("utf-8", "replace").splitlines():
+        if not line.strip():
+            current = None
+        elif line[0] in " \t" and current is not None:
+            match = _PERF_FRAME.fullmatch(line)
+            if match and len(current) < _DEEPEST:
+                current.append(frames.number(match["name"].strip() or "[unknown]", match["file"] or ""))
+            wrong += match is None
+        elif head := _PERF_HEAD.fullmatch(line.strip()):
+            tid = int((head["tid"] or head["pid"])[:10])
+            pid = int(head["pid"][:10]) if head["tid"] else -1
+            track = slices.thread(tid, f"{head['comm']} ({tid})", pid)
+            time = int(head["s"][:9]) * 10**9 + int(head["f"][:9].ljust(9, "0"))
+            current = []
+            found.setdefault(track, []).append((time, current))
+        elif not line.startswith("#"):
+            wrong += 1
+    first = min((time for rows in found.values() for time, _ in rows), default=0)
+    for track, rows in found.items():
+        rows.sort(key=lambda row: row[0])
+        gaps = sorted(b[0] - a[0] for a, b in itertools.pairwise(rows))
+        usual = gaps[len(gaps) // 2] if gaps else _SAMPLE
+        samples = Samples(slices, track)
+        for at, (time, stack) in enumerate(rows):
+            following = rows[at + 1][0] if at + 1 < len(rows) else time + usual
+            samples.add(stack[::-1], time - first, min(following, time + 2 * usual) - first)
+        samples.finish()
+    if wrong:
+        sink.problem("line that is not understood", wrong)
+    slices.append_to(sink)
+    sink.describe(clocks={"unit": "boot", "first_ns": first}, frameworks={"perf": ""})
+
+
+READERS: Final[dict[str, Callable[[bytes, Sink, str], None]]] = {
+    "speedscope": read_speedscope,
+    "cpuprofile": read_cpuprofile,
+    "folded": read_folded,
+    "perf": read_perf,
+}

@@ -1,0 +1,170 @@
+"""Stacks of other profilers: the time of every call path equal to what the file says, by content, odd input."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.capture_rows import rows
+
+from peephole import sources
+from peephole.errors import CaptureError, PeepholeError
+from peephole.ingest import import_files
+from peephole.store.capture import Capture, open_capture
+
+PERF = """# a comment
+python  10/11 [001] 100.000100: 1 cycles:
+\t    7f01 inner+0x10 (/lib/x.so)
+\t    7f02 outer (/bin/python)
+
+python  10/11 [001] 100.000200: 1 cycles:
+\t    7f02 outer (/bin/python)
+
+other 12 100.000150: cycles:
+\t    7f03 [unknown] ([kernel.kallsyms])
+
+"""
+
+
+def imported(data: bytes | str, path: Path) -> Capture:
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return open_capture(import_files([path], path.parent / f"{path.name}.peep"))
+
+
+def own_times(capture: Capture) -> Counter[tuple[str, ...]]:
+    """Self time of every call path, over all tracks."""
+    found: Counter[tuple[str, ...]] = Counter()
+    by_track: dict[int, list[dict[str, Any]]] = {}
+    for row in rows(capture, "slices"):
+        by_track.setdefault(row["track"], []).append(row)
+    for own in by_track.values():
+        stack: list[dict[str, Any]] = []
+        for row in sorted(own, key=lambda r: (r["start"], r["depth"])):
+            while len(stack) > row["depth"]:
+                stack.pop()
+            assert len(stack) == row["depth"]
+            stack.append(row)
+            path = tuple(s["name"] for s in stack)
+            found[path] += row["dur"]
+            if len(path) > 1:
+                found[path[:-1]] -= row["dur"]
+    return Counter({path: time for path, time in found.items() if time})
+
+
+def sampled(value: dict[str, Any]) -> Counter[tuple[str, ...]]:
+    names = [frame["name"] for frame in value["shared"]["frames"]]
+    truth: Counter[tuple[str, ...]] = Counter()
+    for profile in value["profiles"]:
+        for stack, weight in zip(profile["samples"], profile["weights"], strict=True):
+            if stack:  # an empty one is a moment of nothing
+                truth[tuple(names[f] for f in stack)] += round(weight * 1e9)
+    return truth
+
+
+@pytest.mark.parametrize("name", ["pyspy.speedscope.json", "x"])
+def test_py_spy_as_speedscope(name: str, shared: Any, tmp_path: Path) -> None:
+    data = shared("fixtures/formats/pyspy.speedscope.json").read_bytes()
+    assert own_times(imported(data, tmp_path / name)) == sampled(json.loads(data))
+
+
+@pytest.mark.parametrize("name", ["pyinstrument.speedscope.json", "x"])
+def test_pyinstrument_as_speedscope(name: str, shared: Any, tmp_path: Path) -> None:
+    data = shared("fixtures/formats/pyinstrument.speedscope.json").read_bytes()
+    value = json.loads(data)
+    names = [frame["name"] for frame in value["shared"]["frames"]]
+    truth: Counter[tuple[str, ...]] = Counter()
+    stack: list[str] = []
+    last = 0
+    for event in value["profiles"][0]["events"]:
+        now = round(event["at"] * 1e9)
+        if stack:
+            truth[tuple(stack)] += now - last
+        last = now
+        if event["type"] == "O":
+            stack.append(names[event["frame"]])
+        else:
+            stack.pop()
+    assert own_times(imported(data, tmp_path / name)) == Counter({p: t for p, t in truth.items() if t})
+
+
+def test_our_own_speedscope_and_folded_come_back(tmp_path: Path) -> None:
+    from peephole.render.collapsed import write_collapsed
+    from peephole.render.speedscope import write_speedscope
+
+    frames = [{"name": n, "file": "a.py", "line": 3} for n in "abc"]
+    schema = "https://www.speedscope.app/file-format-schema.json"
+    value = {"$schema": schema, "shared": {"frames": frames}, "profiles": [
+        {"type": "sampled", "name": "t", "unit": "milliseconds", "startValue": 0, "endValue": 9,
+         "samples": [[0, 1], [0, 1, 2], [0]], "weights": [2, 3, 4]}]}  # fmt: skip
+    capture = imported(json.dumps(value), tmp_path / "s")
+    assert own_times(capture) == {("a", "b"): 2_000_000, ("a", "b", "c"): 3_000_000, ("a",): 4_000_000}
+    assert json.loads(rows(capture, "slices")[0]["args"]) == {"location": "a.py:3"}
+    for write, name in ((write_speedscope, "again"), (write_collapsed, "folded")):
+        with (tmp_path / name).open("wb") as file:
+            write(capture, file)
+        assert sources.find(tmp_path / name).name == "stacks"
+
+
+@pytest.mark.parametrize("name", ["pyspy.folded.txt", "x"])
+def test_folded_stacks(name: str, shared: Any, tmp_path: Path) -> None:
+    data = shared("fixtures/formats/pyspy.folded.txt").read_bytes()
+    truth: Counter[tuple[str, ...]] = Counter()
+    for line in data.decode().splitlines():
+        stack, _, count = line.rpartition(" ")
+        truth[tuple(frame.rpartition(" (")[0] or frame for frame in stack.split(";"))] += int(count) * 10**6
+    assert own_times(imported(data, tmp_path / name)) == truth
+
+
+def test_a_cpuprofile(tmp_path: Path) -> None:
+    call = [{"functionName": n, "url": "a.js", "lineNumber": 4} for n in ("(root)", "f", "g")]
+    value = {"nodes": [{"id": 1, "callFrame": call[0], "children": [2]},
+                       {"id": 2, "callFrame": call[1], "children": [3]},
+                       {"id": 3, "callFrame": call[2]}],
+             "startTime": 1000, "endTime": 1100, "samples": [2, 3, 2], "timeDeltas": [10, 30, 40]}  # fmt: skip
+    capture = imported(json.dumps(value), tmp_path / "x")
+    assert own_times(capture) == {("f",): 30_000 + 20_000, ("f", "g"): 40_000}
+    assert json.loads(rows(capture, "slices")[0]["args"]) == {"location": "a.js:5"}
+
+
+def test_perf_script(tmp_path: Path) -> None:
+    capture = imported(PERF, tmp_path / "x")
+    assert own_times(capture) == {("outer", "inner"): 100_000, ("outer",): 100_000, ("[unknown]",): 1_000_000}
+    assert {t["name"] for t in rows(capture, "tracks")} == {"python (11)", "other (12)"}
+    assert not capture.manifest.problems
+
+
+def test_memray_says_what_its_own_reader_says(tmp_path: Path) -> None:
+    memray = pytest.importorskip("memray")
+    path = tmp_path / "x"
+    with memray.Tracker(str(path)):
+        kept = [bytearray(100_000) for _ in range(20)]
+    assert sources.find(path).name == "stacks"
+    capture = open_capture(import_files([path], tmp_path / "m.peep"))
+    records = list(memray.FileReader(str(path)).get_high_watermark_allocation_records(merge_threads=True))
+    peak = sum(record.size for record in records)
+    assert sum(own_times(capture).values()) == peak * 1000 and len(kept) == 20
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        '{"$schema": "speedscope", "shared": 5, "profiles": [7, {"samples": [[9], 3], "weights": [""]}]}',
+        '{"$schema": "speedscope", "profiles": [{"type": "evented", "events": [{"type": "C", "frame": 0}, 5]}]}',
+        '{"nodes": [{"id": 1, "callFrame": {}, "children": [1]}], "samples": [1, 9], "timeDeltas": [-5, 1e99]}',
+        "a;b 99999999999999\na;c 3\n",
+    ],
+)
+def test_odd_values_are_no_trap(data: str, tmp_path: Path) -> None:
+    imported(data, tmp_path / "x")
+
+
+def test_damaged_files_are_refused_in_one_sentence(tmp_path: Path) -> None:
+    for at, data in enumerate((b'{"$schema": "speedscope", "profiles": [', b"memray\x00 no", b"\x04\x22\x4d\x18junk")):
+        with pytest.raises(PeepholeError) as error:
+            imported(data, tmp_path / f"d{at}")
+        assert "\n" not in str(error.value)
+    with pytest.raises(CaptureError, match="neither a capture"):
+        imported(b"just some words\nand more\n", tmp_path / "text")
