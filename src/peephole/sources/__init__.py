@@ -11,7 +11,6 @@ from peephole.errors import CaptureError
 from peephole.sources.base import LeavesFiles, ReadsFolders, Source
 
 NAMES: Final = (
-    
     "cuda_memory",
     "tinygrad",
     "torch",
@@ -19,12 +18,10 @@ NAMES: Final = (
     "bytepack",
     "xla",
     "perfetto",
-   
     "nsight",
     "rocpd",
     "stacks",
     "chrome",
-,
 )
 """The modules of this package that read files, asked in this order: the most particular first."""
 
