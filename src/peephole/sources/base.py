@@ -58,6 +58,13 @@ class ReadsFolders(Protocol):
         """The files of a folder that belong together, in order; empty when it is not one of this producer's."""
 
 
+class LeavesEmptyFiles(Protocol):
+    """A source that reads folders may also have this: a file of its folder may be empty."""
+
+    def may_be_empty(self, path: Path) -> bool:
+        """Whether an empty file is one of this producer's, by its name."""
+
+
 class TakesAlong(Protocol):
     """A source may also have this: files of other sources may be given beside its own, and are linked with them."""
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
 HOW: Final = (
-    "this capture has no explanations of fusion: record with `peephole run --full`, or dump with "
-    "--xla_dump_fusion_visualization"
+    "this capture has no explanations of fusion: dump with XLA_FLAGS=--xla_dump_fusion_visualization beside the other "
+    "flags"
 )
 
 

@@ -28,6 +28,12 @@ class XlaSource:
         # kernels and tables of a dump say nothing of XLA; given together with the rest they are known by their names
         return is_module_text(head) or is_proto(head) or is_known(path)
 
+    def may_be_empty(self, path: Path) -> bool:
+        """A dump that is still being written."""
+        from peephole.sources.xla.files import is_known
+
+        return is_known(path)
+
     def files_in(self, folder: Path) -> Sequence[Path]:
         """The files of a dump or a profile, at any depth, by the names that XLA and JAX give."""
         from peephole.sources.xla.files import is_known

@@ -1,0 +1,93 @@
+"""Dumps that are cut off, empty, of two runs or odd: a capture with its problems listed, or one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.conftest import Cli
+
+from peephole.ingest import import_files
+from peephole.query.capture.contexts import contexts, steps
+from peephole.query.rewrites.step_graphs import graph_at
+from peephole.store.capture import Capture, open_capture
+
+HEAD = "HloModule jit_f, entry_computation_layout={(f32[4]{0})->f32[4]{0}}\n\n\n"
+BODY = """ENTRY %main.1 (x.1: f32[4]) -> f32[4] {
+  %x.1 = f32[4]{0} parameter(0)
+  ROOT %add.1 = f32[4]{0} add(%x.1, %x.1), metadata={op_name="jit(f)/add"}
+}
+"""
+
+
+def imported(folder: Path, files: dict[str, str | bytes]) -> Capture:
+    place = folder / "dump"
+    place.mkdir()
+    for name, content in files.items():
+        data = content.encode() if isinstance(content, str) else content
+        (place / name).write_bytes(data)
+    return open_capture(import_files(sorted(place.iterdir()), folder / "out.peep"))
+
+
+def reasons(capture: Capture) -> dict[str, int]:
+    return {problem["reason"]: problem["count"] for problem in capture.manifest.problems}
+
+
+def test_cut_and_empty_dumps_are_left_out(tmp_path: Path) -> None:
+    text = HEAD + BODY
+    capture = imported(
+        tmp_path,
+        {
+            "module_0001.jit_f.before_optimizations.txt": text,
+            "module_0001.jit_f.0000.simplify.after_algsimp.before_dce.txt": text[:-30],
+            "module_0001.jit_f.0001.simplify.after_dce.before_cse.txt": "",
+            "module_0001.jit_f.0002.simplify.after_cse.before_end.hlo.pb": b"\x0a\xff\xff",
+            "module_0001.jit_f.cpu_after_optimizations.txt": text,
+        },
+    )
+    assert reasons(capture) == {
+        "dumps that were cut off, left out": 1,
+        "dumps that are empty, left out": 1,
+        "dumps that are neither HLO text nor a whole HloProto, left out": 1,
+    }
+    (module,) = [one for one in contexts(capture) if one.kind == "module"]
+    assert [step.name for step in steps(capture, module.id)] == ["before_optimizations", "cpu_after_optimizations"]
+
+
+def test_two_runs_in_one_folder_and_modules_of_one_name(tmp_path: Path) -> None:
+    capture = imported(
+        tmp_path,
+        {
+            "module_0001.jit_f.0000.simplify.after_algsimp.before_dce.txt": HEAD + BODY,
+            "module_0001.jit_f.0000.simplify.after_dce.before_cse.txt": HEAD + BODY,
+            "module_0001.jit_g.before_optimizations.txt": HEAD + BODY,
+            "module_0002.jit_f.before_optimizations.txt": HEAD + BODY,
+        },
+    )
+    assert list(reasons(capture)) == ["dumps of another run in the same folder, left out"]
+    names = [one.name for one in contexts(capture) if one.kind == "module"]
+    assert names == ["module_0001.jit_f", "module_0001.jit_g", "module_0002.jit_f"]
+
+
+def test_custom_calls_of_any_text_and_a_large_constant(tmp_path: Path) -> None:
+    large = "{" + ", ".join(["1.5"] * 600_000) + "}"
+    odd = r'custom_call_target="a\"), %b = f32[] x( <script>", backend_config="{]))}"'
+    lines = BODY.replace(
+        "  ROOT",
+        f"  %c.1 = f32[600000]{{0}} constant({large})\n"
+        f"  %call.1 = (f32[4]{{0}}, /*index=1*/u8[8]{{0:T(8,128)}}) custom-call(%x.1, %c.1), {odd}\n  ROOT",
+    )
+    capture = imported(tmp_path, {"module_0001.jit_f.before_optimizations.txt": HEAD + lines})
+    assert reasons(capture) == {}
+    (module,) = [one for one in contexts(capture) if one.kind == "module"]
+    nodes = graph_at(capture, steps(capture, module.id)[0].id, 0).nodes
+    call, constant = nodes.name.index("call.1"), nodes.name.index("c.1")
+    assert nodes.src[call] == [nodes.id[nodes.name.index("x.1")], nodes.id[constant]]
+    assert nodes.shape[call] == "(f32[4]{0}, u8[8]{0:T(8,128)})" and "<script>" in (nodes.arg[call] or "")
+    assert len(nodes.arg[constant] or "") < 300
+
+
+def test_nothing_to_show_is_one_sentence(tmp_path: Path, peephole: Cli) -> None:
+    path = tmp_path / "module_0001.jit_f.before_optimizations.txt"
+    path.write_text("HloModule jit_f\n")
+    done = peephole("import", path, "-o", tmp_path / "out", check=False)
+    assert done.returncode == 2 and "xla_dump_to" in done.stderr and not (tmp_path / "out.peep").exists()
