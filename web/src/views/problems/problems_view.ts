@@ -302,7 +302,7 @@ class ProblemsView implements View {
         h("span.ell", ...words(problem.kind === "recompile" ? problem.function || "frame" : problem.title)),
         h("span.faint.mono.id", [problem.group, problem.contextName].filter(Boolean).join(" ")),
       ),
-      problem.file === "" ? h("span.faint", "unknown") : h("span.ell.at", locationLink(problem.file, problem.line)),
+      problem.file === "" ? h("span.faint", "unknown") : h("span.ell.at", shortPlace(problem)),
       h("span.ell.why", ...words(problem.reason)),
       h("span.num.cost", problem.cost >= 0 ? duration(problem.cost) : h("span.faint", "not timed")),
     );
@@ -421,6 +421,14 @@ class ProblemsView implements View {
       ? sourceLines([{ number: frame.line, text: frame.source, hit: true }])
       : [h("span.faint", "The file is not on this machine.")];
   }
+}
+
+/** File and line without its folder, which the tooltip has: a line's number is never cut. */
+function shortPlace(problem: ProblemWire): HTMLElement {
+  const link = locationLink(problem.file, problem.line);
+  const name = problem.file.split(/[\\/]/).pop() ?? problem.file;
+  link.textContent = problem.line >= 0 ? `${name}:${problem.line}` : name;
+  return link;
 }
 
 function readMuted(): string[] {
