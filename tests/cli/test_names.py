@@ -11,10 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kernels_of_one_name import NAME, OTHER, TOTALS, write_kernels
 
 from peephole.cli.main import main
+from peephole.query.capture.info import span
 from peephole.query.capture.names import lane_key, missing
+from peephole.query.timeline.tracks import range_figures
 from peephole.sources.tinygrad.tracks import kind_of, order_of
+from peephole.store.capture import open_capture
 
 PROGRAM = """
 from tinygrad import Tensor
@@ -106,3 +110,29 @@ def test_lanes_stand_as_in_viz(monkeypatch: pytest.MonkeyPatch) -> None:
     lanes = [name.replace("_", " ") for name in names.split()]
     ours = sorted(lanes, key=lambda name: (order_of(name), lane_key(kind_of(name), name)))
     assert ours == sorted(lanes, key=serve.device_sort_fn)
+
+
+def test_top_keeps_kernels_of_one_name_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`show -t` and the timeline's figures have the runs and times that Top, Code and Schedule have."""
+    path = write_kernels(tmp_path / "alike.peep")
+    assert main(["show", str(path), "-t", "-1", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    found: dict[str, tuple[int, int]] = {}
+    for row in rows:
+        if row["track"] != "TINY":
+            runs, total = found.get(row["name"], (0, 0))
+            found[row["name"]] = runs + row["count"], total + row["total_ns"]
+    assert found == {NAME: TOTALS[0], f"{NAME}#2": TOTALS[1], OTHER: TOTALS[2]}
+    assert [row["count"] for row in rows if row["track"] == "TINY" and row["name"] == NAME] == [2], "host code by name"
+    assert main(["show", str(path), "-t", "-i", f"{NAME}#2", "--json"]) == 0
+    (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert row["context"] == 1
+    capture = open_capture(path)
+    whole = span(capture)
+    assert whole is not None
+    figures = range_figures(capture, *whole)
+    assert {(one.name, one.serial): (one.count, one.total) for one in figures.top} == {
+        (NAME, 1): TOTALS[0],
+        (NAME, 2): TOTALS[1],
+        (OTHER, 1): TOTALS[2],
+    }

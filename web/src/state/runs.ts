@@ -9,7 +9,7 @@ export interface Runs {
   /** Number of the name; left out when the context says it. */
   name?: number;
   /** Left out when it does not matter, -1 for none. */
-  context?: number;
+  context?: number | undefined;
 }
 
 export function runsParams(runs: Runs): Record<string, string> {

@@ -115,7 +115,8 @@ export interface RangeWire {
   t0: number;
   t1: number;
   tracks: { track: number; name: string; busy: number; count: number }[];
-  top: { name: string; number: number; total: number; count: number }[];
+  /** The names that took most; of kernels of which several have one name, by the context that made them. */
+  top: { name: string; number: number; total: number; count: number; context: number; serial: number }[];
   names: number;
   kernels: number;
   copies: number;

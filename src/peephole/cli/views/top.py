@@ -19,12 +19,13 @@ from peephole.store.capture import Capture
 def show_top(capture: Capture, request: Request, chosen: Collection[int] | None, printer: Printer) -> None:
     """Prints the sums of the names of those tracks; PeepholeError with the nearest name for one that is not there."""
     limit = None if request.items or request.top is None or request.top < 0 else request.top
-    result = top(capture, limit, chosen, request.interval)
-    rows = [row for row in result.rows if not request.items or plain(row.name) in request.items]
+    result = top(capture, limit, chosen, request.interval, apart=True)
+    wanted = set(request.items)
+    rows = [row for row in result.rows if not wanted or plain(row.name) in wanted or row.label in wanted]
     if request.items and not rows:
         raise missing(request.items[0], dict.fromkeys(row.name for row in result.rows), "item")
-    rated = rates(capture, {row.name for row in rows}, chosen, request.interval)
-    speeds = {(row.track, row.name): rated.get((row.track, row.name), {}) for row in rows}
+    rated = rates(capture, {row.name for row in rows if not row.serial}, chosen, request.interval)
+    speeds = {(row.track, row.label): row.rates if row.serial else rated.get((row.track, row.name), {}) for row in rows}
     others = bool(result.other_names and not request.items)
     if printer.json:
         _records(result, rows, speeds, others, printer)
@@ -42,7 +43,7 @@ def show_top(capture: Capture, request: Request, chosen: Collection[int] | None,
 
 
 def _table(rows: list[TopRow], speeds: dict[tuple[str, str], dict[str, float]], printer: Printer) -> None:
-    fast = any(speeds[row.track, row.name] for row in rows)
+    fast = any(speeds[row.track, row.label] for row in rows)
     nested = any(row.self != row.total for row in rows)
     columns = (
         Column("track", flexible=True),
@@ -60,14 +61,14 @@ def _table(rows: list[TopRow], speeds: dict[tuple[str, str], dict[str, float]], 
         [
             (
                 row.track,
-                plain(row.name),
+                row.label,
                 duration(row.total),
                 f"{row.share:.2%}",
                 *((duration(row.self),) if nested else ()),
                 count(row.count),
                 duration(row.mean),
                 duration(row.longest),
-                *((describe_args(speeds[row.track, row.name]),) if fast else ()),
+                *((describe_args(speeds[row.track, row.label]),) if fast else ()),
             )
             for row in rows
         ],
@@ -85,7 +86,7 @@ def _records(
         printer.record(
             {
                 "track": row.track,
-                "name": plain(row.name),
+                "name": row.label,
                 "total_ns": row.total,
                 "self_ns": row.self,
                 "count": row.count,
@@ -94,7 +95,7 @@ def _records(
                 "min_ns": row.shortest,
                 "max_ns": row.longest,
                 "context": None if row.context == NONE else row.context,
-                **{key: round(value) for key, value in speeds[row.track, row.name].items()},
+                **{key: round(value) for key, value in speeds[row.track, row.label].items()},
             }
         )
     if others:

@@ -52,6 +52,16 @@ def rates_by_function(
     return {number: own for (_, number), own in _work(capture, functions, tracks, interval, None).items()}
 
 
+def rates_by_track(
+    capture: Capture,
+    functions: Functions,
+    tracks: Collection[int] | None = None,
+    interval: tuple[int, int] | None = None,
+) -> dict[tuple[str, int], dict[str, float]]:
+    """The same by track and function; the functions are those of a sum over the same tracks."""
+    return _work(capture, functions, tracks, interval, np.ones(len(functions.names), np.bool_))
+
+
 def _work(
     capture: Capture,
     functions: Functions,

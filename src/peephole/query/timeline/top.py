@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from peephole.model.plain_names import plain
+from peephole.model.tables import NONE
+from peephole.query.calls.functions import Functions
 from peephole.query.calls.tree import Ints, by_function, call_tree
+from peephole.query.capture.names import tracks as every_track
+from peephole.query.timeline.context_runs import context_serials
+from peephole.query.timeline.group_tracks import group_tracks
+from peephole.query.timeline.kernel_sums import kernels_apart
+from peephole.query.timeline.rates import rates_by_track
 from peephole.query.timeline.track_groups import HOST, group_of
 from peephole.store.capture import Capture
 
@@ -33,6 +41,15 @@ class TopRow:
     """ns"""
     context: int
     """Compilation that produced it, -1 for none."""
+    serial: int = 0
+    """2 for a kernel that is the second context of its name; 0 where slices of one name are one row."""
+    rates: dict[str, float] = field(default_factory=dict)
+    """Of a kernel that is kept apart: what it did a second, as far as that is known."""
+
+    @property
+    def label(self) -> str:
+        """What a user calls it: its plain name, with `#2` behind it for the second kernel of that name."""
+        return f"{plain(self.name)}#{self.serial}" if self.serial > 1 else plain(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +71,16 @@ def top(
     limit: int | None = None,
     tracks: Collection[int] | None = None,
     interval: tuple[int, int] | None = None,
+    *,
+    apart: bool = False,
 ) -> Top:
     """The names with the most time. Of an interval, slices that overlap it count with the part that lies in it.
 
     With a limit each group of tracks has its part of it: neither hides the kernels of devices behind the host's code,
-    which is nested, nor the other way round.
+    which is nested, nor the other way round. `apart`: kernels of one name that several contexts made are several.
     """
+    if apart and kernels_apart(capture):
+        return _apart(capture, limit, tracks, interval)
     tree = call_tree(capture, tracks, interval)
     found = by_function(tree)
     order = np.argsort(-found.sums.total, kind="stable")
@@ -81,6 +102,47 @@ def top(
     others[shown] = False
     left = (*(int(column[others].sum()) for column in (sums.total, sums.self, sums.count)), int(others.sum()))
     return Top(tuple(rows), int(busy[: len(tree.titles)].sum()), int(sums.count.sum()), *left)
+
+
+def _apart(
+    capture: Capture, limit: int | None, tracks: Collection[int] | None, interval: tuple[int, int] | None
+) -> Top:
+    """Tracks of kernels by kernel, all others by name."""
+    devices = {row.id for row in group_tracks(capture, "kernels")}
+    chosen = [track.id for track in every_track(capture) if tracks is None or track.id in tracks]
+    host = top(capture, None, [track for track in chosen if track not in devices], interval)
+    own = [track for track in chosen if track in devices]
+    functions = Functions(capture, by_kernel=True)
+    tree = call_tree(capture, own, interval, functions=functions)
+    found, groups, serials = by_function(tree), _groups(capture, tree.titles), context_serials(capture)
+    speeds = rates_by_track(capture, functions, own, interval)
+    contexts = {number: context for (_, context), number in functions.kernels.items()}
+    sums, busy, rows = found.sums, tree.sums.total, list(host.rows)
+    for at in range(len(found)):
+        title, number = int(found.title[at]), int(found.function[at])
+        total, count, whole = int(sums.total[at]), int(sums.count[at]), int(busy[title])
+        context = contexts.get(number, NONE)
+        rows.append(
+            TopRow(
+                tree.titles[title], tree.functions[number][0], groups[title], total, int(sums.self[at]), count,
+                int(sums.shortest[at]), int(sums.longest[at]), total / whole if whole else 0.0,
+                int(found.length[at]) / count, context, serials.get(context, 1),
+                speeds.get((tree.titles[title], number), {}),
+            )
+        )  # fmt: skip
+    rows.sort(key=lambda row: -row.total)
+    shown = range(len(rows)) if limit is None else _fair([row.group for row in rows], limit).tolist()
+    kept = set(shown)
+    left = [row for at, row in enumerate(rows) if at not in kept]
+    return Top(
+        tuple(rows[at] for at in shown),
+        host.total + int(busy[: len(tree.titles)].sum()),
+        host.count + int(sums.count.sum()),
+        sum(row.total for row in left),
+        sum(row.self for row in left),
+        sum(row.count for row in left),
+        len(left),
+    )
 
 
 def _groups(capture: Capture, titles: tuple[str, ...]) -> list[str]:

@@ -231,6 +231,10 @@ class NameSum:
     number: int
     total: int
     count: int
+    context: int = -1
+    """Of kernels of which several have one name: the context that made it."""
+    serial: int = 1
+    """2 for the second context of its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +283,7 @@ def range_figures(
     rows = sorted(every, key=lambda row: -row.slices)[:_TRACKS] if len(every) > _TRACKS else every
     names = capture.names()
     lanes = [(row.id, depth) for row in rows for depth in row.depths]
-    kinds = [2 if row.kind == "copy" else 0 if row.group == DEVICES else 1 for row in rows for _ in row.depths]
+    kinds = [of for row, of in zip(rows, kinds_of(rows), strict=True) for _ in row.depths]
     found = capture.sums(lanes, [*kinds, 2], t0, t1)
     sums: list[TrackSum] = []
     kernels = copies = copied = lane = 0
@@ -298,8 +302,25 @@ def range_figures(
     total, count = found.name_time[kind, :-1], found.name_count[kind, :-1]
     order = np.argsort(-total, kind="stable")[:most]
     top = tuple(NameSum(plain(names[i]), i, int(total[i]), int(count[i])) for i in order.tolist() if total[i] > 0)
+    named = int((count > 0).sum())
+    if kind == 0 and capture.count("contexts"):
+        from peephole.query.timeline.kernel_sums import kernel_sums, kernels_apart
+
+        own_tracks = [row.id for row, of in zip(rows, kinds_of(rows), strict=True) if of == 0]
+        if kernels_apart(capture):
+            apart = kernel_sums(capture, own_tracks, (t0, t1))
+            named = len(apart)
+            top = tuple(
+                NameSum(plain(names[one.name]), one.name, one.total, one.count, one.context, one.serial)
+                for one in apart[:most]
+            )
     whole = rows is every
-    return RangeFigures(t0, t1, tuple(sums), top, int((count > 0).sum()), kernels, copies, copied, whole)
+    return RangeFigures(t0, t1, tuple(sums), top, named, kernels, copies, copied, whole)
+
+
+def kinds_of(rows: Sequence[TimelineTrack]) -> list[int]:
+    """What is summed up together: 0 for kernels, 2 for copies, 1 for everything else."""
+    return [2 if row.kind == "copy" else 0 if row.group == DEVICES else 1 for row in rows]
 
 
 def _bytes(capture: Capture, row: TimelineTrack, t0: int, t1: int) -> int:

@@ -25,7 +25,7 @@ export const SCHEDULE: ViewDef = {
   panes: { left: "Schedules and kernels", right: "Kernel" },
   keys: [
     ["Next, previous kernel", "↓ ↑"],
-    ["Second kernel", "⇧ click"],
+    ["Second kernel", "⇧ ↓ ↑ ⇧ click"],
     ["Fit", "Space"],
   ],
   available: (info) => (info.kinds["schedule"] ?? 0) > 0,
@@ -83,14 +83,18 @@ class ScheduleView implements View {
       onSelect: (index) => this.chooseRow(index),
     });
     this.list.element.classList.add("tree");
-    page.left.addEventListener(
-      "pointerdown",
-      (event) => (this.shift = event.shiftKey || event.ctrlKey || event.metaKey),
-      true,
-    );
-    this.body.addEventListener(
-      "pointerdown",
-      (event) => (this.shift = event.shiftKey || event.ctrlKey || event.metaKey),
+    const held = (event: PointerEvent): boolean => (this.shift = event.shiftKey || event.ctrlKey || event.metaKey);
+    page.left.addEventListener("pointerdown", held, true);
+    this.body.addEventListener("pointerdown", held, true);
+    // the list's own arrows move the first kernel; with Shift they choose the second
+    this.list.element.addEventListener(
+      "keydown",
+      (event) => {
+        this.shift = false;
+        if (!event.shiftKey || !this.key(event)) return;
+        event.preventDefault();
+        event.stopPropagation();
+      },
       true,
     );
     this.body.append(this.graphHost);
@@ -125,8 +129,13 @@ class ScheduleView implements View {
     if (event.key === " ") this.view?.fit();
     else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       this.shift = event.shiftKey;
-      const next = this.list.selected + (event.key === "ArrowDown" ? 1 : -1);
-      if (next >= 0 && next < this.rows.length) this.chooseRow(next);
+      const by = event.key === "ArrowDown" ? 1 : -1;
+      const [a, b] = [numberParam(this.params, "a", -1), numberParam(this.params, "b", -1)];
+      // with Shift from the second kernel on, over the first
+      const from = this.shift && b >= 0 ? this.rows.findIndex(({ kernel }) => kernel === b) : this.list.selected;
+      const next = from + (this.shift && this.rows[from + by]?.kernel === a ? 2 * by : by);
+      const row = this.rows[next];
+      if (row && (!this.shift || row.kernel >= 0)) this.chooseRow(next);
     } else return false;
     return true;
   }

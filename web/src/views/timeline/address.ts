@@ -13,6 +13,18 @@ export function spanOf(params: Params, a: string, b: string): Span | null {
   return t1 > t0 ? { t0, t1 } : null;
 }
 
+/** The range that a key selects: of the focused slice, else what is in sight; or the one there is up to the slice. */
+export function keyRange(
+  range: Span | null,
+  slice: Pick<SliceWire, "start" | "dur"> | null,
+  seen: Span,
+  extend: boolean,
+): { r0: number; r1: number } {
+  const own = slice === null ? seen : { t0: slice.start, t1: slice.start + Math.max(1, slice.dur) };
+  const base = extend && range !== null ? range : own;
+  return { r0: Math.floor(Math.min(base.t0, own.t0)), r1: Math.ceil(Math.max(base.t1, own.t1)) };
+}
+
 const SEPARATOR = "~";
 
 /** Ids of groups and tracks out of a parameter. */

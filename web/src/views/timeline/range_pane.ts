@@ -12,7 +12,7 @@ export interface RangeLinks {
   /** The call trees of this range. */
   calls: string | null;
   /** Its slices, on devices when it is a kernel. */
-  find(name: string, number: number): void;
+  find(name: string, number: number, context: number | undefined): void;
   /** Whether these are the figures of a range and not of everything. */
   ranged: boolean;
   tracks: TracksWire;
@@ -113,9 +113,12 @@ export function drawRange(host: HTMLElement, wire: RangeWire, links: RangeLinks)
         const meter = h("i");
         meter.style.width = `${Math.max(1, (100 * row.total) / wire.top[0]!.total)}%`;
         meter.style.background = colour;
-        const name = bothEnds("button.mono.plainb", row.name, { type: "button" });
-        name.addEventListener("click", () => links.find(row.name, row.number));
-        tip(name, () => `${row.name}\nClick finds its slices`);
+        const text = row.serial > 1 ? `${row.name}#${row.serial}` : row.name;
+        const name = bothEnds("button.mono.plainb", text, { type: "button" });
+        name.addEventListener("click", () =>
+          links.find(row.name, row.number, row.context < 0 ? undefined : row.context),
+        );
+        tip(name, () => `${text}\nClick finds its slices`);
         return h(
           "div.krow",
           { "data-total": row.total, "data-count": row.count },

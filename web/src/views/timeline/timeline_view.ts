@@ -15,7 +15,7 @@ import { clearLayer, emptyState, errorState, failure, showLayer, waitFor } from 
 import type { Page, View, ViewDef } from "../registry.ts";
 import { Finder } from "./finder.ts";
 import { drawGaps } from "./gaps_pane.ts";
-import { around, idSet, runsOfSlice, spanOf, toggled } from "./address.ts";
+import { around, idSet, keyRange, runsOfSlice, spanOf, toggled } from "./address.ts";
 import { drawRange, drawRangeBar, markTrack } from "./range_pane.ts";
 import { drawSlice } from "./slice_pane.ts";
 import { Stage } from "./stage.ts";
@@ -28,6 +28,7 @@ export const TIMELINE: ViewDef = {
   keys: [
     ["Zoom, pan", "W S A D"],
     ["Select a range", "⇧ drag"],
+    ["Slice as range, range up to it", "R ⇧ R"],
     ["Zoom to range or slice", "Z"],
     ["Walk along the track", "← →"],
     ["Rows up, down", "↑ ↓"],
@@ -138,19 +139,18 @@ class TimelineView implements View {
         return true;
       case "z":
         return this.zoomIn();
+      case "r":
+        this.page.nav.set(keyRange(this.stage.range, this.slice, this.stage.span, event.shiftKey), "replace");
+        return true;
       case " ":
-        this.fit();
-        return true;
+        return (this.fit(), true);
       case "End":
-        this.follow();
-        return true;
+        return (this.follow(), true);
       case "n":
-        void this.finder.step(event.shiftKey ? -1 : 1);
-        return true;
+        return (void this.finder.step(event.shiftKey ? -1 : 1), true);
       case "Enter":
-        if (!this.slice) return false;
-        void this.openCode(this.slice.row);
-        return true;
+        if (this.slice) void this.openCode(this.slice.row);
+        return this.slice !== null;
       default:
         return false;
     }
@@ -366,9 +366,9 @@ class TimelineView implements View {
       calls: this.page.has("calls")
         ? this.page.nav.address("calls", range ? { range: `${Math.floor(range.t0)}-${Math.ceil(range.t1)}` } : {})
         : null,
-      find: (name, number) => {
+      find: (text, name, context) => {
         const group = wire.kernels > 0 ? "kernels" : "host";
-        this.page.nav.set({ ...NO_RUNS, ...runsParams({ text: name, group, name: number }), slice: null });
+        this.page.nav.set({ ...NO_RUNS, ...runsParams({ text, group, name, context }), slice: null });
       },
       ranged: range !== null,
       tracks: this.source!.whole.tracks,
