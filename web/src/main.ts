@@ -19,8 +19,10 @@ import "./styles/top.css";
 import "./styles/tape.css";
 import "./styles/sql.css";
 import "./styles/problems.css";
+import "./styles/compare.css";
 import { allowOwnScripts } from "./base/trusted.ts";
 import { CALLS } from "./views/calls/calls_view.ts";
+import { COMPARE } from "./views/compare/compare_view.ts";
 import { CODE } from "./views/code/code_view.ts";
 import { HARDWARE } from "./views/hardware/hardware_view.ts";
 import { MEMORY } from "./views/memory/memory_view.ts";
@@ -35,6 +37,7 @@ import { TIMELINE } from "./views/timeline/timeline_view.ts";
 import { TOP } from "./views/top/top_view.ts";
 
 const VIEWS: readonly ViewDef[] = [
+  COMPARE,
   TIMELINE,
   CALLS,
   REWRITES,

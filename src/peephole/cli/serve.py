@@ -42,20 +42,33 @@ def run(args: argparse.Namespace) -> int:
     """Serves until Ctrl-C."""
     if not 0 <= args.port <= 65535:
         raise PeepholeError(f"--port must be from 0 to 65535, not {args.port}.")
-    paths = find_all(args.capture)
+    asked = asked_for(args.capture)
+    named = len(asked) if args.capture else 0
 
     from peephole.server.serving import serve
 
-    return serve(paths, args.host, args.port, open_browser=not args.no_open)
+    return serve(_with_nearby(asked), args.host, args.port, open_browser=not args.no_open, named=named)
 
 
 def find_all(given: list[str]) -> list[Path | Arriving]:
     """The captures that the user means, first; then those of the user's folder, for the page's menu."""
+    return _with_nearby(asked_for(given))
+
+
+def _with_nearby(paths: list[Path | Arriving]) -> list[Path | Arriving]:
+    from peephole.model.folder import captures_folder, find_captures
+
+    known = {path.resolve() for path in paths if isinstance(path, Path)}
+    nearby = find_captures(captures_folder())
+    return [*paths, *(path for path in nearby[:100] if path.resolve() not in known)]
+
+
+def asked_for(given: list[str]) -> list[Path | Arriving]:
+    """The captures that the user means: those that are given, else the newest."""
     from peephole.cli.target import find_target, is_raw
     from peephole.model.folder import captures_folder, find_captures
 
     raw = [Path(name) for name in given if is_raw(Path(name))]
-    nearby = find_captures(captures_folder())
     paths: list[Path | Arriving] = []
     if given:
         # in the order in which they were given; the files of one source are one capture, where the first of them stands
@@ -67,12 +80,11 @@ def find_all(given: list[str]) -> list[Path | Arriving]:
                 paths.append(_arriving(groups.pop(path)) if reads else find_target(groups.pop(path)))
             elif path not in raw:
                 paths.append(find_target(name))
-    elif nearby:
+    elif find_captures(captures_folder()):
         paths = [find_target(None)]
     else:
         paths = _newest_or_none()
-    known = {path.resolve() for path in paths if isinstance(path, Path)}
-    return [*paths, *(path for path in nearby[:100] if path.resolve() not in known)]
+    return paths
 
 
 def _by_source(raw: list[Path]) -> list[list[Path]]:

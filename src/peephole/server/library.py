@@ -92,8 +92,10 @@ def stamp(path: Path) -> str:
 class Library:
     """The captures of one server, by handle."""
 
-    def __init__(self, paths: Iterable[Path | Arriving] = ()) -> None:
+    def __init__(self, paths: Iterable[Path | Arriving] = (), named: int = 0) -> None:
         self._shelves: dict[str, Shelf] = {}
+        self.named = named
+        """How many of them the user named, the first ones; the others merely lie beside them."""
         for path in paths:
             if isinstance(path, Arriving):
                 self._shelve(Path(path.name)).bring = path.bring

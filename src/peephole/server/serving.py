@@ -79,8 +79,10 @@ def serve(
     open_browser: bool = True,
     say: Callable[[str], None] = print,
     place: str = "",
+    named: int = 0,
 ) -> int:
-    """Serves captures until it is told to stop; the exit code. `place` is the part of the address after the slash.
+    """Serves captures until it is told to stop; the exit code. `place` is the part of the address after the slash;
+    `named` says how many of the captures, the first ones, the user asked for.
 
     The socket listens before anything large is imported: the browser connects meanwhile and waits in line.
     """
@@ -105,7 +107,7 @@ def serve(
     from peephole.server.library import Library
     from peephole.server.security import gate_for
 
-    library = Library(paths)
+    library = Library(paths, named)
     app = create_app(library, gate_for(host, actual, token))
     # the application reports its own faults; what uvicorn would add is the noise of requests cut off at the end
     config = uvicorn.Config(

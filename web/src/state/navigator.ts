@@ -54,6 +54,11 @@ export class Navigator {
   }
 
   /** The address of another view: where the user was in it, or with the parameters given. */
+  /** The address of a view in any capture. */
+  addressIn(capture: string, view: string, params: Params): string {
+    return formatPlace({ capture, view, params });
+  }
+
   address(view: string, params?: Params): string {
     const { capture } = this.current;
     return formatPlace({ capture, view, params: params ?? this.lastParams.get(`${capture}/${view}`) ?? {} });

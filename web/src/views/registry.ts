@@ -16,6 +16,8 @@ export interface Page {
   readonly right: HTMLElement;
   /** Counts on the left of the status bar; what is hidden, folded or lost on the right. */
   status(left: StatusPart[], right: StatusPart[]): void;
+  /** The other of two captures that were chosen, empty when there is none. */
+  partner(): string;
   /** True when a view of that name has data in this capture. */
   has(view: string): boolean;
 }

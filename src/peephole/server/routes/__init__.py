@@ -25,6 +25,7 @@ MODULES = (
     "sql",
     "notes",
     "problems",
+    "compare",
 )
 """Modules with ROUTES (a list of Route below /api/v1), those that the first look at a page needs before the others."""
 

@@ -27,7 +27,8 @@ async def list_captures(request: Request) -> Response:
     """Names and handles, nothing is opened for it; and the packages below which a path says enough."""
     library: Library = request.app.state.library
     rows = [{"id": shelf.handle, "name": shelf.path.name, "stamp": stamp(shelf.path)} for shelf in library.shelves()]
-    return reply({"version": __version__, "format": FORMAT_VERSION, "packages": PACKAGES, "captures": rows})
+    facts = {"version": __version__, "format": FORMAT_VERSION, "packages": PACKAGES}
+    return reply({**facts, "captures": rows, "named": library.named})
 
 
 async def capture_info(request: Request) -> Response:

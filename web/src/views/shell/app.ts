@@ -31,6 +31,8 @@ const SAID_MS = 6000;
 
 interface CapturesWire {
   captures: CaptureRow[];
+  /** How many of them the user named, the first ones. */
+  named: number;
   packages: string[];
 }
 
@@ -68,6 +70,7 @@ export class App {
   private readonly notesButton = iconButton("note", "Notes (M)");
   private readonly pictureButton = iconButton("picture", "Save a picture");
   private captures: CaptureRow[] = [];
+  private chosen: [string, string] | null = null;
   private info: CaptureInfo | null = null;
   private client: CaptureClient | null = null;
   private view: { def: ViewDef; view: View } | null = null;
@@ -103,6 +106,8 @@ export class App {
     this.captureButton.hidden = reply === null;
     if (!reply) return this.offer(false);
     this.captures = reply.captures;
+    // two that were given together are there to be compared
+    if (reply.named === 2) this.chosen = [this.captures[0]!.id, this.captures[1]!.id];
     knowPackages(reply.packages);
     if (this.captures.length === 0) {
       this.captureButton.hidden = true;
@@ -217,6 +222,7 @@ export class App {
       get info() {
         return current();
       },
+      partner: () => this.partnerOf(this.info!.id) ?? "",
       client: this.client!,
       nav: this.nav,
       left: this.panes.left,
@@ -246,7 +252,24 @@ export class App {
 
   private available(): ViewDef[] {
     const { info } = this;
-    return info === null ? [] : this.defs.filter((def) => def.available(info));
+    if (info === null) return [];
+    const partner = this.partnerOf(info.id);
+    return this.defs.filter((def) => def.available(partner === undefined ? info : { ...info, partner }));
+  }
+
+  /** The capture that this one is compared with: what the address says, else the other of two that were chosen. */
+  private partnerOf(id: string): string | undefined {
+    const { place } = this.nav;
+    if (place.view === "compare" && place.capture === id) {
+      const b = place.params["b"];
+      if (b !== undefined) this.chosen = [id, b];
+      return b ?? this.otherThan(id) ?? "";
+    }
+    return this.otherThan(id);
+  }
+
+  private otherThan(id: string): string | undefined {
+    return this.chosen?.includes(id) ? this.chosen.find((one) => one !== id) : undefined;
   }
 
   private drawTabs(views: ViewDef[], current: ViewDef): void {
@@ -365,7 +388,7 @@ export class App {
       h("div.hold", colours),
       keys,
     );
-    attachMenu(capture, "Captures", () => this.captureItems());
+    attachMenu(capture, "Captures", () => [...this.captureItems(), ...this.compareItems()]);
     attachMenu(this.notesButton, "Notes", () => noteItems(this.nav));
     attachMenu(this.pictureButton, "Save a picture", () => pictureItems(this.pictures()));
     attachMenu(panes, "Panes", () => paneItems(this.panes));
@@ -389,6 +412,13 @@ export class App {
       checked: row.id === this.info?.id,
       act: () => this.nav.go({ capture: row.id, view: "", params: {} }),
     }));
+  }
+
+  private compareItems(): MenuItem[] {
+    const { info } = this;
+    if (info === null || this.captures.length < 2) return [];
+    const act = (): void => this.nav.go({ capture: info.id, view: "compare", params: {} });
+    return [{ label: "Compare with another …", role: "menuitem", act }];
   }
 
   private search(): void {

@@ -1,0 +1,198 @@
+"""Memory over time, call trees and lanes of both sides, as they are drawn above or over each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from peephole.model.plain_names import plain
+from peephole.query.calls.tree import call_tree
+from peephole.query.capture.info import span
+from peephole.query.memory.buffers import devices, memory
+from peephole.query.timeline.group_tracks import group_tracks
+from peephole.query.timeline.tracks import markers, timeline_tracks
+
+if TYPE_CHECKING:
+    from peephole.store.capture import Capture
+    from peephole.store.tables.frame import Frame
+
+_POINTS: Final = 400
+_NODES: Final = 4000
+_LANES: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What a device held: times in ns since the capture's first moment, bytes from then on."""
+
+    device: str
+    time: list[int]
+    bytes: list[int]
+    peak: int
+    end: int
+
+
+def curves(capture: Capture) -> list[Curve]:
+    """The memory of each device, the highest value of each stretch where there are many."""
+    begin, end = span(capture) or (0, 0)
+    found = []
+    for device in devices(capture):
+        own = memory(capture, device)
+        time, total = own.time, own.total
+        if len(time) > _POINTS:
+            edges = np.linspace(0, len(time), _POINTS + 1).astype(np.int64)[:-1]
+            total = np.maximum.reduceat(total, edges)
+            time = time[edges]
+        found.append(Curve(device, (time - begin).tolist(), total.tolist(), own.peak, end - begin))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """A function under its callers, on both sides; ns."""
+
+    name: str
+    depth: int
+    total_a: int
+    total_b: int
+    self_a: int
+    self_b: int
+    calls_a: int
+    calls_b: int
+
+
+def call_rows(a: Capture, b: Capture, most: int = 400) -> list[CallRow]:
+    """The call trees of both hosts as one, what differs most first among those that one function calls."""
+    sums: dict[tuple[str, ...], list[int]] = {}
+    for side, capture in enumerate((a, b)):
+        for path, figures in _paths(capture).items():
+            row = sums.setdefault(path, [0] * 6)
+            for at, figure in enumerate(figures):
+                row[2 * at + side] += figure
+    below: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for path in sums:
+        below.setdefault(path[:-1], []).append(path)
+    rows: list[CallRow] = []
+    stack = _by_difference(below.get((), []), sums)
+    while stack and len(rows) < most:
+        path = stack.pop()
+        total_a, total_b, self_a, self_b, calls_a, calls_b = sums[path]
+        rows.append(CallRow(path[-1], len(path) - 1, total_a, total_b, self_a, self_b, calls_a, calls_b))
+        stack += _by_difference(below.get(path, []), sums)
+    return rows
+
+
+def _by_difference(paths: list[tuple[str, ...]], sums: dict[tuple[str, ...], list[int]]) -> list[tuple[str, ...]]:
+    """The one that differs most last, since it is taken first."""
+    return sorted(paths, key=lambda path: (abs(sums[path][1] - sums[path][0]), max(sums[path][:2])))
+
+
+def _paths(capture: Capture) -> dict[tuple[str, ...], tuple[int, int, int]]:
+    """Total, self and calls of the heaviest nodes of the hosts' call tree, by the names from the outermost on."""
+    tracks = [row.id for row in group_tracks(capture, "host")]
+    if not tracks:
+        return {}
+    tree = call_tree(capture, tracks, None, together="host")
+    heavy = np.argsort(-tree.sums.total, kind="stable")[:_NODES]
+    keep = set(heavy.tolist())
+    found: dict[tuple[str, ...], tuple[int, int, int]] = {}
+    names: dict[int, tuple[str, ...]] = dict.fromkeys(range(len(tree.titles)), ())
+    for node in np.argsort(tree.depth, kind="stable").tolist():
+        parent = int(tree.parent[node])
+        if node < len(tree.titles) or node not in keep or parent not in names:
+            continue
+        path = names[node] = (*names[parent], plain(tree.name(node)))
+        before = found.get(path, (0, 0, 0))
+        own = (int(tree.sums.total[node]), int(tree.sums.self[node]), int(tree.sums.count[node]))
+        found[path] = tuple(x + y for x, y in zip(before, own, strict=True))  # type: ignore[assignment]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class LaneWindow:
+    """A lane in a window; times in ns since the capture's first moment."""
+
+    title: str
+    kind: str
+    start: list[int]
+    end: list[int]
+    name: list[int]
+    """Numbers in `Lanes.names`."""
+    count: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The lanes of one side in a window."""
+
+    lanes: tuple[LaneWindow, ...]
+    names: tuple[str, ...]
+    length: int
+    """ns of the whole capture."""
+
+
+def lanes(capture: Capture, t0: int, t1: int, pixels: int) -> Lanes:
+    """The outermost lanes of a capture's devices and hosts, t0 and t1 in ns since its first moment."""
+    begin, end = span(capture, contexts=False) or (0, 0)
+    rows = [row for row in timeline_tracks(capture) if row.depths]
+    rows = sorted(rows, key=lambda row: row.kind not in ("device", "copy", "worker"))[:_LANES]
+    windows = capture.windows([(row.id, row.depths[0]) for row in rows], begin + t0, begin + t1, pixels)
+    texts, numbers = capture.names(), dict[int, int]()
+    found = []
+    for row, window in zip(rows, windows, strict=True):
+        name = [numbers.setdefault(int(code), len(numbers)) for code in window.name.tolist()]
+        start, past = (window.start - begin).tolist(), (window.end - begin).tolist()
+        found.append(LaneWindow(row.title, row.kind, start, past, name, window.count.tolist()))
+    return Lanes(tuple(found), tuple(plain(texts[code]) if code >= 0 else "" for code in numbers), end - begin)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A moment that both sides have: a marker of one name, or the first run of a kernel."""
+
+    name: str
+    a: int
+    b: int
+
+
+def moments(a: Capture, b: Capture, most: int = 500) -> list[Moment]:
+    """The markers that both sides have, by name: the first of each, ns since each capture's first moment."""
+    known: list[dict[str, int]] = []
+    for capture in (a, b):
+        begin = (span(capture, contexts=False) or (0, 0))[0]
+        found = markers(capture)
+        own: dict[str, int] = {}
+        for name, time in zip(found.name, found.time, strict=True):
+            own.setdefault(name, time - begin)
+        known.append(own)
+    return [Moment(name, time, known[1][name]) for name, time in known[0].items() if name in known[1]][:most]
+
+
+def first_run(capture: Capture, names: Sequence[str]) -> int:
+    """When something of one of these names first ran, ns since the capture's first moment; -1 for never."""
+    begin = (span(capture, contexts=False) or (0, 0))[0]
+    first = -1
+    wanted = set(names)
+    for row in group_tracks(capture, "kernels"):
+        for depth in row.depths:
+            for frame in _parts(capture, row.id, depth):
+                texts = frame.texts("name")
+                codes = [code for code, text in enumerate(texts.values) if plain(text) in wanted]
+                at = np.flatnonzero(np.isin(texts.codes, codes))
+                if len(at):
+                    time = int(frame["start"][at[0]]) - begin
+                    first = time if first < 0 else min(first, time)
+                    break
+    return first
+
+
+def _parts(capture: Capture, track: int, depth: int) -> Iterator[Frame]:
+    found = capture.lanes()
+    own = found.of_track(track)
+    for lane in range(own.start, own.stop):
+        if int(found.depth[lane]) == depth:
+            low = int(found.first[lane])
+            yield from capture.scan("slices", ["start", "name"], slice(low, low + int(found.count[lane])), 1 << 16)

@@ -1,0 +1,537 @@
+/** Compare: what a change altered between two captures; the verdict first, then what it is made of. */
+import { fill, h } from "../../base/dom.ts";
+import { count, counted, duration } from "../../base/format.ts";
+import { isAbort, getJson } from "../../data/client.ts";
+import { bothNames, change, claimed, differs } from "../../data/compare.ts";
+import type { Params } from "../../state/place.ts";
+import type { CaptureRow } from "../../wire/capture.ts";
+import type {
+  BothWindowsWire,
+  CallRowWire,
+  CompareWire,
+  CurvesWire,
+  KernelPairWire,
+  KernelWire,
+} from "../../wire/compare.ts";
+import { filterBox } from "../common/filter_box.ts";
+import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/states.ts";
+import type { Page, View, ViewDef } from "../registry.ts";
+import { codePair } from "./code_pair.ts";
+import { memoryPair } from "./memory_pair.ts";
+import { graphSection, partSide } from "./part_side.ts";
+import { sideChip } from "./side_chip.ts";
+import { SortTable, type SortColumn } from "./sort_table.ts";
+import { callColumns, figure, kernelColumns, passColumns, ruleColumns, timeColumns } from "./tables.ts";
+import { TimelinePair } from "./timeline_pair.ts";
+
+export const COMPARE: ViewDef = {
+  id: "compare",
+  title: "Compare",
+  panes: { left: null, right: "Where they part" },
+  keys: [
+    ["Next, previous difference", "N ⇧N"],
+    ["Swap A and B", "X"],
+    ["Filter", "F"],
+  ],
+  available: (info) => info.partner !== undefined,
+  create: (page) => new CompareView(page),
+};
+
+const TABS: readonly (readonly [string, string])[] = [
+  ["kernels", "Kernels"],
+  ["graphs", "Graphs"],
+  ["host", "Host"],
+  ["rules", "Rules"],
+  ["passes", "Passes"],
+  ["timeline", "Timeline"],
+  ["calls", "Calls"],
+  ["memory", "Memory"],
+];
+
+class CompareView implements View {
+  private params: Params = {};
+  private found: CompareWire | null = null;
+  private pair: KernelPairWire | null = null;
+  private table: SortTable<KernelWire> | null = null;
+  private timelines: TimelinePair | null = null;
+  private asked = "";
+  private askedPair = "";
+  private drawn = "";
+  private loading = new AbortController();
+  private siding = new AbortController();
+  private readonly verdict = h("div.cmp-verdict", { role: "status" });
+  private readonly box = filterBox(
+    "Filter",
+    (text) => this.page.nav.set({ q: text }, "replace"),
+    () => undefined,
+  );
+  private readonly tabs = h("span.seg", { role: "group", "aria-label": "What is compared" });
+  private readonly only = h("span.seg", { role: "group", "aria-label": "Which kernels" });
+  private readonly stage = h("div.stage.cmp-stage");
+  private readonly side = h("div.scroll");
+
+  constructor(private readonly page: Page) {
+    const filter = this.box.element.querySelector("label")!;
+    filter.className = "search cmp-filter";
+    page.middle.append(
+      this.verdict,
+      h(
+        "div.bar",
+        filter,
+        this.tabs,
+        this.only,
+        h("span.grow"),
+        h(
+          "button.btn.cmp-swap",
+          { type: "button", onclick: () => this.swap(), "aria-keyshortcuts": "X" },
+          "Swap ",
+          h("kbd", "X"),
+        ),
+      ),
+      this.stage,
+    );
+    const step = (by: number, label: string, text: string): HTMLElement =>
+      h("button.btn", { type: "button", "aria-label": label, onclick: () => this.next(by) }, text);
+    page.right.append(
+      h(
+        "div.bar",
+        h("b", "Where they part"),
+        h("span.grow"),
+        step(-1, "Previous difference (⇧N)", "←"),
+        step(1, "Next difference (N)", "→"),
+      ),
+      this.side,
+    );
+  }
+
+  show(params: Params): void {
+    this.params = params;
+    void this.arrive();
+  }
+
+  key(event: KeyboardEvent): boolean {
+    if (event.key === "n" || event.key === "N") this.next(event.shiftKey ? -1 : 1);
+    else if (event.key === "x" || event.key === "X") this.swap();
+    else return false;
+    return true;
+  }
+
+  filter(): void {
+    this.box.input.focus();
+    this.box.input.select();
+  }
+
+  escape(): boolean {
+    if (this.params["q"] === undefined) return false;
+    this.page.nav.set({ q: null }, "replace");
+    return true;
+  }
+
+  grown(): void {
+    this.asked = this.askedPair = this.drawn = "";
+    void this.arrive();
+  }
+
+  dispose(): void {
+    this.loading.abort();
+    this.siding.abort();
+    this.timelines?.dispose();
+  }
+
+  private get other(): string {
+    return this.params["b"] ?? this.page.partner();
+  }
+
+  private get below(): string {
+    return `compare/${encodeURIComponent(this.other)}`;
+  }
+
+  private get pairs(): string {
+    const pairs = this.params["pair"]?.split(",").filter(Boolean) ?? [];
+    return pairs.map((pair) => `pair=${encodeURIComponent(pair)}`).join("&");
+  }
+
+  private async arrive(): Promise<void> {
+    if (this.other === "") return this.choose();
+    if (this.params["a"] !== this.page.info.id || this.params["b"] === undefined) {
+      this.page.nav.set({ a: this.page.info.id, b: this.other }, "replace");
+      return;
+    }
+    const query = `${this.below}?${this.pairs}`;
+    if (query !== this.asked) {
+      this.asked = query;
+      this.drawn = this.askedPair = "";
+      this.loading.abort();
+      this.loading = new AbortController();
+      const found = await waitFor(
+        this.stage,
+        { title: "Comparing", note: `${this.page.info.name} and ${this.other}`, again: () => this.grown() },
+        (stop) => this.page.client.get<CompareWire>(query, stop),
+        this.loading.signal,
+      );
+      if (!found) return;
+      this.found = found;
+    }
+    if (this.found) this.draw(this.found);
+  }
+
+  /** Without a second capture: those that there are. */
+  private async choose(): Promise<void> {
+    const { captures } = await getJson<{ captures: CaptureRow[] }>("captures");
+    const others = captures.filter((row) => row.id !== this.page.info.id);
+    fill(this.verdict, h("div.say", h("div.title", `Compare ${this.page.info.name} with …`)));
+    fill(
+      this.stage,
+      others.length === 0
+        ? h(
+            "div.layer",
+            emptyState("One capture: nothing to compare", "Serve two, or record another.", ["peephole serve A B"]),
+          )
+        : h(
+            "div.scroll.cmp-choose",
+            ...others.map((row) =>
+              h("a.row", { href: this.page.nav.address("compare", { a: this.page.info.id, b: row.id }) }, row.name),
+            ),
+          ),
+    );
+  }
+
+  private swap(): void {
+    const { kernel, tab, only, q } = this.params;
+    const row = this.found?.kernels.find((one) => one.name === kernel || one.b === kernel);
+    const kept = { tab, only, q, kernel: row ? row.b || row.a : kernel };
+    const params: Record<string, string> = { a: this.other, b: this.page.info.id };
+    for (const [key, value] of Object.entries(kept)) if (value !== undefined) params[key] = value;
+    this.page.nav.go({ capture: this.other, view: "compare", params });
+  }
+
+  private next(by: number): void {
+    const { found } = this;
+    if (!found) return;
+    const rows = (this.table?.shown ?? found.kernels).filter(differs).map((row) => row.name);
+    const names = rows.length > 0 ? rows : found.divergence.map((one) => one.a || one.b);
+    if (names.length === 0) return;
+    const at = names.indexOf(this.chosen(found));
+    const to = names[(at < 0 ? (by > 0 ? 0 : names.length - 1) : at + by + names.length) % names.length]!;
+    this.page.nav.set({ kernel: to, tab: this.params["tab"] === "kernels" ? null : (this.params["tab"] ?? null) });
+  }
+
+  /** The pair that the side and the code are about: the address's, else where they part first, else the first kernel. */
+  private chosen(found: CompareWire): string {
+    const named = this.params["kernel"];
+    if (named !== undefined) return named;
+    const first = found.divergence.find((one) => one.isKernel && one.follows.length === 0) ?? found.divergence[0];
+    return first ? first.a || first.b : (found.kernels[0]?.name ?? "");
+  }
+
+  private draw(found: CompareWire): void {
+    const tab = TABS.some(([id]) => id === this.params["tab"]) ? this.params["tab"]! : "kernels";
+    if (document.activeElement !== this.box.input) this.box.input.value = this.params["q"] ?? "";
+    this.drawVerdict(found);
+    this.drawBar(found, tab);
+    this.drawStage(found, tab);
+    this.drawStatus(found);
+    void this.drawPair(found, tab);
+    this.page.middle.dataset["shown"] = `${tab}/${found.kernels.length}/${found.same ? "same" : "different"}`;
+  }
+
+  private drawVerdict(found: CompareWire): void {
+    const name = (side: CompareWire["a"]): HTMLElement[] => [
+      h("span", side.names.join(", ")),
+      h(
+        "span.faint",
+        Object.entries(side.frameworks)
+          .map(([key, version]) => ` ${key} ${version}`)
+          .join(",") || ` ${side.source}`,
+      ),
+    ];
+    const facts = found.counts.filter((row) => row.differs).slice(0, 4);
+    const time = found.kernels.some(claimed);
+    fill(
+      this.verdict,
+      h(
+        "div.say",
+        h("div.title", found.verdict),
+        h("p", sideChip("a"), " ", ...name(found.a), h("span", "   "), sideChip("b"), " ", ...name(found.b)),
+        ...found.notes.map((note) => h("p.note", note)),
+      ),
+      h("span.grow"),
+      facts.length > 0 || time
+        ? h(
+            "dl.kv.wide",
+            ...(time
+              ? [
+                  h("dt", "Kernels"),
+                  h(
+                    "dd.num",
+                    `${duration(found.a.kernelNs)} → ${duration(found.b.kernelNs)} ${change(found.a.kernelNs, found.b.kernelNs)}`,
+                  ),
+                ]
+              : []),
+            ...facts.flatMap((row) => [
+              h("dt", row.name),
+              h("dd.num", `${figure(row.name, row.a)} → ${figure(row.name, row.b)}`),
+            ]),
+          )
+        : null,
+    );
+  }
+
+  private drawBar(found: CompareWire, tab: string): void {
+    const counts: Record<string, number> = { rules: found.rules.length };
+    const button = (on: boolean, label: string, act: () => void): HTMLElement =>
+      h(`button${on ? ".on" : ""}`, { type: "button", "aria-pressed": String(on), onclick: act }, label);
+    fill(
+      this.tabs,
+      ...TABS.filter(([id]) => this.has(found, id)).map(([id, title]) =>
+        button(id === tab, counts[id] ? `${title} ${count(counts[id])}` : title, () =>
+          this.page.nav.set({ tab: id === "kernels" ? null : id, sort: null, down: null }),
+        ),
+      ),
+    );
+    const only = this.params["only"] ?? "all";
+    const differ = found.kernels.filter(differs).length;
+    const slower = found.kernels.filter((row) => row.time?.verdict === "slower").length;
+    const kinds: [string, string][] = [
+      ["all", "All"],
+      ["differ", `Differ ${count(differ)}`],
+      ["slower", `Slower ${count(slower)}`],
+    ];
+    fill(
+      this.only,
+      ...(tab === "kernels"
+        ? kinds.map(([id, label]) =>
+            button(id === only, label, () => this.page.nav.set({ only: id === "all" ? null : id })),
+          )
+        : []),
+    );
+  }
+
+  private has(found: CompareWire, tab: string): boolean {
+    if (tab === "host") return found.times.length > 0;
+    if (tab === "graphs") return found.divergence.length > 0;
+    if (tab === "rules") return found.rules.length > 0;
+    if (tab === "passes") return found.passes.length > 0;
+    if (tab === "memory") return found.memory.length > 0;
+    if (tab === "timeline" || tab === "calls") return found.times.length > 0 || found.kernels.some((row) => row.time);
+    return true;
+  }
+
+  private drawStage(found: CompareWire, tab: string): void {
+    const kind = `${this.asked} ${tab}`;
+    const changed = kind !== this.drawn;
+    this.drawn = kind;
+    clearLayer(this.stage);
+    if (tab === "timeline") {
+      if (changed || !this.timelines) {
+        this.timelines?.dispose();
+        this.timelines = this.timeline(found);
+        fill(this.stage, this.timelines.element);
+        this.timelines.show();
+      }
+      return;
+    }
+    this.timelines?.dispose();
+    this.timelines = null;
+    if (tab === "graphs") this.drawGraphs();
+    else if (tab === "kernels") this.drawKernels(found);
+    else if (tab === "host") this.drawTable("Host phases", timeColumns(), found.times, (row) => row.name);
+    else if (tab === "rules")
+      this.drawTable("Rules", ruleColumns(), found.rules, (row) => `${row.rule} ${row.text_a} ${row.text_b}`);
+    else if (tab === "passes") this.drawTable("Passes", passColumns(), found.passes, (row) => row.name);
+    else if (changed) void this.drawLater(found, tab);
+  }
+
+  private async drawLater(found: CompareWire, tab: string): Promise<void> {
+    fill(this.stage);
+    const signal = this.loading.signal;
+    if (tab === "memory") {
+      const curves = await waitFor(
+        this.stage,
+        { title: "Reading buffers" },
+        (stop) => this.page.client.get<CurvesWire>(`${this.below}/memory`, stop),
+        signal,
+      );
+      if (curves && this.params["tab"] === tab)
+        fill(this.stage, h("div.scroll.cmp-scroll", memoryPair(curves, found.memory, 220)));
+      return;
+    }
+    const calls = await waitFor(
+      this.stage,
+      { title: "Summing up calls" },
+      (stop) => this.page.client.get<{ rows: CallRowWire[] }>(`${this.below}/calls`, stop),
+      signal,
+    );
+    if (!calls || this.params["tab"] !== tab) return;
+    const table = new SortTable<CallRowWire>("Call trees of both", callColumns(), { sort: () => undefined });
+    table.show(calls.rows, "", true, () => false);
+    fill(
+      this.stage,
+      calls.rows.length > 0
+        ? table.element
+        : h("div.layer", emptyState("No host slices", "Neither side recorded what its host did.")),
+    );
+  }
+
+  private drawTable<Row>(
+    label: string,
+    columns: SortColumn<Row>[],
+    rows: readonly Row[],
+    text: (row: Row) => string,
+  ): void {
+    const words = (this.params["q"] ?? "").toLowerCase();
+    const table = new SortTable<Row>(label, columns, { sort: (sort, down) => this.sort(sort, down) });
+    table.show(
+      rows.filter((row) => text(row).toLowerCase().includes(words)),
+      this.params["sort"] ?? "total",
+      this.params["down"] !== "0",
+      () => false,
+    );
+    fill(this.stage, table.element);
+  }
+
+  private sort(sort: string, down: boolean): void {
+    this.page.nav.set({ sort, down: down ? null : "0" }, "replace");
+  }
+
+  private drawKernels(found: CompareWire): void {
+    const only = this.params["only"] ?? "all";
+    const words = (this.params["q"] ?? "").toLowerCase();
+    const rows = found.kernels.filter(
+      (row) =>
+        (only === "all" || (only === "slower" ? row.time?.verdict === "slower" : differs(row))) &&
+        bothNames(row.a, row.b).toLowerCase().includes(words),
+    );
+    this.table = new SortTable<KernelWire>("Kernels of both", kernelColumns(found.kernels), {
+      sort: (sort, down) => this.sort(sort, down),
+      choose: (row) => this.page.nav.set({ kernel: row.name }),
+    });
+    const chosen = this.chosen(found);
+    this.table.show(rows, this.params["sort"] ?? "", this.params["down"] !== "0", (row) => row.name === chosen);
+    const code = h("div.low.col", { id: "cmp-code" });
+    fill(this.stage, this.table.element, code);
+    if (rows.length === 0)
+      showLayer(
+        this.table.element,
+        words !== "" || only !== "all"
+          ? emptyState(
+              "No kernel is left",
+              `The filter hides all ${count(found.kernels.length)} kernels. Escape clears it.`,
+            )
+          : emptyState("No kernels", "Neither side has kernels; the other tabs show what there is."),
+      );
+    if (this.pair) this.drawCode(this.pair);
+    this.table.element.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Both graphs where the chosen pair parts, as large as there is room. */
+  private drawGraphs(): void {
+    const graphs = this.pair && graphSection(this.pair, (this.stage.clientWidth - 60) / 2);
+    const none = emptyState("No graphs to show", "This pair is equal, or one side has no graph where they part.");
+    fill(this.stage, graphs ? h("div.scroll.cmp-scroll.cmp-large", graphs) : h("div.layer", none));
+  }
+
+  private drawCode(pair: KernelPairWire): void {
+    const low = this.stage.querySelector("#cmp-code");
+    if (!low) return;
+    fill(
+      low,
+      h(
+        "div.bar",
+        h("b.mono.ell", bothNames(pair.a, pair.b)),
+        pair.removed > 0 && h("span.chip.rem", `−${count(pair.removed)}`),
+        pair.added > 0 && h("span.chip.add", `+${count(pair.added)}`),
+        h("span.grow"),
+        h("button.btn", { type: "button", onclick: () => this.next(1) }, "Next ", h("kbd", "N")),
+      ),
+      codePair(pair),
+    );
+  }
+
+  private async drawPair(found: CompareWire, tab: string): Promise<void> {
+    const name = this.chosen(found);
+    if (name === "") {
+      fill(this.side, h("p.none", "There is nothing to look at more closely."));
+      return;
+    }
+    const query = `${this.below}/kernel?name=${encodeURIComponent(name)}&${this.pairs}`;
+    if (query === this.askedPair && this.pair) return;
+    this.askedPair = query;
+    this.siding.abort();
+    this.siding = new AbortController();
+    const { signal } = this.siding;
+    try {
+      const pair = await this.page.client.get<KernelPairWire>(query, signal);
+      if (signal.aborted) return;
+      this.pair = pair;
+      fill(
+        this.side,
+        ...partSide(pair, {
+          rewrites: (side, step, match) => this.rewrites(side, step, match),
+          pair: (other) => this.page.nav.address("compare", { ...this.params, kernel: other }),
+        }),
+      );
+      if (tab === "kernels") this.drawCode(pair);
+      else if (tab === "graphs") this.drawGraphs();
+      this.side.dataset["pair"] = name;
+      if (found.memory.length > 0) void this.drawMemory(found, signal);
+    } catch (error) {
+      if (!isAbort(error))
+        fill(
+          this.side,
+          failure(error, () => void this.drawPair(found, tab)),
+        );
+    }
+  }
+
+  private async drawMemory(found: CompareWire, signal: AbortSignal): Promise<void> {
+    const curves = await this.page.client.once<CurvesWire>(`${this.below}/memory`);
+    if (!signal.aborted && this.side.isConnected) this.side.append(memoryPair(curves, found.memory, 96));
+  }
+
+  private rewrites(side: "a" | "b", step: number, match: number): string {
+    const params = { step: String(step), ...(match > 0 ? { match: String(match) } : {}) };
+    return this.page.nav.addressIn(side === "a" ? this.page.info.id : this.other, "rewrites", params);
+  }
+
+  private timeline(found: CompareWire): TimelinePair {
+    const name = this.chosen(found);
+    const row = found.kernels.find((one) => one.name === name);
+    return new TimelinePair({
+      window: (query, signal) => this.page.client.get<BothWindowsWire>(`${this.below}/${query}`, signal),
+      align: () => this.params["align"] ?? "begin",
+      setAlign: (align) => {
+        this.drawn = "";
+        this.page.nav.set({ align, t: null });
+      },
+      view: () => {
+        const parts = (this.params["t"] ?? "").split(",").map(Number);
+        return parts.length === 2 && parts.every(Number.isFinite) && parts[1]! > 0 ? [parts[0]!, parts[1]!] : null;
+      },
+      setView: (from, length) => this.page.nav.set({ t: `${from},${length}` }, "replace"),
+      kernel: row && row.a !== "" && row.b !== "" ? { a: row.a, b: row.b } : null,
+    });
+  }
+
+  private drawStatus(found: CompareWire): void {
+    const of = (state: string): number => found.kernels.filter((row) => row.state === state).length;
+    const part = (value: number, label: string): HTMLElement => h("span", h("b", count(value)), ` ${label}`);
+    this.page.status(
+      [
+        h("span", h("b", count(found.kernelCount)), found.kernelCount === 1 ? " kernel" : " kernels"),
+        part(of("added"), "added"),
+        part(of("removed"), "removed"),
+        part(of("changed"), "changed"),
+        h("span.wide", h("b", count(of("same"))), " the same"),
+      ],
+      [
+        h(
+          "span.wide",
+          { title: found.normalised.join("\n") },
+          `${counted(found.normalised.length, "kind")} of accidents taken out`,
+        ),
+        h("span.wide", "p: Mann–Whitney, Benjamini–Hochberg; first run left out"),
+      ],
+    );
+  }
+}
