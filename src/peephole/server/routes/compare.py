@@ -140,11 +140,12 @@ async def window(request: Request) -> Response:
     other = request.query_params.get("kernelB", name)
 
     def answer(a: Capture, b: Capture) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        for side, capture in (("a", a), ("b", b)):
-            t0 = query_moment(request, f"{side}0", 0)
-            t1 = query_moment(request, f"{side}1", t0 + 1)
-            result[side] = lanes(capture, t0, max(t1, t0 + 1), pixels)
+        a0, b0 = query_moment(request, "a0", 0), query_moment(request, "b0", 0)
+        a1, b1 = query_moment(request, "a1", a0 + 1), query_moment(request, "b1", b0 + 1)
+        result: dict[str, Any] = {
+            "a": lanes(a, a0, max(a1, a0 + 1), pixels),
+            "b": lanes(b, b0, max(b1, b0 + 1), pixels),
+        }
         if "moments" in request.query_params:
             bare = [one.partition("#")[0] for one in (name, other)]
             result["moments"] = moments(a, b)
