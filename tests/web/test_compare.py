@@ -41,7 +41,7 @@ def compare(page: Page, pair_served: Served) -> Shown:
 
 def paired(view: Shown) -> str:
     view.until("() => document.querySelector('aside.r .scroll')?.dataset.pair")
-    return view.page.evaluate("() => document.querySelector('aside.r .scroll').dataset.pair")
+    return str(view.page.evaluate("() => document.querySelector('aside.r .scroll').dataset.pair"))
 
 
 def test_two_captures_have_a_tab_and_an_address(compare: Shown) -> None:
