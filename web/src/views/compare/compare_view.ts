@@ -1,8 +1,8 @@
 /** Compare: what a change altered between two captures; the verdict first, then what it is made of. */
 import { fill, h } from "../../base/dom.ts";
-import { count, counted, duration } from "../../base/format.ts";
+import { count, counted } from "../../base/format.ts";
 import { isAbort, getJson } from "../../data/client.ts";
-import { bothNames, change, claimed, differs } from "../../data/compare.ts";
+import { bothNames, differs } from "../../data/compare.ts";
 import type { Params } from "../../state/place.ts";
 import type { CaptureRow } from "../../wire/capture.ts";
 import type {
@@ -19,10 +19,10 @@ import type { Page, View, ViewDef } from "../registry.ts";
 import { codePair } from "./code_pair.ts";
 import { memoryPair } from "./memory_pair.ts";
 import { graphSection, partSide } from "./part_side.ts";
-import { sideChip } from "./side_chip.ts";
 import { SortTable, type SortColumn } from "./sort_table.ts";
-import { callColumns, figure, kernelColumns, passColumns, ruleColumns, timeColumns } from "./tables.ts";
+import { callColumns, kernelColumns, passColumns, ruleColumns, timeColumns } from "./tables.ts";
 import { TimelinePair } from "./timeline_pair.ts";
+import { drawVerdict } from "./verdict.ts";
 
 export const COMPARE: ViewDef = {
   id: "compare",
@@ -227,54 +227,12 @@ class CompareView implements View {
   private draw(found: CompareWire): void {
     const tab = TABS.some(([id]) => id === this.params["tab"]) ? this.params["tab"]! : "kernels";
     if (document.activeElement !== this.box.input) this.box.input.value = this.params["q"] ?? "";
-    this.drawVerdict(found);
+    drawVerdict(this.verdict, found);
     this.drawBar(found, tab);
     this.drawStage(found, tab);
     this.drawStatus(found);
     void this.drawPair(found, tab);
     this.page.middle.dataset["shown"] = `${tab}/${found.kernels.length}/${found.same ? "same" : "different"}`;
-  }
-
-  private drawVerdict(found: CompareWire): void {
-    const name = (side: CompareWire["a"]): HTMLElement[] => [
-      h("span", side.names.join(", ")),
-      h(
-        "span.faint",
-        Object.entries(side.frameworks)
-          .map(([key, version]) => ` ${key} ${version}`)
-          .join(",") || ` ${side.source}`,
-      ),
-    ];
-    const facts = found.counts.filter((row) => row.differs).slice(0, 4);
-    const time = found.kernels.some(claimed);
-    fill(
-      this.verdict,
-      h(
-        "div.say",
-        h("div.title", found.verdict),
-        h("p", sideChip("a"), " ", ...name(found.a), h("span", "   "), sideChip("b"), " ", ...name(found.b)),
-        ...found.notes.map((note) => h("p.note", note)),
-      ),
-      h("span.grow"),
-      facts.length > 0 || time
-        ? h(
-            "dl.kv.wide",
-            ...(time
-              ? [
-                  h("dt", "Kernels"),
-                  h(
-                    "dd.num",
-                    `${duration(found.a.kernelNs)} → ${duration(found.b.kernelNs)} ${change(found.a.kernelNs, found.b.kernelNs)}`,
-                  ),
-                ]
-              : []),
-            ...facts.flatMap((row) => [
-              h("dt", row.name),
-              h("dd.num", `${figure(row.name, row.a)} → ${figure(row.name, row.b)}`),
-            ]),
-          )
-        : null,
-    );
   }
 
   private drawBar(found: CompareWire, tab: string): void {

@@ -22,6 +22,7 @@ import { NoteCard, noteCommands, noteItems, noteKey } from "./notes.ts";
 import { overlayOpen } from "./overlay.ts";
 import { openPalette } from "./palette.ts";
 import { Panes } from "./panes.ts";
+import { Partners } from "./partners.ts";
 import { openProblems } from "./problems.ts";
 
 const LIVE_MS = 1000;
@@ -70,7 +71,7 @@ export class App {
   private readonly notesButton = iconButton("note", "Notes (M)");
   private readonly pictureButton = iconButton("picture", "Save a picture");
   private captures: CaptureRow[] = [];
-  private chosen: [string, string] | null = null;
+  private readonly partners = new Partners(this.nav);
   private info: CaptureInfo | null = null;
   private client: CaptureClient | null = null;
   private view: { def: ViewDef; view: View } | null = null;
@@ -107,7 +108,7 @@ export class App {
     if (!reply) return this.offer(false);
     this.captures = reply.captures;
     // two that were given together are there to be compared
-    if (reply.named === 2) this.chosen = [this.captures[0]!.id, this.captures[1]!.id];
+    if (reply.named === 2) this.partners.choose(this.captures[0]!.id, this.captures[1]!.id);
     knowPackages(reply.packages);
     if (this.captures.length === 0) {
       this.captureButton.hidden = true;
@@ -222,7 +223,7 @@ export class App {
       get info() {
         return current();
       },
-      partner: () => this.partnerOf(this.info!.id) ?? "",
+      partner: () => this.partners.of(this.info!.id) ?? "",
       client: this.client!,
       nav: this.nav,
       left: this.panes.left,
@@ -253,23 +254,8 @@ export class App {
   private available(): ViewDef[] {
     const { info } = this;
     if (info === null) return [];
-    const partner = this.partnerOf(info.id);
+    const partner = this.partners.of(info.id);
     return this.defs.filter((def) => def.available(partner === undefined ? info : { ...info, partner }));
-  }
-
-  /** The capture that this one is compared with: what the address says, else the other of two that were chosen. */
-  private partnerOf(id: string): string | undefined {
-    const { place } = this.nav;
-    if (place.view === "compare" && place.capture === id) {
-      const b = place.params["b"];
-      if (b !== undefined) this.chosen = [id, b];
-      return b ?? this.otherThan(id) ?? "";
-    }
-    return this.otherThan(id);
-  }
-
-  private otherThan(id: string): string | undefined {
-    return this.chosen?.includes(id) ? this.chosen.find((one) => one !== id) : undefined;
   }
 
   private drawTabs(views: ViewDef[], current: ViewDef): void {
@@ -388,7 +374,7 @@ export class App {
       h("div.hold", colours),
       keys,
     );
-    attachMenu(capture, "Captures", () => [...this.captureItems(), ...this.compareItems()]);
+    attachMenu(capture, "Captures", () => [...this.captureItems(), ...this.partners.items(this.info, this.captures)]);
     attachMenu(this.notesButton, "Notes", () => noteItems(this.nav));
     attachMenu(this.pictureButton, "Save a picture", () => pictureItems(this.pictures()));
     attachMenu(panes, "Panes", () => paneItems(this.panes));
@@ -412,13 +398,6 @@ export class App {
       checked: row.id === this.info?.id,
       act: () => this.nav.go({ capture: row.id, view: "", params: {} }),
     }));
-  }
-
-  private compareItems(): MenuItem[] {
-    const { info } = this;
-    if (info === null || this.captures.length < 2) return [];
-    const act = (): void => this.nav.go({ capture: info.id, view: "compare", params: {} });
-    return [{ label: "Compare with another …", role: "menuitem", act }];
   }
 
   private search(): void {
