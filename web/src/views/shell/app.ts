@@ -22,20 +22,13 @@ import { NoteCard, noteCommands, noteItems, noteKey } from "./notes.ts";
 import { overlayOpen } from "./overlay.ts";
 import { openPalette } from "./palette.ts";
 import { Panes } from "./panes.ts";
-import { Partners } from "./partners.ts";
+import { Partners, type CapturesWire } from "./partners.ts";
 import { openProblems } from "./problems.ts";
 
 const LIVE_MS = 1000;
 /** A sealed capture is looked after every so many polls: whether the server is there, and still has the same one. */
 const QUIET_POLLS = 3;
 const SAID_MS = 6000;
-
-interface CapturesWire {
-  captures: CaptureRow[];
-  /** How many of them the user named, the first ones. */
-  named: number;
-  packages: string[];
-}
 
 const HOME = ["rewrites", "timeline"];
 
@@ -107,8 +100,7 @@ export class App {
     this.captureButton.hidden = reply === null;
     if (!reply) return this.offer(false);
     this.captures = reply.captures;
-    // two that were given together are there to be compared
-    if (reply.named === 2) this.partners.choose(this.captures[0]!.id, this.captures[1]!.id);
+    this.partners.start(reply);
     knowPackages(reply.packages);
     if (this.captures.length === 0) {
       this.captureButton.hidden = true;
@@ -252,10 +244,8 @@ export class App {
   }
 
   private available(): ViewDef[] {
-    const { info } = this;
-    if (info === null) return [];
-    const partner = this.partners.of(info.id);
-    return this.defs.filter((def) => def.available(partner === undefined ? info : { ...info, partner }));
+    const info = this.info && this.partners.told(this.info);
+    return info === null ? [] : this.defs.filter((def) => def.available(info));
   }
 
   private drawTabs(views: ViewDef[], current: ViewDef): void {

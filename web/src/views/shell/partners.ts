@@ -3,10 +3,28 @@ import type { Navigator } from "../../state/navigator.ts";
 import type { CaptureInfo, CaptureRow } from "../../wire/capture.ts";
 import type { MenuItem } from "./menu.ts";
 
+export interface CapturesWire {
+  captures: CaptureRow[];
+  /** How many of them the user named, the first ones. */
+  named: number;
+  packages: string[];
+}
+
 export class Partners {
   private chosen: [string, string] | null = null;
 
   constructor(private readonly nav: Navigator) {}
+
+  /** Two that were given together are there to be compared. */
+  start(reply: CapturesWire): void {
+    if (reply.named === 2) this.choose(reply.captures[0]!.id, reply.captures[1]!.id);
+  }
+
+  /** A capture, with the one that it is compared with. */
+  told(info: CaptureInfo): CaptureInfo {
+    const partner = this.of(info.id);
+    return partner === undefined ? info : { ...info, partner };
+  }
 
   choose(a: string, b: string): void {
     this.chosen = [a, b];
