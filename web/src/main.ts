@@ -17,6 +17,7 @@ import "./styles/memory.css";
 import "./styles/calls.css";
 import "./styles/top.css";
 import "./styles/tape.css";
+import "./styles/ranks.css";
 import "./styles/sql.css";
 import "./styles/problems.css";
 import "./styles/compare.css";
@@ -27,6 +28,7 @@ import { CODE } from "./views/code/code_view.ts";
 import { HARDWARE } from "./views/hardware/hardware_view.ts";
 import { MEMORY } from "./views/memory/memory_view.ts";
 import { PROBLEMS } from "./views/problems/problems_view.ts";
+import { RANKS } from "./views/ranks/ranks_view.ts";
 import type { ViewDef } from "./views/registry.ts";
 import { REWRITES } from "./views/rewrites/rewrites_view.ts";
 import { SCHEDULE } from "./views/schedule/schedule_view.ts";
@@ -39,6 +41,7 @@ import { TOP } from "./views/top/top_view.ts";
 const VIEWS: readonly ViewDef[] = [
   COMPARE,
   TIMELINE,
+  RANKS,
   CALLS,
   REWRITES,
   SCHEDULE,

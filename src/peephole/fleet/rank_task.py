@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from peephole.errors import PeepholeError
-from peephole.model.folder import SUFFIX, is_capture, safe_name
+from peephole.model.folder import SUFFIX, is_capture
 from peephole.query.ranks.run import summaries_of
 from peephole.query.ranks.summary import RankSummary
 from peephole.store.capture import Capture
@@ -18,6 +18,8 @@ class RankFile:
 
     path: str
     into: str
+    name: str
+    """What its capture is called there: no two inputs have the same."""
 
 
 @dataclass(slots=True)
@@ -41,7 +43,7 @@ def rank_task(given: RankFile) -> RankDone:
         if is_capture(path):
             capture = open_capture(path)
         else:
-            out = Path(given.into) / f"{safe_name(path.name)}{SUFFIX}"
+            out = Path(given.into) / f"{given.name}{SUFFIX}"
             capture = open_capture(import_files([path], out, replace=True))
         found = summaries_of(capture)
         world = _world(capture)

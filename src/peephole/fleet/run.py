@@ -11,6 +11,7 @@ from pathlib import Path
 
 from peephole.errors import PeepholeError
 from peephole.fleet.rank_task import RankDone, RankFile, rank_task
+from peephole.model.folder import safe_name
 from peephole.model.run_tables import RANK_CAPTURES
 from peephole.query.ranks.summary import RankSummary
 from peephole.query.ranks.tables import Problem, run_tables
@@ -35,7 +36,8 @@ def make_run(
     with CaptureWriter(out, replace) as writer:
         held = writer.scratch / RANK_CAPTURES
         held.mkdir(mode=0o700)
-        files = [RankFile(str(path.resolve()), str(held.resolve())) for path in paths]
+        names = [f"{number}-{safe_name(path.name)}" for number, path in enumerate(paths)]
+        files = [RankFile(str(p.resolve()), str(held.resolve()), name) for p, name in zip(paths, names, strict=True)]
         done: list[RankDone] = []
         with _tasks(files, scheduler) as results:
             for result in results:

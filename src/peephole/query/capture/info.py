@@ -100,7 +100,8 @@ def holds(capture: Capture, table: str) -> bool:
 
 
 def kind_counts(capture: Capture) -> dict[str, int]:
-    """How many contexts, tracks and artifacts there are of each kind; `track:` and `artifact:` stand before theirs."""
+    """How many contexts, tracks and artifacts there are of each kind; `track:` and `artifact:` stand before theirs;
+    `ranks` where there are several."""
     counts: dict[str, int] = {}
     for table, prefix in (("contexts", ""), ("tracks", "track:"), ("artifacts", "artifact:")):
         if not capture.count(table):
@@ -109,7 +110,17 @@ def kind_counts(capture: Capture) -> dict[str, int]:
         for code, number in zip(*np.unique(kinds.codes, return_counts=True), strict=True):
             if code >= 0:
                 counts[prefix + kinds.values[int(code)]] = int(number)
+    if (ranks := rank_count(capture)) > 1:
+        counts["ranks"] = ranks
     return counts
+
+
+def rank_count(capture: Capture) -> int:
+    """How many ranks a run, or a capture that several share, has."""
+    if is_run(capture.path):
+        return run_counts(capture.path)["ranks"]
+    found = capture.read("tracks", ["rank"])["rank"] if capture.count("tracks") else np.zeros(0, np.int32)
+    return len(np.unique(found[found >= 0]))
 
 
 def span(capture: Capture, *, contexts: bool = True) -> tuple[int, int] | None:

@@ -91,7 +91,7 @@ class _Parts:
 
 def summarize(capture: Capture, rank: int, host: str, tracks: Ints | None = None) -> RankSummary:
     """The summary of a rank's capture, or of these tracks of a capture that several ranks share."""
-    base = _base(capture)
+    base = base_of(capture)
     names = capture.names()
     kinds = _Kinds(names)
     lanes = capture.lanes()
@@ -258,7 +258,7 @@ def _bytes(fact: dict[str, Any]) -> int:
     return total or -1
 
 
-def _base(capture: Capture) -> int:
+def base_of(capture: Capture) -> int:
     """What a time of this capture lacks to be one since 1970; 0 where that is unknown."""
     clocks = capture.manifest.clocks
     base = clocks.get("base_ns")

@@ -26,6 +26,7 @@ MODULES = (
     "notes",
     "problems",
     "compare",
+    "ranks",
 )
 """Modules with ROUTES (a list of Route below /api/v1), those that the first look at a page needs before the others."""
 

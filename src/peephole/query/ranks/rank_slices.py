@@ -1,0 +1,46 @@
+"""Slices of one rank of a run, on the run's clock."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from peephole.errors import PeepholeError
+from peephole.query.ranks.names import is_communication, step_number
+from peephole.query.ranks.run import Rank, Run
+from peephole.query.ranks.summary import base_of
+from peephole.store.capture import Capture, open_capture
+
+
+def longest(run: Run, rank: int, start_ns: int, end_ns: int, most: int) -> list[tuple[int, int, str]]:
+    """The longest slices between two moments of the run's clock: start, length, name; none where a capture is gone."""
+    path = run.capture_of(rank)
+    row = next((one for one in run.ranks() if one.rank == rank), None)
+    if path is None or row is None:
+        return []
+    try:
+        capture = open_capture(path)
+    except PeepholeError:
+        return []
+    shift = _shift(capture, row, start_ns)
+    lanes = capture.lanes()
+    tracks = capture.read("tracks", ["id", "kind", "rank"])
+    ids = tracks["id"][(tracks["rank"] == rank) | (tracks["rank"] < 0)]
+    kinds = dict(zip(tracks["id"].tolist(), tracks.texts("kind"), strict=True))
+    own = np.isin(lanes.track, ids)
+    device = np.array([kinds.get(int(track)) == "device" for track in lanes.track], np.bool_) & own
+    chosen = device if device.any() else own & (lanes.depth <= 1)
+    found: list[tuple[int, int, str]] = []
+    for lane in np.flatnonzero(chosen).tolist():
+        track, depth = int(lanes.track[lane]), int(lanes.depth[lane])
+        frame, _ = capture.slices(track, depth, start_ns + shift, end_ns + shift, ["start", "dur", "name"])
+        names = frame.texts("name")
+        keep = np.argsort(-frame["dur"], kind="stable")[:most].tolist()
+        found += [(int(frame["start"][i]) - shift, int(frame["dur"][i]), names[i] or "") for i in keep]
+    found = [one for one in found if not is_communication(one[2]) and step_number(one[2]) < 0]
+    found.sort(key=lambda one: -one[1])
+    return sorted(found[:most])
+
+
+def _shift(capture: Capture, row: Rank, moment: int) -> int:
+    """What a moment of the run's clock lacks to be one of the capture's."""
+    return row.offset_ns + round((moment - row.start_ns) * row.drift) - base_of(capture)

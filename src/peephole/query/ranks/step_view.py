@@ -1,0 +1,142 @@
+"""A step of a run in depth: its figures, stragglers, arrivals at each collective, and some ranks on one clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from peephole.query.ranks.critical_path import Leg, critical_path
+from peephole.query.ranks.intervals import Ints
+from peephole.query.ranks.run import Run
+
+_SHOWN: Final = 512
+"""Arrivals of a collective that are drawn; the last one always is."""
+_SLICES: Final = 400
+"""Slices of a rank that are drawn, the longest."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepRank:
+    """A rank in the step."""
+
+    rank: int
+    own_ns: int
+    wait_ns: int
+    dur_ns: int
+    slow: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StepCollective:
+    """A collective of the step; arrivals are ns after the first."""
+
+    index: int
+    name: str
+    last_rank: int
+    skew_ns: int
+    start_ns: int
+    arrivals: list[tuple[int, int]]
+    """Rank, ns."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepLane:
+    """A rank on the run's clock: its step, and what it did in collectives."""
+
+    rank: int
+    role: str
+    """slowest, median, neighbour or chosen."""
+    start_ns: int
+    end_ns: int
+    talks: list[tuple[int, int, int, int]]
+    """Collective, when it came, how long it waited, when it was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """What the page shows of a step."""
+
+    step: int
+    start_ns: int
+    dur_ns: int
+    ranks: list[StepRank]
+    """Most own time first."""
+    median_own_ns: int
+    mean_wait_ns: int
+    lost_ns: int
+    """What the step would be shorter without what the others waited for the slowest rank alone."""
+    collectives: list[StepCollective]
+    lanes: list[StepLane]
+    path: list[Leg]
+
+
+def step_view(run: Run, step: int, chosen: Sequence[int] = ()) -> StepView:
+    """The step; besides the ranks that matter most the lanes of those that are chosen."""
+    path = critical_path(run, step)
+    table = run.tables["rank_steps"]
+    mine = np.flatnonzero(table.ints("step") == step)
+    rank, start, dur = (table.ints(name)[mine] for name in ("rank", "start_ns", "dur_ns"))
+    own, wait, slow = table.ints("own_ns")[mine], table.ints("wait_ns")[mine], np.asarray(table["slow"])[mine]
+    order = np.lexsort((rank, -own))
+    rows = [StepRank(int(rank[i]), int(own[i]), int(wait[i]), int(dur[i]), bool(slow[i])) for i in order]
+    begin = int(start.min())
+    collectives, of_step = _collectives(run, step)
+    caused = run.tables["collectives"].ints("caused_ns")
+    ranks_in = np.maximum(run.tables["collectives"].ints("ranks") - 1, 1)
+    lost = int((caused[of_step] // ranks_in[of_step]).sum()) if len(of_step) else 0
+    spans = {int(r): (int(a), int(a + d)) for r, a, d in zip(rank, start, dur, strict=True)}
+    lanes = [
+        StepLane(one, role, *spans[one], _talks(run, one, of_step))
+        for one, role in _lanes(rows, chosen)
+        if one in spans
+    ]
+    whole = int((start + dur).max()) - begin
+    return StepView(
+        step, begin, whole, rows, int(np.median(own)), int(wait.mean()), lost, collectives, lanes, path
+    )  # fmt: skip
+
+
+def _lanes(rows: list[StepRank], chosen: Sequence[int]) -> list[tuple[int, str]]:
+    """The ranks that matter: the slowest, a median one, the slowest one's neighbour, then those that were chosen."""
+    known = [row.rank for row in rows]
+    found: dict[int, str] = {known[0]: "slowest"}
+    near = [rank for rank in (known[0] + 1, known[0] - 1) if rank in set(known)]
+    for rank, role in ((known[len(known) // 2], "median"), *((rank, "neighbour") for rank in near[:1])):
+        found.setdefault(rank, role)
+    for rank in chosen:
+        found.setdefault(rank, "chosen")
+    return list(found.items())
+
+
+def _collectives(run: Run, step: int) -> tuple[list[StepCollective], Ints]:
+    table, arrivals = run.tables["collectives"], run.tables["arrivals"]
+    own = np.flatnonzero(table.ints("step") == step)
+    which, who, came = arrivals.ints("collective"), arrivals.ints("rank"), arrivals.ints("start_ns")
+    found = []
+    for index in own.tolist():
+        rows = np.flatnonzero(which == index)
+        first = int(came[rows].min())
+        late = came[rows] - first
+        if len(rows) > _SHOWN:
+            rows = np.union1d(rows[:: len(rows) // _SHOWN + 1], rows[[int(late.argmax())]])
+            late = came[rows] - first
+        facts = (str(table["name"][index]), int(table.ints("last_rank")[index]), int(table.ints("skew_ns")[index]))
+        found.append(StepCollective(index, *facts, first, list(zip(who[rows].tolist(), late.tolist(), strict=True))))
+    return found, own
+
+
+def _talks(run: Run, rank: int, collectives: Ints) -> list[tuple[int, int, int, int]]:
+    table = run.tables["arrivals"]
+    rows = np.flatnonzero((table.ints("rank") == rank) & np.isin(table.ints("collective"), collectives))
+    columns = [table.ints(name)[rows].tolist() for name in ("collective", "start_ns", "wait_ns", "end_ns")]
+    return sorted(zip(*columns, strict=True), key=lambda talk: talk[1])
+
+
+def lane_slices(run: Run, rank: int, start_ns: int, end_ns: int) -> list[tuple[int, int, str]]:
+    """What a rank did between two moments of the run's clock: start, length, name of its longest slices, by start."""
+    from peephole.query.ranks.rank_slices import longest
+
+    return longest(run, rank, start_ns, end_ns, _SLICES)

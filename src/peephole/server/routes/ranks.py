@@ -1,0 +1,82 @@
+"""The Ranks page: the map of ranks by steps, and one step in depth."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from peephole.query.ranks.heat import METRICS, ORDERS, heat
+from peephole.query.ranks.run import Run, open_run
+from peephole.query.ranks.step_view import lane_slices, step_view
+from peephole.server.arrays import raw_reply
+from peephole.server.library import Shelf, ask
+from peephole.server.replies import Refusal, query_number, reply
+from peephole.server.routes.captures import shelf_of
+from peephole.store.capture import Capture
+
+_LANES = 12
+"""Ranks that are shown one above the other."""
+
+
+def _run(shelf: Shelf, capture: Capture) -> Run:
+    return shelf.once(capture, "ranks", open_run)
+
+
+async def ranks(request: Request) -> Response:
+    """The map: its rows and columns in the head, then a float32 for each cell."""
+    shelf = shelf_of(request)
+    metric, order = request.query_params.get("metric", "own"), request.query_params.get("order", "slow")
+    if metric not in METRICS or order not in ORDERS:
+        raise Refusal(400, f"metric is one of {', '.join(METRICS)} and order one of {', '.join(ORDERS)}.")
+    rows = min(max(query_number(request, "rows", 128, 1), 1), 1024)
+
+    def answer(capture: Capture) -> Response:
+        run = _run(shelf, capture)
+        found = heat(run, metric, order, rows)
+        every = run.ranks()
+        head = {
+            "ranks": found.ranks,
+            "counts": found.counts,
+            "steps": found.steps,
+            "means": found.means,
+            "hosts": {str(row.rank): row.host for row in every if row.rank in set(found.ranks)},
+            "all": len(every),
+            "collectives": len(run.tables["collectives"]["name"]),
+            "bound": max((row.bound_ns for row in every), default=0),
+            "unbounded": sum(row.bound_ns < 0 for row in every),
+            "slow": [[row.rank, list(row.slow_steps[:50])] for row in every if row.slow_steps][:50],
+            "problems": [{"reason": reason, "count": count, "example": text} for reason, count, text in run.problems],
+        }
+        return raw_reply(head, [found.values])
+
+    return await ask(shelf, answer)
+
+
+async def step(request: Request) -> Response:
+    """One step: figures, stragglers, arrivals, the path, and the ranks that matter on one clock."""
+    shelf = shelf_of(request)
+    number = query_number(request, "step", 0, 0)
+    words = [word for word in request.query_params.get("with", "").split(",") if word]
+    if len(words) > _LANES or not all(word.isdigit() and len(word) < 10 for word in words):
+        raise Refusal(400, f"with is a list of at most {_LANES} ranks: with=3,17")
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        run = _run(shelf, capture)
+        found = step_view(run, number, [int(word) for word in words])
+        lanes = [
+            {**asdict(lane), "slices": lane_slices(run, lane.rank, lane.start_ns, lane.end_ns)} for lane in found.lanes
+        ]
+        ranks = [asdict(row) for row in found.ranks[:200]]
+        return {**asdict(found), "lanes": lanes, "ranks": ranks, "of": len(found.ranks)}
+
+    return reply(await ask(shelf, answer))
+
+
+ROUTES = [
+    Route("/captures/{capture}/ranks", ranks),
+    Route("/captures/{capture}/ranks/step", step),
+]

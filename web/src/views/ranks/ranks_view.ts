@@ -1,0 +1,343 @@
+/** Ranks: who made everybody wait. A map of ranks by steps, and one step in depth on one clock. */
+import { fill, h } from "../../base/dom.ts";
+import { count, counted, duration } from "../../base/format.ts";
+import { isAbort } from "../../data/client.ts";
+import { HeatModel, heatTexts, isOver, METRICS, valueText, type Metric } from "../../data/ranks.ts";
+import { cellAt, drawHeat, drawStep, heatHeight, heatPlace, type HeatPlace } from "../../draw/ranks_draw.ts";
+import { numberParam, type Params } from "../../state/place.ts";
+import { readArrays } from "../../wire/arrays.ts";
+import type { HeatHead, StepWire } from "../../wire/ranks.ts";
+import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/states.ts";
+import { PointerTip } from "../common/viewport/resting_tip.ts";
+import type { Page, View, ViewDef } from "../registry.ts";
+import { attachMenu, type MenuItem } from "../shell/menu.ts";
+import { RanksStage } from "./ranks_stage.ts";
+import { drawStepSide } from "./step_side.ts";
+
+export const RANKS: ViewDef = {
+  id: "ranks",
+  title: "Ranks",
+  panes: { left: null, right: "Step" },
+  keys: [
+    ["Cell", "← → ↑ ↓"],
+    ["First and last step", "Home End"],
+    ["Next, previous step with a slow rank", "N ⇧N"],
+    ["Show the rank in the lanes below", "Enter"],
+    ["Critical path", "P"],
+  ],
+  first: ["ranks"],
+  available: (info) => (info.kinds["ranks"] ?? 0) > 1,
+  create: (page) => new RanksView(page),
+};
+
+const ORDERS: readonly [string, string][] = [
+  ["slow", "Slowest first"],
+  ["rank", "By rank"],
+  ["host", "By host"],
+];
+const ROWS = 128;
+
+class RanksView implements View {
+  private readonly metrics = h("span.seg", { role: "group", "aria-label": "What the map shows" });
+  private readonly orders = h("button.btn", { type: "button" }, "Slowest first ▾");
+  private readonly legend = h("span.legend.wide");
+  private readonly heatHost = h("div.rank-heat");
+  private readonly scroll = h("div.rank-scroll", this.heatHost);
+  private readonly crumb = h("div.crumb");
+  private readonly pathButton = h(
+    "button.btn",
+    { type: "button", "aria-keyshortcuts": "P" },
+    "Critical path ",
+    h("kbd", "P"),
+  );
+  private readonly stepHost = h("div.rank-step");
+  private readonly heatStage: RanksStage;
+  private readonly stepStage: RanksStage;
+  private readonly tip = new PointerTip();
+  private loading = new AbortController();
+  private stepping = new AbortController();
+  private params: Params = {};
+  private model: HeatModel | null = null;
+  private step: StepWire | null = null;
+  private asked = "";
+  private askedStep = "";
+
+  constructor(private readonly page: Page) {
+    page.middle.append(
+      h("div.bar", this.metrics, this.orders, h("span.grow"), this.legend),
+      this.scroll,
+      h("div.bar.rank-bar", this.crumb, h("span.grow"), this.pathButton),
+      this.stepHost,
+    );
+    attachMenu(this.orders, "Order of ranks", () => this.orderItems());
+    this.pathButton.addEventListener("click", () => this.togglePath());
+    this.heatStage = new RanksStage(this.heatHost, {
+      label: "Ranks by steps",
+      title: "Ranks by steps",
+      detail: () => this.metricTitle,
+      paint: (pen, theme, size) => {
+        if (this.model) drawHeat(pen, theme, this.model, this.place(size.width), size, this.chosen);
+      },
+    });
+    this.stepStage = new RanksStage(this.stepHost, {
+      label: "Some ranks of the step on one clock",
+      title: "Ranks on one clock",
+      detail: () => `step ${this.step?.step ?? ""}`,
+      paint: (pen, theme, size) => {
+        if (this.step) drawStep(pen, theme, this.step, size, this.params["path"] !== "0");
+      },
+    });
+    const { canvas } = this.heatStage;
+    canvas.addEventListener("click", (event) => this.click(event));
+    canvas.addEventListener("pointermove", (event) => this.hover(event));
+    canvas.addEventListener("pointerleave", () => this.tip.leave());
+  }
+
+  show(params: Params): void {
+    this.params = params;
+    void this.arrive();
+  }
+
+  key(event: KeyboardEvent): boolean {
+    const { model } = this;
+    if (event.key.toLowerCase() === "p") return this.togglePath();
+    if (!model || model.columns === 0) return false;
+    const { step, rank } = this.chosen;
+    const column = model.column(step);
+    const row = Math.max(model.row(rank), 0);
+    const to = (at: number): boolean => this.choose(row, Math.max(0, Math.min(model.columns - 1, at)));
+    if (event.key === "ArrowRight") return to(column + 1);
+    if (event.key === "ArrowLeft") return to(column - 1);
+    if (event.key === "Home") return to(0);
+    if (event.key === "End") return to(model.columns - 1);
+    if (event.key === "ArrowDown") return this.choose(Math.min(row + 1, model.rows - 1), column);
+    if (event.key === "ArrowUp") return this.choose(Math.max(row - 1, 0), column);
+    if (event.key.toLowerCase() === "n") return this.nextSlow(event.shiftKey ? -1 : 1);
+    if (event.key === "Enter") return this.addLane(rank);
+    return false;
+  }
+
+  escape(): boolean {
+    if (this.params["with"] === undefined) return false;
+    this.page.nav.set({ with: null });
+    return true;
+  }
+
+  dispose(): void {
+    this.loading.abort();
+    this.stepping.abort();
+    this.heatStage.dispose();
+    this.stepStage.dispose();
+    this.tip.dispose();
+  }
+
+  private get metric(): Metric {
+    const wanted = this.params["metric"];
+    return METRICS.find(([metric]) => metric === wanted)?.[0] ?? "own";
+  }
+
+  private get metricTitle(): string {
+    return METRICS.find(([metric]) => metric === this.metric)![1];
+  }
+
+  /** The step and rank of the address, else the slowest of the first step that has a slow one. */
+  private get chosen(): { step: number; rank: number } {
+    const { model } = this;
+    if (!model || model.columns === 0) return { step: -1, rank: -1 };
+    const [first] = model.head.slow;
+    const step = numberParam(this.params, "step", first?.[1][0] ?? model.head.steps[0]!);
+    return { step, rank: numberParam(this.params, "rank", first?.[0] ?? model.head.ranks[0]!) };
+  }
+
+  private place(width: number): HeatPlace {
+    return heatPlace(this.model!, width, window.innerHeight < 780);
+  }
+
+  private async arrive(): Promise<void> {
+    this.controls();
+    const order = ORDERS.find(([name]) => name === this.params["order"])?.[0] ?? "slow";
+    const query = `metric=${this.metric}&order=${order}&rows=${ROWS}`;
+    if (query !== this.asked) {
+      this.asked = query;
+      this.loading.abort();
+      this.loading = new AbortController();
+      const { signal } = this.loading;
+      const wanted = query === `metric=own&order=slow&rows=${ROWS}` ? "ranks" : `ranks?${query}`;
+      const { metric } = this;
+      const data = await waitFor(
+        this.scroll,
+        { title: "Reading the ranks", again: () => this.again() },
+        (stop) => this.page.client.bytes(wanted, stop),
+        signal,
+      );
+      if (data === null) return;
+      const { head, f32 } = readArrays<HeatHead>(data);
+      this.model = new HeatModel(head, f32(head.ranks.length * head.steps.length), metric);
+    }
+    if (!this.model) return;
+    this.status(this.model);
+    if (this.model.columns === 0) {
+      const sentence = "No slice of these ranks is a training step: ProfilerStep#N, or a span called step N.";
+      showLayer(this.scroll, emptyState("No steps", sentence, ["peephole ranks --collectives"]));
+      return;
+    }
+    clearLayer(this.scroll);
+    this.heatHost.style.height = `${heatHeight(this.model, this.place(this.scroll.clientWidth))}px`;
+    this.heatStage.soon();
+    await this.arriveStep();
+  }
+
+  private again(): void {
+    this.asked = this.askedStep = "";
+    void this.arrive();
+  }
+
+  private async arriveStep(): Promise<void> {
+    const { step, rank } = this.chosen;
+    const extra = this.params["with"];
+    const query = `ranks/step?step=${step}${extra === undefined ? "" : `&with=${encodeURIComponent(extra)}`}`;
+    fill(this.crumb, h("b", `Step ${step}`), h("i", "›"), h("span.ell", "one clock, the ranks that matter"));
+    if (query !== this.askedStep) {
+      this.askedStep = query;
+      this.stepping.abort();
+      this.stepping = new AbortController();
+      try {
+        this.step = await this.page.client.get<StepWire>(query, this.stepping.signal);
+      } catch (error) {
+        if (isAbort(error)) return;
+        this.askedStep = "";
+        fill(
+          this.page.right,
+          failure(error, () => void this.arriveStep()),
+        );
+        return;
+      }
+    }
+    this.stepStage.soon();
+    drawStepSide(this.page.right, this.step!, rank, {
+      rank: (one) => this.page.nav.set({ rank: one, step }),
+      step: (by) => this.moveStep(by),
+    });
+    this.page.middle.dataset["step"] = String(this.step!.step);
+  }
+
+  private controls(): void {
+    fill(
+      this.metrics,
+      ...METRICS.map(([metric, title]) =>
+        h(
+          "button",
+          {
+            type: "button",
+            "aria-pressed": String(metric === this.metric),
+            onclick: () => this.page.nav.set({ metric: metric === "own" ? null : metric }, "replace"),
+          },
+          title,
+        ),
+      ),
+    );
+    const title = ORDERS.find(([name]) => name === this.params["order"])?.[1] ?? ORDERS[0]![1];
+    this.orders.textContent = `${title} ▾`;
+    this.pathButton.setAttribute("aria-pressed", String(this.params["path"] !== "0"));
+    fill(
+      this.legend,
+      h("span.faint", isOver(this.metric) ? "over the median of the step" : "share of the step"),
+      ...heatTexts(this.metric).map((text, at) => h("span", h(`span.sw.heat-${at}`), text)),
+    );
+  }
+
+  private orderItems(): MenuItem[] {
+    const now = this.params["order"] ?? "slow";
+    return ORDERS.map(([name, title]) => ({
+      label: title,
+      role: "menuitemradio" as const,
+      checked: name === now,
+      act: () => this.page.nav.set({ order: name === "slow" ? null : name }, "replace"),
+    }));
+  }
+
+  private status({ head }: HeatModel): void {
+    const clock =
+      head.collectives === 0
+        ? "no collective is shared: clocks are not aligned"
+        : head.unbounded > 0
+          ? `${counted(head.unbounded, "clock")} not aligned`
+          : head.bound === 0
+            ? "one host, one clock"
+            : `clocks aligned on ${counted(head.collectives, "collective")}, ± ${duration(head.bound)}`;
+    this.page.status(
+      [counted(head.all, "rank"), counted(head.steps.length, "step"), counted(head.collectives, "collective")],
+      [clock, ...head.problems.slice(0, 2).map((one) => `${count(one.count)} ${one.reason}`)],
+    );
+  }
+
+  private togglePath(): boolean {
+    this.page.nav.set({ path: this.params["path"] === "0" ? null : "0" }, "replace");
+    return true;
+  }
+
+  private choose(row: number, column: number): boolean {
+    const { model } = this;
+    if (!model) return false;
+    this.page.nav.set({ rank: model.head.ranks[row]!, step: model.head.steps[column]! }, "replace");
+    return true;
+  }
+
+  private moveStep(by: number): void {
+    const { model } = this;
+    if (!model) return;
+    const column = Math.max(0, Math.min(model.columns - 1, model.column(this.chosen.step) + by));
+    this.page.nav.set({ step: model.head.steps[column]! });
+  }
+
+  /** The next step, in this direction, in which a rank was slow. */
+  private nextSlow(by: number): boolean {
+    const { model } = this;
+    if (!model) return false;
+    const all = model.head.slow.flatMap(([rank, steps]) => steps.map((step) => [step, rank] as const));
+    all.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    if (all.length === 0) return true;
+    const { step, rank } = this.chosen;
+    const here = all.findIndex(([s, r]) => s > step || (s === step && r >= rank));
+    const on = here >= 0 && all[here]![0] === step && all[here]![1] === rank;
+    const from = here < 0 ? all.length : here;
+    const next = by > 0 ? (on ? from + 1 : from) : from - 1;
+    const [toStep, toRank] = all[(next + all.length) % all.length]!;
+    this.page.nav.set({ step: toStep, rank: toRank });
+    return true;
+  }
+
+  private addLane(rank: number): boolean {
+    const now = (this.params["with"] ?? "").split(",").filter((word) => word !== "");
+    const next = now.includes(String(rank)) ? now.filter((word) => word !== String(rank)) : [...now, String(rank)];
+    this.page.nav.set({ with: next.slice(-8).join(",") || null });
+    return true;
+  }
+
+  private cell(event: MouseEvent): { row: number; column: number } | null {
+    const { left, top } = this.heatStage.canvas.getBoundingClientRect();
+    if (!this.model) return null;
+    return cellAt(this.model, this.place(this.heatHost.clientWidth), event.clientX - left, event.clientY - top);
+  }
+
+  private click(event: MouseEvent): void {
+    const at = this.cell(event);
+    if (at) this.choose(at.row, at.column);
+  }
+
+  private hover(event: PointerEvent): void {
+    const at = this.cell(event);
+    const { model } = this;
+    this.heatStage.canvas.style.cursor = at ? "pointer" : "";
+    if (!at || !model) return this.tip.leave();
+    this.tip.at(event.clientX, event.clientY, () => {
+      const others = model.head.counts[at.row]! - 1;
+      return [
+        h("div", h("b", `rank ${model.head.ranks[at.row]}`), ` · step ${model.head.steps[at.column]}`),
+        h("div", `${this.metricTitle}: ${valueText(model.value(at.row, at.column), model.metric)}`),
+        h("div.faint", model.host(at.row)),
+        others > 0 ? h("div.faint", `the worst of ${counted(others + 1, "rank")}`) : null,
+      ];
+    });
+  }
+}
