@@ -80,6 +80,9 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'peephole' has no attribute {name!r}")
+    if _is_loading(library=True):
+        # the collector came in while `typing` was being loaded, say: what ours need is not there yet
+        return _Nothing()
     try:
         value = getattr(importlib.import_module(home), name)
         importlib.import_module("peephole.record.active").recorder  # noqa: B018 - it may be half loaded
@@ -93,8 +96,13 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-def _is_loading() -> bool:
+def _is_loading(library: bool = False) -> bool:
+    """Whether a module of ours, or one of the standard library, is half loaded."""
     import sys
 
-    modules = [module for name, module in list(sys.modules.items()) if name.startswith("peephole.")]
+    modules = [
+        module
+        for name, module in list(sys.modules.items())
+        if (name in sys.stdlib_module_names if library else name.startswith("peephole."))
+    ]
     return any(getattr(getattr(module, "__spec__", None), "_initializing", False) for module in modules)

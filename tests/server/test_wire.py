@@ -19,8 +19,10 @@ import pytest
 from starlette.testclient import TestClient
 from tests.query.hardware import kernels, streams
 from tests.query.problems.test_problems import log as problem_log
+from tests.rank_traces import write_ranks
 from tests.timeline_capture import MS, write_timeline
 
+from peephole.fleet.run import make_run
 from peephole.ingest import import_files
 from peephole.server.app import create_app
 from peephole.server.library import Library
@@ -166,6 +168,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory, tape_line: Any) -> TestCli
     write_hardware(folder / "hw.peep")
     (folder / "tape.log").write_text(tape_text(tape_line))
     import_files([folder / "tape.log"], folder / "tape.peep")
+    make_run(write_ranks(folder, 4, slow={2: (1, 3)}).files[:3], folder / "run.peep")
     (folder / "torch.log").write_text(problem_log())
     import_files([folder / "torch.log"], folder / "torch.peep")
     (folder / "prog.py").write_text(PROGRAM)
@@ -314,6 +317,8 @@ def timeline(check: Any) -> None:
     check("timeline.WindowHead", f"/steps/timeline/window?{times}&px=500&lanes=3:0")
     check("timeline.SeriesHead", f"/steps/timeline/series?{times}&px=500&counters=7&memory=CPU")
     check("timeline.OverviewHead", "/steps/timeline/overview?px=100")
+    check("ranks.HeatHead", "/run/ranks")
+    check("ranks.StepWire", "/run/ranks/step?step=1")
     for row in range(whole["slices"]):
         check("timeline.SliceWire", f"/steps/timeline/slice?row={row}")
         check("timeline.LinksWire", f"/steps/timeline/links?row={row}")

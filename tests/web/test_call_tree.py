@@ -193,7 +193,7 @@ def test_all_of_it_without_a_mouse(calls: Shown) -> None:
     calls.until("() => document.querySelector('section.view').dataset.shown.startsWith('inverted')")
     assert selected(page) == "compile"
     calls.page.wait_for_selector("aside[data-name=compile]")
-    side = page.locator("aside").last.inner_text()
+    side = page.locator("aside[data-name]").inner_text()
     assert "Callers" in side and "step" in side and "Longest of 3 slices" in side and "train.py:35" in side
     page.keyboard.press("t")
     calls.wait_param("find", "compile")
@@ -220,7 +220,7 @@ def test_the_side_says_where_the_time_goes(calls: Shown) -> None:
     assert [part.split("\n")[0] for part in parts] == ["self", "rewrite", "step"]
     page.locator('.call-list [data-name="rewrite"]').first.click()
     calls.page.wait_for_selector("aside[data-name=rewrite]")
-    text = page.locator("aside").last.inner_text()
+    text = page.locator("aside[data-name]").inner_text()
     assert "15.00 ms · 24.00 ms in all places" in text and "3 · 6 in all places" in text
     page.locator("a.call-slice").first.click()
     calls.until("() => location.hash.includes('/timeline?slice=')")

@@ -73,7 +73,7 @@ def test_the_tree_says_how_many_boxes_each_pass_changed(shown: Shown, ids: dict[
         "transpose folding": "3",
         "algsimp": "0",
         "dce": "2",
-        "fusion": "10",
+        "fusion": "9",
         "schedule": "order",
         "partition": "1 → 2",
     }

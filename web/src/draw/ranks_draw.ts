@@ -175,10 +175,9 @@ function rowLabels(
     ctx.font = `10px ${theme.font}`;
     ctx.fillStyle = theme.fg3;
     if (!narrow) ctx.fillText(shortHost(ctx, model.host(row), place.left - 78), 68, y);
-    ctx.textAlign = "right";
     ctx.fillStyle = theme.fg2;
     const text = `${isOver(model.metric) && mean > 0 ? "+" : ""}${duration(mean)}`;
-    if (begin + bar + ctx.measureText(text).width + 6 < width) ctx.fillText(text, width - 6, y);
+    if (begin + bar + ctx.measureText(text).width + 8 < width) ctx.fillText(text, begin + bar + 5, y);
   }
 }
 
@@ -233,6 +232,10 @@ export function drawStep(
     ctx.fillStyle = theme.fg3;
     ctx.font = `11px ${theme.font}`;
     ctx.fillText(lane.role, 10, y + 25);
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(left, RULER, width - left, height);
+    ctx.clip();
     for (const [start, dur, name] of lane.slices) {
       const colour = colours.get(name) ?? 0;
       box(ctx, x(start), y, dur * scale, KERNEL, colour === 0 ? theme.bg4 : theme.fill[colour - 1]!);
@@ -245,6 +248,7 @@ export function drawStep(
       box(ctx, x(came + wait), yc, (end - came - wait) * scale, TALK, theme.sky);
       label(ctx, name, x(came + wait), yc, (end - came - wait) * scale, TALK, theme.skyInk, theme.mono);
     }
+    ctx.restore();
   });
   if (path) drawPath(ctx, theme, step, x, (rank) => lineOf.get(rank), top);
 }

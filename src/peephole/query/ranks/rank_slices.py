@@ -37,6 +37,8 @@ def longest(run: Run, rank: int, start_ns: int, end_ns: int, most: int) -> list[
         keep = np.argsort(-frame["dur"], kind="stable")[:most].tolist()
         found += [(int(frame["start"][i]) - shift, int(frame["dur"][i]), names[i] or "") for i in keep]
     found = [one for one in found if not is_communication(one[2]) and step_number(one[2]) < 0]
+    # what spans all of it, such as the profiler's own range, says nothing about the step
+    found = [one for one in found if one[0] > start_ns or one[0] + one[1] < end_ns]
     found.sort(key=lambda one: -one[1])
     return sorted(found[:most])
 

@@ -218,7 +218,7 @@ class RanksView implements View {
       rank: (one) => this.page.nav.set({ rank: one, step }),
       step: (by) => this.moveStep(by),
     });
-    this.page.middle.dataset["step"] = String(this.step!.step);
+    this.page.middle.dataset["shown"] = String(this.step!.step);
   }
 
   private controls(): void {
