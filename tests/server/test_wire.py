@@ -40,9 +40,14 @@ a = Tensor.rand(64, 32).realize()
 b = Tensor.rand(32, 16).realize()
 c = (a @ b).relu()
 (c.softmax(-1).sum() + (a.contiguous() * 2).sum()).realize()
+import peephole
+peephole.marker("done")
 """
 
 UNREAD = {
+    "compare.MemoryPeakWire": {"buffers_a", "buffers_b"},
+    "compare.RuleCountWire": {"place_a", "place_b"},
+    "compare.RuleLineWire": {"matches"},
     "capture.CaptureInfo": {"host"},
     "capture.NodeWire": {"op", "dtype", "arg", "shape", "src", "tag", "name"},
     "hardware.TraceWire": {"stream"},
@@ -166,6 +171,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory, tape_line: Any) -> TestCli
     write_capture(folder / "hand.peep")
     write_timeline(folder / "steps.peep")
     write_hardware(folder / "hw.peep")
+    write_parted(folder / "left.peep", 5, 1)
+    write_parted(folder / "right.peep", 9, 3)
     (folder / "tape.log").write_text(tape_text(tape_line))
     import_files([folder / "tape.log"], folder / "tape.peep")
     make_run(write_ranks(folder, 4, slow={2: (1, 3)}).files[:3], folder / "run.peep")
@@ -175,9 +182,25 @@ def answers(tmp_path_factory: pytest.TempPathFactory, tape_line: Any) -> TestCli
     env = {**os.environ, "DEV": "NULL", "PEEPHOLE_DIR": str(folder), "NO_COLOR": "1"}
     command = [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(folder / "real.peep"), "prog.py"]
     subprocess.run(command, cwd=folder, env=env, check=True, timeout=120, capture_output=True)
+    other = [*command[:-2], str(folder / "other.peep"), "prog.py"]
+    subprocess.run(other, cwd=folder, env={**env, "NOOPT": "1"}, check=True, timeout=120, capture_output=True)
     subprocess.run([sys.executable, str(PASSES), str(folder / "passes.peep")], env=env, check=True, timeout=120)
     paths = sorted(folder.glob("*.peep"))
     return TestClient(create_app(Library(paths)), base_url=BASE, raise_server_exceptions=False)
+
+
+def write_parted(path: Path, line: int, became: int) -> None:
+    """A kernel whose first pass and the one inside it are alike but for a rule that fired, and what it made."""
+    with CaptureWriter(path) as writer:
+        ops = {"op": ["CONST", "CONST", "ADD", "CONST"], "dtype": ["int"] * 4, "arg": ["1", "2", None, "3"]}
+        writer.append("nodes", {"id": [0, 1, 2, 3], **ops, "src": [[], [], [0, 1], []]})
+        writer.append("contexts", {"id": [0], "name": ["k"], "kind": ["kernel"], "keys": ['["k"]'], "stack": ["[]"]})
+        steps = {"id": [0, 1], "context": [0, 0], "ordinal": [0, 1], "depth": [0, 1], "name": ["outer", "inner"]}
+        writer.append("steps", {**steps, "root": [2, 2], "matches": [1, 1]})
+        places = {"file": ["rules.py", "rules.py"], "line": [line, line]}
+        writer.append("matches", {"step": [0, 1], "ordinal": [0, 0], "before": [0, 0], "after": [became] * 2, **places})
+        text = {"context": [0], "kind": ["source"], "language": ["c"], "name": ["k"]}
+        writer.append("artifacts", {**text, "content": [f"void k() {{ {became}; }}".encode()]})
 
 
 def write_hardware(path: Path) -> None:
@@ -249,6 +272,7 @@ def test_every_answer_has_the_keys_that_the_page_reads(answers: TestClient, inte
         checker.check(life, {"is": "interface", "name": "capture.LifeWire"}, "capture.LifeWire")
     compiled(check)
     timeline(check)
+    compare(check)
     memory(check)
     tape(check, get)
     hardware(check, get, checker)
@@ -308,6 +332,18 @@ def compiled(check: Any) -> None:
             check("code.OriginWire", f"/real/contexts/{i}/origin")
             check("code.LinesWire", f"/real/contexts/{i}/lines?operations=1")
             check("code.LinesWire", f"/real/contexts/{i}/lines")
+
+
+def compare(check: Any) -> None:
+    below = "/real/compare/other"
+    check("compare.CompareWire", "/left/compare/right")
+    names = [row["name"] for row in check("compare.CompareWire", below)["kernels"]]
+    for name in names:
+        check("compare.KernelPairWire", f"{below}/kernel?name={name.replace('#', '%23')}")
+    check("compare.CurvesWire", f"{below}/memory")
+    check("compare.BothCallsWire", f"{below}/calls")
+    window = f"a0=0&a1={1 << 60}&b0=0&b1={1 << 60}&pixels=100"
+    check("compare.BothWindowsWire", f"{below}/window?{window}&moments=1&kernel={names[0].replace('#', '%23')}")
 
 
 def timeline(check: Any) -> None:

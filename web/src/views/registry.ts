@@ -44,6 +44,11 @@ export interface View {
 /** One line of the keys overlay: what, and the keys ("→ ←"). Words in lower case are printed as words ("hold →"). */
 export type KeyHelp = readonly [string, string];
 
+/** What is known of a capture when its tabs are chosen: what the server said, and which other one was chosen beside it. */
+export interface KnownInfo extends CaptureInfo {
+  partner?: string;
+}
+
 export interface ViewDef {
   readonly id: string;
   readonly title: string;
@@ -53,6 +58,6 @@ export interface ViewDef {
   /** What it asks the capture for first: on its way while the capture is still being opened. */
   readonly first?: readonly string[];
   /** A tab without data is not shown. */
-  available(info: CaptureInfo): boolean;
+  available(info: KnownInfo): boolean;
   create(page: Page): View;
 }

@@ -34,8 +34,6 @@ export interface CaptureInfo {
   kinds: Record<string, number>;
   /** What to do about a capture without events; empty when nothing is known to be wrong. */
   advice: string;
-  /** The other capture that it is compared with, if two were chosen; the page fills it in, empty while one is chosen. */
-  partner?: string;
 }
 
 /** One array a column; texts that repeat are codes into a list. */

@@ -204,6 +204,10 @@ export interface CallRowWire {
   calls_b: number;
 }
 
+export interface BothCallsWire {
+  rows: CallRowWire[];
+}
+
 export interface LaneWire {
   title: string;
   kind: string;

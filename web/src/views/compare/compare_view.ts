@@ -7,6 +7,7 @@ import type { Params } from "../../state/place.ts";
 import type { CaptureRow } from "../../wire/capture.ts";
 import type {
   BothWindowsWire,
+  BothCallsWire,
   CallRowWire,
   CompareWire,
   CurvesWire,
@@ -317,7 +318,7 @@ class CompareView implements View {
     const calls = await waitFor(
       this.stage,
       { title: "Summing up calls" },
-      (stop) => this.page.client.get<{ rows: CallRowWire[] }>(`${this.below}/calls`, stop),
+      (stop) => this.page.client.get<BothCallsWire>(`${this.below}/calls`, stop),
       signal,
     );
     if (!calls || this.params["tab"] !== tab) return;

@@ -1,5 +1,6 @@
 /** Which two captures are compared: those that were given together, or chosen in the address. */
 import type { Navigator } from "../../state/navigator.ts";
+import type { KnownInfo } from "../registry.ts";
 import type { CaptureInfo, CaptureRow } from "../../wire/capture.ts";
 import type { MenuItem } from "./menu.ts";
 
@@ -21,7 +22,7 @@ export class Partners {
   }
 
   /** A capture, with the one that it is compared with. */
-  told(info: CaptureInfo): CaptureInfo {
+  told(info: CaptureInfo): KnownInfo {
     const partner = this.of(info.id);
     return partner === undefined ? info : { ...info, partner };
   }
