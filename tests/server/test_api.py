@@ -30,7 +30,7 @@ def test_captures_are_listed_and_described(client: TestClient) -> None:
     assert (info["name"], info["source"], info["state"], info["live"]) == ("by hand", "test", "sealed", False)
     assert info["tables"]["matches"] == 2
     kinds = {"schedule": 1, "kernel": 1, "track:device": 1, "track:tiny": 1, "artifact:source": 1, "artifact:binary": 1}
-    assert info["kinds"] == kinds
+    assert info["kinds"] == {**kinds, "problems": 0}
 
 
 def test_names_are_data(client: TestClient) -> None:
