@@ -29,18 +29,19 @@ def man_page() -> str:
             if not isinstance(action, argparse._HelpAction):
                 lines += [
                     ".TP",
-                    f".B {_plain(_name(action))}",
+                    f".B {_plain(' '.join(argument_name(action)).strip())}",
                     *_text((action.help or "") % {"default": action.default}),
                 ]
     return "\n".join(lines) + "\n"
 
 
-def _name(action: argparse.Action) -> str:
+def argument_name(action: argparse.Action) -> tuple[str, str]:
+    """The names of an option, with commas, and what its value is called; either may be empty."""
     metavar = action.metavar if action.metavar is not None else action.dest.upper() if action.nargs != 0 else ""
     value = " ".join(metavar) if isinstance(metavar, tuple) else metavar
     if action.choices is not None:
         value = "|".join(str(choice) for choice in action.choices)
-    return f"{', '.join(action.option_strings)} {value}".strip()
+    return ", ".join(action.option_strings), value
 
 
 def _text(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from man_page import man_page
+from man_page import argument_name, man_page
 
 from peephole.cli.main import COMMANDS, load, parser_of
 from peephole.model.tables import FORMAT_VERSION, TABLES, Table
@@ -170,11 +170,8 @@ def _prose(help_text: str) -> str:
 
 
 def _action(action: argparse.Action) -> str:
+    _, value = argument_name(action)
     names = ", ".join(f"`{name}`" for name in action.option_strings)
-    metavar = action.metavar if action.metavar is not None else action.dest.upper() if action.nargs != 0 else ""
-    value = " ".join(metavar) if isinstance(metavar, tuple) else metavar
-    if action.choices is not None:
-        value = "|".join(str(choice) for choice in action.choices)
     name = f"{names} {value}".strip() if names else value
     return f"| {_cell(name)} | {_cell((action.help or '') % {'default': action.default})} |"
 

@@ -1,6 +1,6 @@
 import { serials } from "../src/data/serials.ts";
 import { describe, expect, it } from "vitest";
-import { figure } from "../src/draw/timeline_painter.ts";
+import { figure } from "../src/draw/timeline/painter.ts";
 import { gridFor, PIXELS, tileKey, TileStore } from "../src/data/timeline_tiles.ts";
 import { orderRows, toCsv } from "../src/data/top.ts";
 import { fitLabel } from "../src/layout/timeline_labels.ts";

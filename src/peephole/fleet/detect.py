@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-import re
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from peephole.model.folder import is_capture
-
-_HEAD: Final = 1 << 20
-_RANK: Final = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}\[\]]*?"rank"\s*:\s*(\d+)')
+from peephole.sources.chrome.rank import rank_of
 
 
 def are_ranks(paths: Sequence[Path]) -> bool:
@@ -23,16 +17,3 @@ def are_ranks(paths: Sequence[Path]) -> bool:
         return True
     named = [rank for path in paths if path.is_file() and (rank := rank_of(path)) is not None]
     return len(set(named)) > 1 and 2 * len(named) > len(paths)
-
-
-def rank_of(path: Path) -> int | None:
-    """The rank that a trace names in its beginning, None where it names none."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-        if head[:2] == b"\x1f\x8b":
-            head = zlib.decompressobj(wbits=31).decompress(head, _HEAD)
-    except (OSError, zlib.error, gzip.BadGzipFile):
-        return None
-    found = _RANK.search(head)
-    return int(found[1]) if found else None

@@ -28,8 +28,8 @@ class RankDone:
 
     path: str
     summaries: list[RankSummary]
-    run: str = ""
-    """What all ranks of one run have in common, where the file says it: `world 4`."""
+    world: int = -1
+    """How many ranks the run had, where the file says it: all of one run say the same."""
     problem: str = ""
 
 
@@ -46,8 +46,7 @@ def rank_task(given: RankFile) -> RankDone:
             out = Path(given.into) / f"{given.name}{SUFFIX}"
             capture = open_capture(import_files([path], out, replace=True))
         found = summaries_of(capture)
-        world = _world(capture)
-        return RankDone(given.path, found, f"world {world}" if world > 0 else "")
+        return RankDone(given.path, found, _world(capture))
     except (PeepholeError, OSError, MemoryError) as error:
         return RankDone(given.path, [], problem=str(error) or type(error).__name__)
 

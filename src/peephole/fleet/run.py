@@ -69,13 +69,15 @@ def _chosen(done: Sequence[RankDone], problem: Problem) -> list[RankSummary]:
         if one.problem:
             problem("files that are not part of the run: they cannot be read", 1, one.problem)
     read = [one for one in done if one.summaries]
-    worlds = Counter(one.run for one in read if one.run)
-    usual = worlds.most_common(1)[0][0] if worlds else ""
+    worlds = Counter(one.world for one in read if one.world > 0)
+    world = worlds.most_common(1)[0][0] if worlds else 0
     found: dict[int, RankSummary] = {}
     nameless = 0
     for one in read:
-        if one.run and one.run != usual:
-            problem("files of another run: they have another world size", 1, f"{Path(one.path).name}: {one.run}")
+        if one.world > 0 and one.world != world:
+            problem(
+                "files of another run: they have another world size", 1, f"{Path(one.path).name}: world {one.world}"
+            )
             continue
         for summary in one.summaries:
             if summary.rank < 0:
@@ -88,7 +90,6 @@ def _chosen(done: Sequence[RankDone], problem: Problem) -> list[RankSummary]:
                 )
             else:
                 found[summary.rank] = summary
-    world = int(usual.removeprefix("world ")) if usual else 0
     missing = [rank for rank in range(min(world, 1 << 20)) if rank not in found]
     if missing and found:
         problem("ranks of the run that no file is of", len(missing), f"rank {missing[0]}")

@@ -42,7 +42,7 @@ def write_kernels(path: Path, kernels: Sequence[Kernel], durations: Mapping[str,
             buffer = node("BUFFER", f"ParamArg(slot={kernel.first_buffer + 2 * at}, dtype=dtypes.float)")
             other = node("BUFFER", f"ParamArg(slot={kernel.first_buffer + 2 * at + 1}, dtype=dtypes.float)")
             root = node("SINK", None, node("ADD", None, buffer, node("MUL", str(kernel.graph), other)))
-            stack = f'[["/home/u/gen.py",{kernel.line},"step","x"]]'
+            stack = f'[["/prog/gen.py",{kernel.line},"step","x"]]'
             values = (at, kernel.name, "kernel", stack, 1000 * at, 10)
             for column, value in zip(contexts, values, strict=True):
                 contexts[column].append(value)

@@ -73,7 +73,7 @@ def one(found: Problems, kind: str) -> Any:
 
 def test_a_break(found: Problems) -> None:
     problem = one(found, "break")
-    assert (problem.context_name, problem.file, problem.line) == ("0/0", "/home/me/prog.py", 8)
+    assert (problem.context_name, problem.file, problem.line) == ("0/0", "/prog/prog.py", 8)
     assert problem.title == "Failed to trace builtin operator"
     assert problem.reason.startswith("Dynamo does not know how to trace builtin operator `print`")
     assert problem.hint == "Avoid calling builtin `print` with argument types ['str']."
@@ -121,7 +121,7 @@ def test_the_command(peephole: Cli, capture: Capture, found: Problems) -> None:
     said = [json.loads(line) for line in peephole("problems", capture.path, "--json").stdout.splitlines()]
     assert [(one["kind"], one["context"]) for one in said] == [(one.kind, one.context_name) for one in found.problems]
     again = next(one for one in said if one["kind"] == "recompile")
-    assert again.items() >= {"file": "/home/me/prog.py", "line": 5, "missed": "0/0", "cost_ns": 2_500_000_000}.items()
+    assert again.items() >= {"file": "/prog/prog.py", "line": 5, "missed": "0/0", "cost_ns": 2_500_000_000}.items()
     assert {"kind", "context", "reason", "file", "line", "hint"} <= set(again)
     text = peephole("problems", capture.path).stdout
     assert "Graph breaks  1" in text and "hint  Avoid calling" in text

@@ -20,8 +20,8 @@ from peephole.store.capture import Capture, open_capture
 BASE_US = 1_790_000_000_000_000
 FRAMES = [
     {"filename": "/opt/torch/nn/functional.py", "line": 9, "name": "linear"},
-    {"filename": "/home/me/model.py", "line": 31, "name": "forward"},
-    {"filename": "/home/me/train.py", "line": 5, "name": "<module>"},
+    {"filename": "/prog/model.py", "line": 31, "name": "forward"},
+    {"filename": "/prog/train.py", "line": 5, "name": "<module>"},
 ]
 
 
@@ -112,7 +112,7 @@ def test_what_is_held_at_any_moment(name: str, tmp_path: Path) -> None:
         held = sum(b["bytes"] for b in own if b["alloc"] <= time and (b["free"] < 0 or b["free"] > time))
         assert held == total
     assert total == active(data) == sum(b["bytes"] for b in own if b["free"] < 0)
-    assert {b["name"] for b in own} == {"forward (/home/me/model.py:31)"}
+    assert {b["name"] for b in own} == {"forward (/prog/model.py:31)"}
     segments = [b for b in buffers if b["device"] == "CUDA:0 segments"]
     assert sum(b["bytes"] for b in segments if b["free"] < 0) == sum(s["total_size"] for s in data["segments"])
     assert set(devices(capture)) == {"CUDA:0", "CUDA:0 segments"}
@@ -131,7 +131,7 @@ def test_fragmentation_oom_and_stacks(tmp_path: Path) -> None:
     assert last["CUDA:0 fragmentation"] == pytest.approx(100 * (1 - active(data) / reserved))
     oom, end = rows(capture, "markers")
     assert oom["name"] == "out of memory: 16.0 GiB asked, 12.0 MiB free" and end["name"] == "snapshot"
-    assert json.loads(oom["args"])["callstack"][1] == "forward (/home/me/model.py:31)"
+    assert json.loads(oom["args"])["callstack"][1] == "forward (/prog/model.py:31)"
     events = {s["correlation"]: s for s in rows(capture, "slices")}
     uses = rows(capture, "uses")
     allocs = [events[u["slice"]] for u in uses if u["mode"] == "write"]

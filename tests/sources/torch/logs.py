@@ -15,7 +15,7 @@ GRAPH = """class GraphModule(torch.nn.Module):
     def forward(self, L_x_: "f32[8][1]cpu"):
         l_x_ = L_x_
 
-        # File: /home/me/prog.py:7 in f, code: y = torch.sin(x) + 1
+        # File: /prog/prog.py:7 in f, code: y = torch.sin(x) + 1
         sin: "f32[8][1]cpu" = torch.sin(l_x_);  l_x_ = None
         y: "f32[8][1]cpu" = sin + 1;  sin = None
         return (y,)
@@ -55,7 +55,7 @@ def small_log(process: int = 77) -> str:
     return "".join(
         (
             event("dynamo", "B", 1, process=process),
-            record("str", ["/home/me/prog.py", 1], id="", process=process),
+            record("str", ["/prog/prog.py", 1], id="", process=process),
             record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 1}]}, process=process, second=1),
             artifact("dynamo_graph_break_reason", BREAK, process=process, second=1.5),
             record("dynamo_output_graph", {"sizes": {}}, GRAPH, process=process, second=2),
@@ -65,7 +65,7 @@ def small_log(process: int = 77) -> str:
     )
 
 
-BREAK = """Graph break in user code at /home/me/prog.py:8
+BREAK = """Graph break in user code at /prog/prog.py:8
 Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):
 
 Failed to trace builtin operator
@@ -76,9 +76,9 @@ Failed to trace builtin operator
   Developer debug context: builtin print
 
 User code traceback:
-  File "/home/me/prog.py", line 25, in <module>
+  File "/prog/prog.py", line 25, in <module>
     f(x)
-  File "/home/me/prog.py", line 8, in f
+  File "/prog/prog.py", line 8, in f
     print("a break")
 
 Traceback (most recent call last):

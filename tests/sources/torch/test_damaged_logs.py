@@ -44,7 +44,7 @@ def test_a_small_log(tmp_path: Path) -> None:
     capture = read(tmp_path, small_log())
     assert problems(capture) == {} and names(capture) == [("0/0", "graph")] and count(capture, "break") == 1
     (one,) = contexts(capture)
-    assert one.place == "/home/me/prog.py:5 f"
+    assert one.place == "/prog/prog.py:5 f"
     assert (one.start, one.dur) == (1_000_000_000 + 0, 2_000_000_000), "an hour east, told by the events"
     assert capture.manifest.clocks["base_ns"] == BEGIN * 1000
     kept = {(artifact.name, artifact.content) for artifact in artifacts(capture, one.id)}

@@ -11,7 +11,7 @@ from peephole.query.ranks.summary import base_of
 from peephole.store.capture import Capture, open_capture
 
 
-def longest(run: Run, rank: int, start_ns: int, end_ns: int, most: int) -> list[tuple[int, int, str]]:
+def longest(run: Run, rank: int, start_ns: int, end_ns: int, most: int = 400) -> list[tuple[int, int, str]]:
     """The longest slices between two moments of the run's clock: start, length, name; none where a capture is gone."""
     path = run.capture_of(rank)
     row = next((one for one in run.ranks() if one.rank == rank), None)

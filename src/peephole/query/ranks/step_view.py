@@ -14,8 +14,6 @@ from peephole.query.ranks.run import Run
 
 _SHOWN: Final = 512
 """Arrivals of a collective that are drawn; the last one always is."""
-_SLICES: Final = 400
-"""Slices of a rank that are drawn, the longest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +131,3 @@ def _talks(run: Run, rank: int, collectives: Ints) -> list[tuple[int, int, int, 
     rows = np.flatnonzero((table.ints("rank") == rank) & np.isin(table.ints("collective"), collectives))
     columns = [table.ints(name)[rows].tolist() for name in ("collective", "start_ns", "wait_ns", "end_ns")]
     return sorted(zip(*columns, strict=True), key=lambda talk: talk[1])
-
-
-def lane_slices(run: Run, rank: int, start_ns: int, end_ns: int) -> list[tuple[int, int, str]]:
-    """What a rank did between two moments of the run's clock: start, length, name of its longest slices, by start."""
-    from peephole.query.ranks.rank_slices import longest
-
-    return longest(run, rank, start_ns, end_ns, _SLICES)

@@ -10,8 +10,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from peephole.query.ranks.heat import METRICS, ORDERS, heat
+from peephole.query.ranks.rank_slices import longest
 from peephole.query.ranks.run import Run, open_run
-from peephole.query.ranks.step_view import lane_slices, step_view
+from peephole.query.ranks.step_view import step_view
 from peephole.server.arrays import raw_reply
 from peephole.server.library import Shelf, ask
 from peephole.server.replies import Refusal, query_number, reply
@@ -68,7 +69,7 @@ async def step(request: Request) -> Response:
         run = _run(shelf, capture)
         found = step_view(run, number, [int(word) for word in words])
         lanes = [
-            {**asdict(lane), "slices": lane_slices(run, lane.rank, lane.start_ns, lane.end_ns)} for lane in found.lanes
+            {**asdict(lane), "slices": longest(run, lane.rank, lane.start_ns, lane.end_ns)} for lane in found.lanes
         ]
         ranks = [asdict(row) for row in found.ranks[:200]]
         return {**asdict(found), "lanes": lanes, "ranks": ranks, "of": len(found.ranks)}

@@ -2,7 +2,6 @@
 import { plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { count, counted, duration } from "../../base/format.ts";
-import { icon } from "../../base/icons.ts";
 import {
   CallModel,
   formatPath,
@@ -17,6 +16,7 @@ import { fits, nothingFits, parseQuery } from "../../data/grammar.ts";
 import type { Params } from "../../state/place.ts";
 import type { CallSlicesWire, CallsWire } from "../../wire/calls.ts";
 import type { ContextWire } from "../../wire/capture.ts";
+import { filterField } from "../common/filter_box.ts";
 import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/states.ts";
 import { VirtualList } from "../common/virtual_list.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
@@ -66,36 +66,15 @@ class CallsView implements View {
   private range: string | null = null;
 
   constructor(private readonly page: Page) {
-    this.input = h("input", {
-      type: "text",
-      placeholder: "Filter functions",
-      "aria-label": "Filter functions",
-      autocomplete: "off",
-      spellcheck: "false",
-      "aria-keyshortcuts": "F",
-    }) as HTMLInputElement;
-    this.input.addEventListener("input", () => page.nav.set({ q: this.input.value, sel: null }, "replace"));
-    this.input.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && this.input.value !== "") {
-        this.input.value = "";
-        page.nav.set({ q: null }, "replace");
-        event.stopPropagation();
-      } else if (event.key === "ArrowDown" || event.key === "Enter") {
-        event.preventDefault();
-        this.list.focus();
-      }
-    });
+    const filter = filterField(
+      "Filter functions",
+      "call-filter",
+      (text) => page.nav.set(text === "" ? { q: null } : { q: text, sel: null }, "replace"),
+      () => this.list.focus(),
+    );
+    this.input = filter.input;
     page.middle.append(
-      h(
-        "div.bar",
-        this.threads,
-        this.times,
-        this.modes,
-        this.merge,
-        h("label.search.call-filter", icon("filter", 14), this.input, h("kbd", "F")),
-        h("span.grow"),
-        this.legend,
-      ),
+      h("div.bar", this.threads, this.times, this.modes, this.merge, filter.element, h("span.grow"), this.legend),
       this.crumbs,
       this.body,
     );

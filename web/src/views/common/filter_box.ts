@@ -7,8 +7,13 @@ export interface FilterBox {
   input: HTMLInputElement;
 }
 
-/** Escape empties it, then leaves it; the arrow down goes on to the list. */
-export function filterBox(label: string, onText: (text: string) => void, onDown: () => void): FilterBox {
+/** A field for a bar: Escape empties it, then leaves it; the arrow down goes on to the list. */
+export function filterField(
+  label: string,
+  style: string,
+  onText: (text: string) => void,
+  onDown: () => void,
+): FilterBox {
   const input = h("input", {
     type: "text",
     placeholder: label,
@@ -28,5 +33,11 @@ export function filterBox(label: string, onText: (text: string) => void, onDown:
       onDown();
     }
   });
-  return { element: h("div.bar.pad", h("label.search.grow", icon("filter", 14), input, h("kbd", "F"))), input };
+  return { element: h(`label.search.${style}`, icon("filter", 14), input, h("kbd", "F")), input };
+}
+
+/** The same with a bar of its own. */
+export function filterBox(label: string, onText: (text: string) => void, onDown: () => void): FilterBox {
+  const { element, input } = filterField(label, "grow", onText, onDown);
+  return { element: h("div.bar.pad", element), input };
 }

@@ -1,11 +1,11 @@
 /** Problems: graph breaks, recompilations, specialisations, fallbacks, slow phases; one line each, one at the side. */
 import { fill, h } from "../../base/dom.ts";
 import { count, counted, duration } from "../../base/format.ts";
-import { icon } from "../../base/icons.ts";
 import { KINDS, listed, muteKey, report, type Order, type Row } from "../../data/problems.ts";
 import type { Params } from "../../state/place.ts";
 import { readSetting, writeSetting } from "../../state/settings.ts";
 import type { ProblemLinesWire, ProblemsWire, ProblemWire } from "../../wire/problems.ts";
+import { filterField } from "../common/filter_box.ts";
 import { copyButton } from "../common/copy.ts";
 import { locationLink } from "../common/location.ts";
 import { clearLayer, emptyState, showLayer, waitFor, words } from "../common/states.ts";
@@ -52,29 +52,17 @@ class ProblemsView implements View {
   private muted = new Set<string>(readMuted());
 
   constructor(private readonly page: Page) {
-    this.input = h("input", {
-      type: "text",
-      placeholder: "Filter problems",
-      "aria-label": "Filter problems",
-      autocomplete: "off",
-      spellcheck: "false",
-      "aria-keyshortcuts": "F",
-    }) as HTMLInputElement;
-    this.input.addEventListener("input", () => page.nav.set({ q: this.input.value }, "replace"));
-    this.input.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && this.input.value !== "") {
-        this.input.value = "";
-        page.nav.set({ q: null }, "replace");
-        event.stopPropagation();
-      } else if (event.key === "ArrowDown" || event.key === "Enter") {
-        event.preventDefault();
-        this.list.focus();
-      }
-    });
+    const filter = filterField(
+      "Filter problems",
+      "top-filter",
+      (text) => page.nav.set({ q: text }, "replace"),
+      () => this.list.focus(),
+    );
+    this.input = filter.input;
     page.middle.append(
       h(
         "div.bar",
-        h("label.search.top-filter", icon("filter", 14), this.input, h("kbd", "F")),
+        filter.element,
         this.sorts,
         h("span.grow"),
         this.who,

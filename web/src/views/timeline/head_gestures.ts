@@ -1,5 +1,5 @@
 /** Ruler and minimap: a drag on the ruler selects a range, one on the minimap moves the window or an edge of it. */
-import { MINIMAP } from "../../draw/timeline_head.ts";
+import { MINIMAP } from "../../draw/timeline/head.ts";
 import { panSpan } from "../../layout/span.ts";
 import type { AxisViewport } from "../common/viewport/axis_viewport.ts";
 import type { Drag, Gestures, Point } from "../common/viewport/gestures.ts";

@@ -2,7 +2,7 @@
 import { h } from "../../base/dom.ts";
 import { count, duration } from "../../base/format.ts";
 import { notebook } from "../../data/notes.ts";
-import { figure } from "../../draw/timeline_painter.ts";
+import { figure } from "../../draw/timeline/painter.ts";
 import { moment } from "../../layout/timeline_scale.ts";
 import type { Stage, Under } from "./stage.ts";
 

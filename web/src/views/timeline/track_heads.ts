@@ -4,7 +4,7 @@
  */
 import { h } from "../../base/dom.ts";
 import { bytes } from "../../base/format.ts";
-import { figure } from "../../draw/timeline_painter.ts";
+import { figure } from "../../draw/timeline/painter.ts";
 import type { RowBox } from "../../layout/timeline_rows.ts";
 import { trackName } from "../common/both_ends.ts";
 import { tip } from "../common/tooltip.ts";

@@ -2,7 +2,6 @@
 import { plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { count, counted, duration } from "../../base/format.ts";
-import { icon } from "../../base/icons.ts";
 import { isAbort } from "../../data/client.ts";
 import { runsParams, runsQuery } from "../../state/runs.ts";
 import { serial } from "../../data/serials.ts";
@@ -11,6 +10,7 @@ import { numberParam, type Params } from "../../state/place.ts";
 import type { ContextWire } from "../../wire/capture.ts";
 import type { RunsWire, TopWire } from "../../wire/top.ts";
 import { kernelName } from "../common/both_ends.ts";
+import { filterField } from "../common/filter_box.ts";
 import { copyButton } from "../common/copy.ts";
 import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/states.ts";
 import { tip } from "../common/tooltip.ts";
@@ -74,36 +74,16 @@ class TopView implements View {
   private range: [string, string] | null = null;
 
   constructor(private readonly page: Page) {
-    this.input = h("input", {
-      type: "text",
-      placeholder: "Filter kernels",
-      "aria-label": "Filter kernels",
-      autocomplete: "off",
-      spellcheck: "false",
-      "aria-keyshortcuts": "F",
-    }) as HTMLInputElement;
-    this.input.addEventListener("input", () => page.nav.set({ q: this.input.value }, "replace"));
-    this.input.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && this.input.value !== "") {
-        this.input.value = "";
-        page.nav.set({ q: null }, "replace");
-        event.stopPropagation();
-      } else if (event.key === "ArrowDown" || event.key === "Enter") {
-        event.preventDefault();
-        this.list.focus();
-      }
-    });
+    const filter = filterField(
+      "Filter kernels",
+      "top-filter",
+      (text) => page.nav.set({ q: text }, "replace"),
+      () => this.list.focus(),
+    );
+    this.input = filter.input;
     const csv = copyButton(() => (this.top ? toCsv(this.top, this.rows) : ""), "Copy as CSV");
     page.middle.append(
-      h(
-        "div.bar",
-        h("label.search.top-filter", icon("filter", 14), this.input, h("kbd", "F")),
-        this.groups,
-        this.devices,
-        this.times,
-        h("span.grow"),
-        csv,
-      ),
+      h("div.bar", filter.element, this.groups, this.devices, this.times, h("span.grow"), csv),
       this.head,
       this.host,
     );

@@ -1,10 +1,10 @@
 /** One lane of slices: those that are wide enough as boxes with labels, the others merged per pixel. */
-import type { Tile } from "../data/timeline_tiles.ts";
-import { fitLabel } from "../layout/timeline_labels.ts";
-import type { Paint } from "../layout/timeline_rows.ts";
-import type { LaneWindow } from "../wire/timeline.ts";
-import type { Letters, Surface } from "./timeline_surface.ts";
-import type { TimelineTheme } from "./timeline_theme.ts";
+import type { Tile } from "../../data/timeline_tiles.ts";
+import { fitLabel } from "../../layout/timeline_labels.ts";
+import type { Paint } from "../../layout/timeline_rows.ts";
+import type { LaneWindow } from "../../wire/timeline.ts";
+import type { Letters, Surface } from "./surface.ts";
+import type { TimelineTheme } from "./theme.ts";
 
 /** Slices narrower than this (CSS px) are merged. */
 const NARROW = 2.5;

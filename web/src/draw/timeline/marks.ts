@@ -1,10 +1,10 @@
 /** Over the slices: the outline of the focused one and the arrows of its flows. */
-import type { RowLayout } from "../layout/timeline_rows.ts";
-import type { Span } from "../layout/span.ts";
-import type { FlowEndWire, FlowWire } from "../wire/timeline.ts";
-import type { Focus } from "./timeline_painter.ts";
-import type { TimelineTheme } from "./timeline_theme.ts";
-import type { Pen } from "./sheet/pen.ts";
+import type { RowLayout } from "../../layout/timeline_rows.ts";
+import type { Span } from "../../layout/span.ts";
+import type { FlowEndWire, FlowWire } from "../../wire/timeline.ts";
+import type { Focus } from "./painter.ts";
+import type { TimelineTheme } from "./theme.ts";
+import type { Pen } from "../sheet/pen.ts";
 
 export interface MarkView {
   context: Pen;

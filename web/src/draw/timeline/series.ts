@@ -1,8 +1,8 @@
 /** A value over time: a step line with a filled area, its peak marked. */
-import type { Tile } from "../data/timeline_tiles.ts";
-import type { SeriesWindow } from "../wire/timeline.ts";
-import type { Surface } from "./timeline_surface.ts";
-import type { TimelineTheme } from "./timeline_theme.ts";
+import type { Tile } from "../../data/timeline_tiles.ts";
+import type { SeriesWindow } from "../../wire/timeline.ts";
+import type { Surface } from "./surface.ts";
+import type { TimelineTheme } from "./theme.ts";
 
 export interface SeriesStyle {
   surface: Surface;

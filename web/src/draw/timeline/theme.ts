@@ -1,7 +1,7 @@
 /** The page's colours as the timeline needs them: for pixels and for lines. */
-import { readTheme, type Theme } from "./theme.ts";
-import { inkOf } from "./timeline_raster.ts";
-import type { Ink } from "./timeline_surface.ts";
+import { readTheme, type Theme } from "../theme.ts";
+import { inkOf } from "./raster.ts";
+import type { Ink } from "./surface.ts";
 
 export interface TimelineTheme extends Theme {
   line0: string;

@@ -1,6 +1,6 @@
 /** Letters as masks, made once per size: a frame with hundreds of labels then costs a few milliseconds. */
-import { mix, type Raster } from "./timeline_raster.ts";
-import type { Ink } from "./timeline_surface.ts";
+import { mix, type Raster } from "./raster.ts";
+import type { Ink } from "./surface.ts";
 
 interface Glyph {
   left: number;

@@ -1,9 +1,9 @@
 /** Where notes are pinned: a sign on a slice, a bracket over a range. */
-import type { RowLayout } from "../layout/timeline_rows.ts";
-import type { Span } from "../layout/span.ts";
-import type { NoteWire } from "../wire/notes.ts";
-import type { Pen } from "./sheet/pen.ts";
-import type { Theme } from "./theme.ts";
+import type { RowLayout } from "../../layout/timeline_rows.ts";
+import type { Span } from "../../layout/span.ts";
+import type { NoteWire } from "../../wire/notes.ts";
+import type { Pen } from "../sheet/pen.ts";
+import type { Theme } from "../theme.ts";
 
 const SIGN = 4;
 

@@ -1,6 +1,6 @@
 /** A picture that is written pixel by pixel: ten thousands of columns a frame cost less here than as canvas calls. */
 
-import { cssOf, type Columns, type Ink, type Surface } from "./timeline_surface.ts";
+import { cssOf, type Columns, type Ink, type Surface } from "./surface.ts";
 
 /** Pixels up to which a loop is quicker than a call. */
 const FEW = 24;

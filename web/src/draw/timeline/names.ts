@@ -1,8 +1,8 @@
 /** Names of the rows at the left of a picture that is kept; on the screen they are elements. */
-import type { RowBox } from "../layout/timeline_rows.ts";
-import { fitLabel } from "../layout/timeline_labels.ts";
-import type { Pen } from "./sheet/pen.ts";
-import type { TimelineTheme } from "./timeline_theme.ts";
+import type { RowBox } from "../../layout/timeline_rows.ts";
+import { fitLabel } from "../../layout/timeline_labels.ts";
+import type { Pen } from "../sheet/pen.ts";
+import type { TimelineTheme } from "./theme.ts";
 
 /** `rows` are those in sight, `scroll` how far down they are. */
 export function drawNames(

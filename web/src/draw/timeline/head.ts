@@ -1,11 +1,11 @@
 /** Above the rows: the whole trace with the window in it, and the ruler with its flags. */
-import { duration } from "../base/format.ts";
-import type { Span } from "../layout/span.ts";
-import { ticks } from "../layout/timeline_scale.ts";
-import type { MarkersWire } from "../wire/timeline.ts";
-import type { Pen } from "./sheet/pen.ts";
-import { firstMarker, TICK } from "./timeline_painter.ts";
-import type { TimelineTheme } from "./timeline_theme.ts";
+import { duration } from "../../base/format.ts";
+import type { Span } from "../../layout/span.ts";
+import { ticks } from "../../layout/timeline_scale.ts";
+import type { MarkersWire } from "../../wire/timeline.ts";
+import type { Pen } from "../sheet/pen.ts";
+import { firstMarker, TICK } from "./painter.ts";
+import type { TimelineTheme } from "./theme.ts";
 
 export const MINIMAP = 44;
 export const RULER = 24;

@@ -1,5 +1,5 @@
 /** What the rows of the timeline are drawn on: pixels of our own on the screen, a pen for pictures to keep. */
-import type { Pen } from "./sheet/pen.ts";
+import type { Pen } from "../sheet/pen.ts";
 
 /** A colour as the pixels have it: 0xAABBGGRR, opaque. */
 export type Ink = number;

@@ -1,21 +1,21 @@
 /** The body of the timeline: rows as pixels, then what lies over them as lines. Draws only what is on the screen. */
-import { bytes } from "../base/format.ts";
-import { laneId, seriesId, type TimelineSource } from "../data/timeline.ts";
-import { gridFor } from "../data/timeline_tiles.ts";
-import type { RowBox, RowLayout } from "../layout/timeline_rows.ts";
-import type { Span } from "../layout/span.ts";
-import { ticks } from "../layout/timeline_scale.ts";
-import type { NoteWire } from "../wire/notes.ts";
-import type { FlowWire } from "../wire/timeline.ts";
-import type { Pen } from "./sheet/pen.ts";
-import { Glyphs } from "./timeline_glyphs.ts";
-import { drawLane } from "./timeline_lanes.ts";
-import { drawNotes } from "./timeline_notes.ts";
-import { drawFlows, drawFocus } from "./timeline_marks.ts";
-import { Raster } from "./timeline_raster.ts";
-import { PenLetters, PenSurface, type Letters, type Surface } from "./timeline_surface.ts";
-import { drawSeries, type Peak } from "./timeline_series.ts";
-import type { TimelineTheme } from "./timeline_theme.ts";
+import { bytes } from "../../base/format.ts";
+import { laneId, seriesId, type TimelineSource } from "../../data/timeline.ts";
+import { gridFor } from "../../data/timeline_tiles.ts";
+import type { RowBox, RowLayout } from "../../layout/timeline_rows.ts";
+import type { Span } from "../../layout/span.ts";
+import { ticks } from "../../layout/timeline_scale.ts";
+import type { NoteWire } from "../../wire/notes.ts";
+import type { FlowWire } from "../../wire/timeline.ts";
+import type { Pen } from "../sheet/pen.ts";
+import { Glyphs } from "./glyphs.ts";
+import { drawLane } from "./lanes.ts";
+import { drawNotes } from "./notes.ts";
+import { drawFlows, drawFocus } from "./marks.ts";
+import { Raster } from "./raster.ts";
+import { PenLetters, PenSurface, type Letters, type Surface } from "./surface.ts";
+import { drawSeries, type Peak } from "./series.ts";
+import type { TimelineTheme } from "./theme.ts";
 
 /** A slice that has the focus. */
 export interface Focus {
