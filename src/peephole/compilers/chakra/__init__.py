@@ -1,0 +1,1 @@
+"""Execution traces: operators as torch or another framework ran them, as a graph."""

@@ -1,0 +1,1 @@
+"""MLIR: operations of any dialect."""
