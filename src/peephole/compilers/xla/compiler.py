@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,16 @@ from peephole.compilers.xla import labels
 from peephole.model.tables import NONE
 
 if TYPE_CHECKING:
-    from peephole.compilers.answers import Origin, Schedule, Why
+    from peephole.compilers.answers import FoundProblem, Origin, ProblemWords, Schedule, Why
     from peephole.store.capture import Capture
 
 NAME = "xla"
 KERNEL_STEP = "fused computation"
+_PHASES = {
+    "trace": "JAX traces the function",
+    "lower": "JAX writes it as StableHLO",
+    "compile": "XLA compiles it",
+}
 
 
 class Xla(Compiler):
@@ -34,6 +40,17 @@ class Xla(Compiler):
     def argument(self, text: NodeText, constants: tuple[str | None, ...]) -> str:
         """See `labels`."""
         return labels.argument(text, constants)
+
+    def counted_name(self, name: str) -> str:
+        """A module's name without its number, which counts the modules of the process."""
+        return re.sub(r"^module_[0-9]+\.", "", name)
+
+    def comparable_code(self, text: str) -> tuple[str, str]:
+        """See `llvm_text`."""
+        from peephole.compilers.xla.llvm_text import ARGUMENT_ORDER, without_order
+
+        found, away = without_order(text)
+        return found, ARGUMENT_ORDER if away else ""
 
     def role(self, step: str) -> str:
         """The graph that a kernel computes."""
@@ -68,6 +85,24 @@ class Xla(Compiler):
         from peephole.compilers.xla.fusion import why_kernels
 
         return why_kernels(capture, schedule_a, a, schedule_b, b)
+
+    tells_problems = True
+
+    def problem(self, kind: str, reason: str) -> ProblemWords | None:
+        """See `problems`."""
+        from peephole.compilers.xla.problems import recompiled
+
+        return recompiled(reason) if kind == "recompile" else super().problem(kind, reason)
+
+    def found_problems(self, capture: Capture) -> list[FoundProblem]:
+        """See `problems`."""
+        from peephole.compilers.xla.problems import found_problems
+
+        return found_problems(capture)
+
+    def phase(self, name: str) -> str:
+        """What JAX does in a phase of its own."""
+        return _PHASES.get(name.partition(" ")[0], "")
 
     def origins(self, capture: Capture) -> list[Origin]:
         """See `origin`."""

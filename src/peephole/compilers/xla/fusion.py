@@ -22,6 +22,10 @@ HOW: Final = (
 )
 
 
+FUSION: Final = "fusion"
+"""The pass that fuses."""
+
+
 def why_kernels(capture: Capture, module_a: int, a: int, module_b: int, b: int) -> Why:
     """Why two kernels, by module and place, are two."""
     first_of, second_of = module_schedule(capture, module_a), module_schedule(capture, module_b)
@@ -145,7 +149,7 @@ def came_from(capture: Capture, module: int, kernel: str) -> dict[str, str]:
 
 def _before_fusion(trace: RewriteTrace, module: int) -> int:
     for row in trace.context_rows(module):
-        if trace.text("name", row) == "fusion":
+        if trace.text("name", row) == FUSION:
             return int(trace.table.rows([trace.number("root", row)])[0])
     return -1
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from peephole.compilers.answers import Buffer, Edge, Kernel, Schedule
-from peephole.compilers.labels import Look, NodeText
+from peephole.compilers.labels import LONGEST, Family, Look, NodeText, cut
 from peephole.compilers.traces import trace_of
 from peephole.compilers.xla import labels
 from peephole.compilers.xla.kernels import CONTROL, IDLE, final_root, kernel_contexts, members, running
@@ -56,7 +57,7 @@ def _schedule(capture: Capture, trace: RewriteTrace, module: int) -> Schedule:
             value = nodes.name(row) or op(row)
             dtype = table.texts(table.own(row))[1] or ""
             writers = [places[row]] if row in places else []
-            look = _look(trace, row)
+            look = replace(_look(trace, row), arg="" if writers else op(row), family=Family.MEMORY)
             buffers[row] = Buffer(
                 int(table.ids[row]), op(row), own, value, order[row], dtype, None, "", writers, [], look
             )
@@ -109,5 +110,8 @@ def _values(trace: RewriteTrace, row: int) -> list[int]:
 
 
 def _look(trace: RewriteTrace, row: int) -> Look:
+    """An instruction under its name, which is what a kernel is called."""
     op, dtype, arg, _ = trace.table.texts(trace.table.own(row))
-    return labels.look(NodeText(op, dtype or "", arg or "", trace.instructions().shape(row) or ""))
+    nodes = trace.instructions()
+    look = labels.look(NodeText(op, dtype or "", arg or "", nodes.shape(row) or ""))
+    return replace(look, name=cut(nodes.name(row) or op, LONGEST), arg=f"{look.name} {look.arg}".strip())

@@ -18,8 +18,6 @@ _KERNEL: Final = re.compile(r"(?:__compute_module_)?(.+?)(?:_(?:elemental_)?kern
 _JAX_IR: Final = re.compile(r"jax_(?:ir)?(\d+)_(.+?)(?:_compile)?\.(jaxpr\.txt|mlir)")
 STABLEHLO: Final = "module.mlir"
 """What a module was given as, in a folder of its own."""
-MISSES: Final = "cache_misses.txt"
-"""Where a recording keeps what JAX says about why it compiles."""
 
 
 @dataclass(slots=True)
@@ -69,8 +67,6 @@ class Files:
     """`.trace.json.gz`, which an `.xplane.pb` beside it makes superfluous."""
     plain: list[Path] = field(default_factory=list)
     """Files that may be a module under any name."""
-    misses: list[Path] = field(default_factory=list)
-    """What JAX said about cache misses."""
 
     def __bool__(self) -> bool:
         return bool(self.modules or self.profiles or self.traces)
@@ -78,7 +74,7 @@ class Files:
 
 def is_known(path: Path) -> bool:
     """Whether a file's name is one that XLA or JAX gives."""
-    if path.name.endswith(".xplane.pb") or path.name == MISSES:
+    if path.name.endswith(".xplane.pb"):
         return True
     if path.name == STABLEHLO:
         return MODULE.fullmatch(path.parent.name) is not None
@@ -118,8 +114,6 @@ def find_files(paths: Sequence[Path], problem: Callable[[str, str], None]) -> Fi
             ir.append((int(named[1]), named[2], named[3], path))
         elif name == STABLEHLO and (owner := MODULE.fullmatch(path.parent.name)):
             folders.append((int(owner[1]), owner[2], path))
-        elif name == MISSES:
-            found.misses.append(path)
         else:
             found.plain.append(path)
     for number, name, path in folders:

@@ -6,19 +6,23 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from peephole.model.tables import NONE
+from peephole.sources.context_rows import Rows, content_of
+from peephole.sources.mlir.blocks import log_blocks
+from peephole.sources.mlir.reading import States
+from peephole.sources.node_rows import NodeRows
 from peephole.sources.xla.assembly import Disassembly
 from peephole.sources.xla.files import ModuleFiles
 from peephole.sources.xla.fusion_html import read_explanations
-from peephole.sources.xla.graphs import ModuleGraphs, NodeRows
+from peephole.sources.xla.graphs import ModuleGraphs
 from peephole.sources.xla.hlo_proto import read_proto
 from peephole.sources.xla.hlo_text import TextReader
 from peephole.sources.xla.instructions import BODY, Computation, Dump, Instruction
 from peephole.sources.xla.memory import ModuleMemory, read_memory
+from peephole.sources.xla.noted import Compiled, Miss, Noted
 from peephole.sources.xla.passes import PassName, PassStep, tree
-from peephole.sources.xla.rows import Rows, content_of
 from peephole.sources.xla.wire import Cut
 
 FUSION: Final = "fusion"
@@ -31,6 +35,8 @@ _IDLE: Final = _CONTROL | {
 }
 """Instructions that no kernel runs for."""
 MOST_KERNELS: Final = 5000
+SMALL_BYTES: Final = 1 << 14
+"""A module of one operation is no larger as text."""
 _TEXTS: Final = {
     "ir-with-opt.ll": ("source", "llvm", "LLVM IR, optimised"),
     "ir-no-opt.ll": ("source", "llvm", "LLVM IR as emitted"),
@@ -39,6 +45,7 @@ _TEXTS: Final = {
     "pre-optimization.mlir": ("source", "mlir", "MLIR as emitted"),
     "ptx": ("assembly", "ptx", "PTX"),
 }
+_EMITTER_LOG: Final = "mlir-passes.log"
 _TABLES: Final = ("buffer-assignment.txt", "buffer-assignment-values.txt", "live-range.txt")
 
 
@@ -55,23 +62,27 @@ class ReadModule:
     """All instructions of its final state."""
     memory: ModuleMemory | None = None
     full_name: str = ""
+    compiled: Compiled | None = None
+    """When, and why, where a recording noted it."""
 
 
 class ModuleReader:
     """Reads modules one after the other."""
 
-    def __init__(self, rows: Rows, nodes: NodeRows, disassembly: Disassembly) -> None:
+    def __init__(self, rows: Rows, nodes: NodeRows, disassembly: Disassembly, noted: Noted) -> None:
         self._rows, self._nodes, self._disassembly = rows, nodes, disassembly
+        self._unclaimed = [one for one in noted.compiled if not one.hit]
         self._problems: dict[str, tuple[int, str]] = {}
 
     def read(self, files: ModuleFiles, small: bool = True) -> ReadModule | None:
-        """Hands over a module; None when none of its files holds a state. With `small` also the passes of a module of
-        one operation."""
+        """Hands over a module; None when none of its files holds a state. Without `small` one of one operation has no
+        passes and no memory."""
         states = _States(self, files)
         before = states.of(_named(files, "before_optimizations"))
+        is_aside = not small and states.last is not None and _is_small(states.last)
         dumps: list[tuple[PassName, int]] = []
         before_fusion: dict[str, int] = {}
-        for dump in files.dumps if small or not states.is_small else ():
+        for dump in () if is_aside else files.dumps:
             last_ids = states.graphs.ids
             graph = states.of(dump.path)
             if graph >= 0:
@@ -82,8 +93,8 @@ class ModuleReader:
         after = [(name, graph) for name in ends if (graph := states.of(files.states[name])) >= 0]
         if states.last is None:
             return None
-        module = ReadModule(files.number, files.name, NONE, full_name=files.full_name)
-        module.context = self._context(files)
+        module = ReadModule(files.number, files.name, NONE, full_name=files.full_name, compiled=self._claim(files))
+        module.context = self._context(files, module.compiled)
         steps = [PassStep("before_optimizations", 0, before, before)] if before >= 0 else []
         steps += tree(dumps, before)
         for name, graph in after:
@@ -91,10 +102,25 @@ class ModuleReader:
             steps.append(PassStep(name, 0, root, graph))
         ids = [self._rows.step(module.context, one.name, one.depth, one.root, one.after) for one in steps]
         self._decide(files, states.graphs, steps, ids, before_fusion)
+        if ids and module.compiled is not None:
+            self._again(module, ids[0], module.compiled.miss)
         self._kernels(module, files, states)
         self._texts(module, files)
+        if is_aside:
+            module.memory = None
         self._nodes.forget()
         return module
+
+    def is_small(self, files: ModuleFiles) -> bool:
+        """Whether a module is one of one operation, by the state that it began with."""
+        path = _named(files, "before_optimizations")
+        if path is None or path.stat().st_size > SMALL_BYTES:
+            return False
+        try:
+            data = content_of(path)
+            return _is_small(TextReader().read(data) if data.startswith(b"HloModule") else read_proto(data))
+        except (OSError, Cut, RecursionError):
+            return False
 
     def read_proto(self, number: int, name: str, proto: bytes) -> ReadModule | None:
         """Hands over a module of which a profile carries the final state; None when that cannot be read."""
@@ -110,9 +136,28 @@ class ModuleReader:
         self._nodes.forget()
         return module
 
-    def _context(self, files: ModuleFiles) -> int:
-        keys = json.dumps([str(files.number), files.name])
-        return self._rows.context(files.full_name, "module", function=files.name, keys=keys)
+    def _context(self, files: ModuleFiles, compiled: Compiled | None = None) -> int:
+        facts: dict[str, Any] = {"keys": json.dumps([str(files.number), files.name])}
+        if compiled is not None:
+            facts |= {"start": compiled.start, "dur": compiled.past - compiled.start}
+            if compiled.miss is not None and compiled.miss.file:
+                facts["stack"] = json.dumps([[compiled.miss.file, compiled.miss.line, compiled.miss.caller, ""]])
+        return self._rows.context(files.full_name, "module", function=files.name, **facts)
+
+    def _claim(self, files: ModuleFiles) -> Compiled | None:
+        """The compilation that wrote a module, by its name and the times of the files."""
+        times = [path.stat().st_mtime_ns for path in files.paths] if self._unclaimed else []
+        for one in self._unclaimed:
+            if times and one.wrote(files.name, min(times)):
+                self._unclaimed.remove(one)
+                return one
+        return None
+
+    def _again(self, module: ReadModule, step: int, miss: Miss | None) -> None:
+        """Why a module was compiled although its function was compiled before."""
+        if miss is not None and miss.is_again:
+            self._rows.decision(step, "recompile", NONE, NONE, miss.reason, miss.file or None, miss.line)
+            self._rows.marker(miss.time, f"recompile {miss.function}", context=module.full_name, reason=miss.reason)
 
     def problem(self, reason: str, example: str) -> None:
         """Counts what was not understood."""
@@ -165,6 +210,18 @@ class ModuleReader:
                 if body >= 0:
                     self._rows.step(context, KERNEL_STEP, 0, body, body)
             self._code(context, files.kernels.get(name, {}))
+            self._emitted(context, files.kernels.get(name, {}))
+
+    def _emitted(self, context: int, paths: dict[str, Path]) -> None:
+        """What MLIR's passes made of a kernel, where they were logged."""
+        states = States(self._rows, self._nodes, self.problem)
+        for what, path in paths.items():
+            if what.startswith(_EMITTER_LOG):
+                try:
+                    states.add(log_blocks(content_of(path).decode("utf-8", "replace"), path.name))
+                except OSError as error:
+                    self.problem("files that cannot be read", f"{path.name}: {error.strerror or error}")
+        states.write(context)
 
     def _code(self, context: int, paths: dict[str, Path]) -> None:
         for what, (kind, language, title) in _TEXTS.items():
@@ -241,15 +298,6 @@ class _States:
         self._root = self.graphs.root(dump)
         return self._root
 
-    @property
-    def is_small(self) -> bool:
-        """Whether the entry does no more than one thing."""
-        if self.last is None:
-            return False
-        entry = next((one for one in self.last.computations if one.entry), None)
-        idle = ("parameter", "constant", "tuple", "get-tuple-element", "bitcast")
-        return entry is not None and sum(one.op not in idle for one in entry.instructions) <= 1
-
     def stack(self, one: Instruction) -> str | None:
         """The calls that an instruction was traced on, as a context has them."""
         frames, at = self.last.frames if self.last else {}, one.frame
@@ -259,6 +307,12 @@ class _States:
             found.append([frame.file, frame.line, frame.function, ""])
             at = frame.parent
         return json.dumps(found) if found else None
+
+
+def _is_small(dump: Dump) -> bool:
+    """Whether a module does no more than one thing; a loop does what is in it."""
+    idle = ("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "call")
+    return sum(one.op not in idle for each in _running(dump) for one in each.instructions) <= 1
 
 
 def _named(files: ModuleFiles, end: str) -> Path | None:

@@ -11,12 +11,13 @@ from peephole.model.sink import Sink
 from peephole.model.tables import NONE
 from peephole.sources import head_of, load
 from peephole.sources.base import Progress
+from peephole.sources.context_rows import Rows, content_of
+from peephole.sources.node_rows import NodeRows
 from peephole.sources.xla.assembly import Disassembly
 from peephole.sources.xla.files import Files, ModuleFiles, find_files
-from peephole.sources.xla.graphs import NodeRows
 from peephole.sources.xla.live_times import placed
 from peephole.sources.xla.modules import ModuleReader, ReadModule
-from peephole.sources.xla.rows import Rows, content_of
+from peephole.sources.xla.noted import Noted
 from peephole.sources.xla.sniffing import is_module_proto, is_module_text, is_profile
 from peephole.sources.xla.wire import Cut
 
@@ -27,10 +28,13 @@ if TYPE_CHECKING:
 class Reading:
     """Hands over what is in some files. Without `small`, modules of one operation have no passes."""
 
-    def __init__(self, sink: Sink, progress: Progress, small: bool = True, begin: int = 0) -> None:
+    def __init__(
+        self, sink: Sink, progress: Progress, small: bool = True, begin: int = 0, noted: Noted | None = None
+    ) -> None:
         self._begin = begin
+        self._noted = noted
         self._sink, self._progress, self._small = sink, progress, small
-        self._rows = Rows(sink)
+        self._rows = Rows(sink, "xla")
         self._nodes = NodeRows(sink)
         self._modules: dict[tuple[int, str], ReadModule] = {}
         self._by_number: dict[int, ReadModule] = {}
@@ -41,6 +45,7 @@ class Reading:
         self._sort_plain(files)
         profiles = [(path, found) for path in files.profiles if (found := self._planes(path)) is not None]
         self._read_modules(files, [planes for _, planes in profiles])
+        self._compilations()
         runs = self._read_profiles(profiles)
         if not profiles and files.traces:
             load("chrome").read(files.traces, self._sink, self._progress)
@@ -90,8 +95,11 @@ class Reading:
         disassembly = Disassembly(objects)
         done = 0
         try:
-            reader = ModuleReader(self._rows, self._nodes, disassembly)
-            for one, size in zip(files.modules, sizes, strict=True):
+            reader = ModuleReader(self._rows, self._nodes, disassembly, self._noted or Noted())
+            order = list(zip(files.modules, sizes, strict=True))
+            if not self._small:
+                order.sort(key=lambda one: reader.is_small(one[0]))  # out of the way
+            for one, size in order:
                 self._keep(reader.read(one, self._small))
                 done += size
                 self._progress(done, sum(sizes))
@@ -124,13 +132,28 @@ class Reading:
             return {}
         from peephole.sources.xla.profile.slices import ProfileRows
 
-        rows = ProfileRows(self._sink, self._context_of)
+        recorded = self._noted is not None
+        rows = ProfileRows(self._rows, self._context_of, quiet=recorded)
         for path, planes in profiles:
-            rows.add(planes, path.name.removesuffix(".xplane.pb"), path.stat().st_size)
+            host = None if recorded else path.name.removesuffix(".xplane.pb")
+            shift = self._noted.shifts.get(path.name, 0) if self._noted is not None else 0
+            rows.add(planes, host, path.stat().st_size, shift)
         if rows.unlinked:
             self._sink.problem("kernels of a profile whose module is not there, shown without it", rows.unlinked)
         self._begin = rows.first if rows.events else self._begin
         return {number: [(one.name, one.start, one.past) for one in runs] for number, runs in rows.runs.items()}
+
+    def _compilations(self) -> None:
+        """The phases of compilations on a lane of their own."""
+        if self._noted is None or not self._noted.compiled:
+            return
+        of = {id(one.compiled): one.context for one in self._modules.values() if one.compiled is not None}
+        track = self._rows.track("JAX compile", "compile")
+        for one in self._noted.compiled:
+            for phase, start, dur in one.phases:
+                self._rows.slice(track, start, dur, f"{phase} {one.name}", of.get(id(one), NONE))
+        if hits := sum(one.hit for one in self._noted.compiled):
+            self._sink.problem("modules out of JAX's cache of compilations, of which XLA dumps nothing", hits)
 
     def _context_of(self, program: int, module: str, instruction: str) -> int:
         found = self._modules.get((program, module)) or self._by_number.get(program)

@@ -18,6 +18,7 @@ class XlaSource:
     """Reads a folder of dumps with or without profiles in it, or such files by themselves."""
 
     name = "xla"
+    takes_along = ("mlir",)
     formats = (FileFormat("dumps of XLA (--xla_dump_to=DIR)", "a folder, .txt, .hlo.pb", "HLO as text or proto"),)
 
     def sniff(self, head: bytes, path: Path) -> bool:

@@ -1,71 +1,181 @@
-"""Asks XLA for its dumps before JAX starts; they are read when the capture is sealed, also after a kill.
+"""Asks XLA for its dumps before JAX starts, and JAX for its profile and its reasons; all is read at sealing.
 
-XLA reads XLA_FLAGS once, when its backend starts, and ends the program at a flag that it does not know. So a flag is
-only given that the installed library has in it, and what the user has set stays and comes first.
+Standard library only: this runs inside the user's program.
 """
 
 from __future__ import annotations
 
-import mmap
+import contextlib
 import os
-from importlib.util import find_spec
+import sys
+import time
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from peephole.model.left_files import LEFT
 from peephole.record import active
+from peephole.sources.xla.live import flags
+from peephole.sources.xla.live.compilations import Compilations
+from peephole.sources.xla.live.log import Log
+from peephole.sources.xla.live.profile import Profile
 
-_FLAGS: Final = {"xla_dump_hlo_pass_re": ".*", "xla_dump_hlo_as_text": "true"}
-_PLACE: Final = "xla_dump_to"
-_LIBRARIES: Final = ("libjax_common.so", "xla_extension.so", "_jax.so")
+if TYPE_CHECKING:
+    from peephole.record.recorder import Recorder
+
+_IR: Final = {"JAX_DUMP_IR_TO": "", "JAX_DUMP_IR_MODES": "jaxpr"}
+"""Variables of JAX that have it write its own programs."""
+_live: Live | None = None
+_before: dict[str, str | None] = {}
+"""Variables as the program had them."""
+_cpus: Final[list[set[int]]] = []
+"""The CPUs that the program may run on, while it runs on one."""
 
 
 def prepare() -> None:
-    """Sets XLA_FLAGS; called before jax is imported."""
+    """Sets XLA_FLAGS and JAX's variables; called before jax is imported."""
     recorder = active.recorder
-    if recorder is None:
+    if recorder is None or os.environ.get("PEEPHOLE_ONLY") == "profile":
         return
+    if _has_started():
+        recorder.problem("JAX had started before the recording began, so XLA was not asked for its dumps")
+        return
+    log = Log(recorder.path)
     given = os.environ.get("XLA_FLAGS", "")
-    folder = str(Path(recorder.path, LEFT, "xla", str(os.getpid())))
     own = [word for word in given.split() if not _is_ours(word, recorder.path)]
-    if any(_name(word) == _PLACE for word in own):
-        recorder.problem("XLA_FLAGS dump to a folder of the program's own, which `peephole import` reads")
+    place = next((word.partition("=")[2] for word in own if flags.name_of(word) == flags.PLACE), None)
+    if place is not None:
+        # theirs, with what they asked for; what is written there from now on is read when the capture is sealed
+        log.note("dumped", folder=str(Path(place).absolute()), wall=time.time_ns())
         return
-    wanted = {_PLACE: folder, **_FLAGS}
-    wanted = {name: value for name, value in wanted.items() if name not in map(_name, own)}
-    library = _library()
-    if library is None:
+    wanted = {flags.PLACE: str(log.folder), **flags.PASSES, **(flags.FULL if _full() else {})}
+    taken = {flags.name_of(word) for word in own}
+    wanted = {name: value for name, value in wanted.items() if name not in taken}
+    libraries = flags.libraries()
+    if not libraries:
         recorder.problem("jaxlib's library was not found, so XLA was not asked for its dumps")
         return
-    known = _known(library, list(wanted))
+    known = flags.known(libraries, wanted)
     if len(known) < len(wanted):
-        recorder.problem("this jaxlib does not know all flags of XLA's dumps: they are left out")
-    if _PLACE not in known:
+        left_out = ", ".join(name for name in wanted if name not in known)
+        recorder.problem(f"this jaxlib does not know all flags of XLA's dumps: {left_out} left out")
+    if flags.PLACE in known:
+        _set("XLA_FLAGS", flags.with_flags(" ".join(own), {name: wanted[name] for name in known}))
+        if flags.EMITTERS in known:
+            _on_one_cpu()
+        if "JAX_DUMP_IR_TO" not in os.environ or os.environ["JAX_DUMP_IR_TO"].startswith(str(_left(recorder.path))):
+            _set("JAX_DUMP_IR_TO", str(log.folder / "ir"))
+            _set("JAX_DUMP_IR_MODES", _IR["JAX_DUMP_IR_MODES"])
+
+
+def attach(recorder: Recorder) -> None:
+    """Listens to the jax that is loaded by now; may be called any number of times."""
+    global _live  # noqa: PLW0603  one process, one jax
+    jax = sys.modules.get("jax")
+    if jax is None or not hasattr(jax, "__version__"):
         return
-    os.environ["XLA_FLAGS"] = " ".join([*own, *(f"--{name}={wanted[name]}" for name in known)])
+    if _live is None:
+        _live = Live(recorder, jax)
+    elif _live.recorder is not recorder:
+        _live.begin(recorder)
+
+
+class Live:
+    """One recording of one process."""
+
+    def __init__(self, recorder: Recorder, jax: Any) -> None:
+        self.recorder = recorder
+        self.version = str(jax.__version__)
+        self.compilations = Compilations(Log(recorder.path), self._ended)
+        missing = self.compilations.watch(jax)
+        self.profile: Profile | None = None
+        profiler = getattr(sys.modules.get("jax._src.profiler"), "_profiler", None)
+        if profiler is None or not hasattr(profiler, "ProfilerSession"):
+            missing.append("ProfilerSession")
+        elif os.environ.get("PEEPHOLE_ONLY", "") != "rewrites":
+            self.profile = Profile(self.compilations.log, profiler, _needs_graphs)
+            self.profile.watch()
+        if missing:
+            recorder.problem(f"this jax is recorded in part: it has no {', '.join(missing)}")
+        self.begin(recorder)
+
+    def begin(self, recorder: Recorder) -> None:
+        """Records from now on."""
+        self.recorder = recorder
+        self.compilations.log.folder = Log(recorder.path).folder
+        recorder.facts(frameworks={"jax": self.version})
+        recorder.on_exit(self._end)
+        if self.profile is not None:
+            recorder.on_fork(self.profile.forked)
+            if _has_started():
+                self.profile.begin()
+
+    def _ended(self, phase: str) -> None:
+        if phase == "trace":
+            return  # JAX's alone: its backend may not have started yet
+        if _cpus:
+            with contextlib.suppress(OSError):
+                os.sched_setaffinity(0, _cpus.pop())
+        # from here on XLA has read its flags; what the program starts is not to dump into this capture
+        for name in list(_before):
+            before = _before.pop(name)
+            if before is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = before
+        if self.profile is not None:
+            self.profile.begin()
+
+    def _end(self) -> None:
+        if self.profile is not None:
+            self.profile.end()
+        if _full() and self.compilations.spent:
+            folder = self.compilations.log.folder
+            ends = ("._fusion.html", ".mlir-passes.log", "-optimization.mlir", "-lowering.mlir")
+            size = sum(path.stat().st_size for path in folder.glob("*") if path.name.endswith(ends))
+            print(
+                f"peephole: --full: XLA compiled for {self.compilations.spent / 1e9:.1f} s, on one CPU, and wrote "
+                f"{size / 1e6:.1f} MB of explanations of fusion and emitter logs; without --full it is several times "
+                "faster.",
+                file=sys.stderr,
+            )
+
+
+def _full() -> bool:
+    return os.environ.get("PEEPHOLE_FULL", "0") not in ("", "0")
+
+
+def _on_one_cpu() -> None:
+    """Lets JAX's backend start with one thread for compiling.
+
+    XLA writes the logs of emitters from several threads into one place without a lock, and crashes (seen with 0.10.2,
+    nearly every time). It makes as many threads as the thread that starts it may run on CPUs.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        _cpus.append(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {min(_cpus[0])})
+
+
+def _set(name: str, value: str) -> None:
+    _before.setdefault(name, os.environ.get(name))
+    os.environ[name] = value
+
+
+def _left(capture: str) -> Path:
+    return Path(capture, LEFT)
 
 
 def _is_ours(word: str, path: str) -> bool:
     """Whether a process that started this one, and is recorded too, has set that."""
-    return _name(word) == _PLACE and word.partition("=")[2].startswith(str(Path(path, LEFT)))
+    return flags.name_of(word) == flags.PLACE and word.partition("=")[2].startswith(str(_left(path)))
 
 
-def _name(word: str) -> str:
-    return word.partition("=")[0].lstrip("-")
+def _has_started() -> bool:
+    """Whether a backend of JAX runs: from then on flags are not read."""
+    started = getattr(sys.modules.get("jax._src.xla_bridge"), "backends_are_initialized", None)
+    return bool(started is not None and started())
 
 
-def _library() -> Path | None:
-    """The file that XLA is in."""
-    spec = find_spec("jaxlib")
-    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-        for name in _LIBRARIES:
-            path = Path(folder, name)
-            if path.is_file() and path.stat().st_size > 1 << 20:
-                return path
-    return None
-
-
-def _known(library: Path, names: list[str]) -> list[str]:
-    """Those flags that the library has the names of."""
-    with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        return [name for name in names if data.find(name.encode()) >= 0]
+def _needs_graphs() -> bool:
+    """Whether there may be modules that XLA dumps nothing of: those of JAX's cache, or all of them."""
+    config = getattr(sys.modules.get("jax"), "config", None)
+    return os.environ.get("PEEPHOLE_ONLY") == "profile" or bool(getattr(config, "jax_compilation_cache_dir", None))

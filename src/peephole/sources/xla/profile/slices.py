@@ -5,17 +5,17 @@ A kernel's event names its instruction (hlo_op) and its module (program_id), so 
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peephole.model.sink import Joined, Sink, Strings
+from peephole.model.sink import Joined, Strings
 from peephole.model.tables import NONE
+from peephole.sources.context_rows import Rows
 from peephole.sources.xla.profile import event_scan as scan
 from peephole.sources.xla.profile.planes import COMPILE_FROM, Line, Plane, fact, read_planes
 from peephole.sources.xla.wire import Cut, fields, text
@@ -30,6 +30,8 @@ _EPOCH: Final = 10**15
 _MOST_ARGS: Final = 200_000
 """Events whose further facts are kept."""
 _DEEPEST: Final = 500
+_DULL: Final = ("$", "ThreadpoolListener::", "end: ")
+"""How events of the Python tracer begin, and marks without length that only tie threads together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +88,31 @@ def load(data: bytes) -> list[Plane]:
     return list(read_planes(data))
 
 
-class ProfileRows:
-    """Hands over the tracks and slices of profiles. The first run of each module is kept: its memory is shown by it."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the lines of a plane go."""
 
-    def __init__(self, sink: Sink, link: Link) -> None:
-        self._sink, self._link = sink, link
-        self._tracks = itertools.count()
+    plane: Plane
+    track: int
+    is_device: bool
+    begin: int
+    """What times that count from the start of the profile count from."""
+    shift: int
+    host: str | None
+    process: int
+    quick: bool
+
+
+class ProfileRows:
+    """Hands over the tracks and slices of profiles. The first run of each module is kept: its memory is shown by it.
+
+    Profiles of one host go on in the same lanes. With `quiet` what JAX's Python tracer saw and the marks of XLA's
+    thread pools are left out.
+    """
+
+    def __init__(self, rows: Rows, link: Link, quiet: bool = False) -> None:
+        self._rows, self._sink, self._link, self._quiet = rows, rows.sink, link, quiet
+        self._tracks: dict[tuple[str | None, str, object], int] = {}
         self._lanes: dict[str, int] = {}
         self.events = 0
         self.first = 1 << 62
@@ -99,58 +120,62 @@ class ProfileRows:
         """By program_id, the kernels of the first run that was seen."""
         self.unlinked = 0
 
-    def add(self, planes: list[Plane], host: str, size: int) -> None:
-        """The lines of a file of so many bytes."""
+    def add(self, planes: list[Plane], host: str | None, size: int, shift: int = 0) -> None:
+        """The lines of a file of so many bytes; `shift` is added to its times."""
         facts = profile_facts(planes)
         order = sorted(planes, key=lambda plane: (not plane.name.startswith("/device"), plane.name))
         for plane in order:
             if not plane.lines:
                 continue
-            process = plane.own.get("process_id")
-            own = self._track(plane.name or "plane", "host", NONE, process, host)
+            said = plane.own.get("process_id")
+            process = said if isinstance(said, int) and 0 <= said < 1 << 31 else NONE
             is_device = plane.name.startswith("/device:") and "CUSTOM" not in plane.name
+            place = _Place(plane, NONE, is_device, facts.begin, shift, host, process, size >= COMPILE_FROM)
+            place = replace(place, track=self._track(place, "", "host", plane.name or "plane"))
             try:
-                for line in plane.read_lines(WANTED, size >= COMPILE_FROM):
-                    self._line(plane, line, own, is_device, facts.begin, host, process, size >= COMPILE_FROM)
+                for line in plane.read_lines(WANTED, place.quick):
+                    self._line(place, line)
             except Cut:
                 self._sink.problem("lines of a profile that are damaged, left out", 1, plane.name)
 
-    def _track(self, name: str, kind: str, parent: int, process: Any, host: str) -> int:
-        number = next(self._tracks)
-        pid = process if isinstance(process, int) and 0 <= process < 1 << 31 else NONE
-        columns = {"id": number, "name": name, "kind": kind, "parent": parent, "order": number, "process": pid}
-        self._sink.append("tracks", {name: [value] for name, value in {**columns, "host": host}.items()})
-        return number
+    def _track(self, place: _Place, key: object, kind: str, name: str) -> int:
+        """The track of a part of a plane, whatever profile it was first seen in."""
+        known = (place.host, place.plane.name, key)
+        if known not in self._tracks:
+            if kind == "device" and not place.is_device:
+                self._lanes[name] = number = self._lanes.get(name, 0) + 1
+                name = name if number == 1 else f"{name} #{number}"
+            self._tracks[known] = self._rows.track(name, kind, place.track, place.process, place.host)
+        return self._tracks[known]
 
-    def _line(
-        self, plane: Plane, line: Line, parent: int, is_device: bool, base: int, host: str, process: Any, quick: bool
-    ) -> None:
+    def _line(self, place: _Place, line: Line) -> None:
+        if self._quiet:
+            dull = [one for one, named in place.plane.events.items() if named.name.startswith(_DULL)]
+            line.events = line.events[~np.isin(line.events[:, scan.META], dull)]
         events = line.events
         if not len(events):
             return
-        begin = line.begin + (base if line.begin < _EPOCH else 0)
+        begin = line.begin + (place.begin if line.begin < _EPOCH else 0) + place.shift
         start = begin + events[:, scan.OFFSET] // 1000
         past = begin + (events[:, scan.OFFSET] + np.maximum(events[:, scan.DURATION], 0)) // 1000
         self.first = min(self.first, int(start.min()))
         self.events += len(events)
         is_kernel = events[:, _OP] != scan.MISSING
         whole = line.name in _WHOLE_SPANS
-        parts = []
-        if is_device:
-            parts.append((np.arange(len(events)), "batch" if whole else "device", line.name))
+        parts: list[tuple[NDArray[np.int64], str, str, int]] = []
+        if place.is_device:
+            parts.append((np.arange(len(events)), "batch" if whole else "device", line.name, NONE))
         else:
             # what runs on a CPU is a device's work too: it gets lanes of its own
-            parts.append((np.flatnonzero(~is_kernel), "thread", line.name))
+            parts.append((np.flatnonzero(~is_kernel), "thread", line.name, NONE))
             for ordinal in np.unique(events[is_kernel, _DEVICE]).tolist():
                 rows = np.flatnonzero(is_kernel & (events[:, _DEVICE] == ordinal))
-                name = f"CPU:{ordinal if ordinal != scan.MISSING else 0}"
-                self._lanes[name] = self._lanes.get(name, 0) + 1
-                parts.append((rows, "device", name if self._lanes[name] == 1 else f"{name} #{self._lanes[name]}"))
-        for rows, kind, name in parts:
+                parts.append((rows, "device", f"CPU:{ordinal if ordinal != scan.MISSING else 0}", ordinal))
+        for rows, kind, name, ordinal in parts:
             if len(rows):
-                track = self._track(name or f"line {line.id}", kind, parent, process, host)
+                track = self._track(place, (line.id, line.name, kind, ordinal), kind, name or f"line {line.id}")
                 order = rows[np.lexsort((start[rows] - past[rows], start[rows]))]
-                self._slices(plane, line, track, order, start, past, quick)
+                self._slices(place.plane, line, track, order, start, past, place.quick)
 
     def _slices(
         self,
