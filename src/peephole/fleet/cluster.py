@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from peephole.errors import PeepholeError
 from peephole.fleet.rank_task import RankDone, RankFile, rank_task
@@ -12,6 +13,15 @@ from peephole.fleet.rank_task import RankDone, RankFile, rank_task
 _PATIENCE: Final = 15
 """Seconds that a scheduler gets to answer."""
 _RETRIES: Final = 3
+_TOPIC: Final = "peephole-ranks"
+
+
+def told_task(given: RankFile) -> RankDone:
+    """The task of a rank, which tells whoever asked for it that it has begun."""
+    from distributed import get_worker
+
+    get_worker().log_event(_TOPIC, given.path)
+    return rank_task(given)
 
 
 @contextmanager
@@ -32,19 +42,21 @@ def on_cluster(scheduler: str, files: Sequence[RankFile]) -> Iterator[Iterator[R
             raise PeepholeError(
                 f"The Dask scheduler at {scheduler} has no workers; start one with `dask worker {scheduler}`."
             )
-        futures = client.map(rank_task, list(files), retries=_RETRIES, pure=False)
-        yield _results(
-            as_completed(futures, loop=client.loop),
-            {future.key: file for future, file in zip(futures, files, strict=True)},
-        )
+        begun: Counter[str] = Counter()
+        client.subscribe_topic(_TOPIC, lambda event: begun.update([str(event[1])]))
+        futures = client.map(told_task, list(files), retries=_RETRIES, pure=False)
+        by_key = {future.key: file for future, file in zip(futures, files, strict=True)}
+        yield _results(as_completed(futures, loop=client.loop), by_key, begun)
     finally:
         client.close()
 
 
-def _results(completed: Iterator[object], files: dict[str, RankFile]) -> Iterator[RankDone]:
+def _results(completed: Iterator[Any], files: dict[str, RankFile], begun: Counter[str]) -> Iterator[RankDone]:
     for future in completed:
+        path = files[future.key].path
         try:
-            yield future.result()  # type: ignore[attr-defined]
-        except Exception as error:
-            path = files[future.key].path  # type: ignore[attr-defined]
-            yield RankDone(path, [], problem=f"{path}: {type(error).__name__} on the cluster")
+            done: RankDone = future.result()
+        except Exception as error:  # what a worker may raise is not ours to know
+            done = RankDone(path, problem=f"{path}: {type(error).__name__} on the cluster ({str(error)[:200]})")
+        done.tries = max(begun[path], 1)
+        yield done

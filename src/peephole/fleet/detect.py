@@ -4,16 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
+from peephole.errors import PeepholeError
 from peephole.model.folder import is_capture
-from peephole.sources.chrome.rank import rank_of
+from peephole.model.urls import is_remote
+from peephole.sources.chrome.rank import HEAD, rank_in, rank_of
+from peephole.store import remote
+
+_LOOKED_AT: Final = 32
+"""Of thousands of files some are enough to say what they are."""
 
 
-def are_ranks(paths: Sequence[Path]) -> bool:
-    """Whether these are captures, or most of them traces that name different ranks."""
-    if len(paths) < 2:
+def are_ranks(given: Sequence[str]) -> bool:
+    """Whether these are captures, or most of them traces that name different ranks; here or in object storage."""
+    if len(given) < 2:
         return False
-    if all(is_capture(path) for path in paths):
+    if all(remote.is_capture_url(one) if is_remote(one) else is_capture(Path(one)) for one in given):
         return True
-    named = [rank for path in paths if path.is_file() and (rank := rank_of(path)) is not None]
-    return len(set(named)) > 1 and 2 * len(named) > len(paths)
+    some = given[:: max(len(given) // _LOOKED_AT, 1)]
+    named = [rank for one in some if (rank := _rank(one)) is not None]
+    return len(set(named)) > 1 and 2 * len(named) > len(some)
+
+
+def _rank(given: str) -> int | None:
+    if not is_remote(given):
+        return rank_of(Path(given)) if Path(given).is_file() else None
+    try:
+        return rank_in(remote.head(given, HEAD))
+    except PeepholeError:
+        return None

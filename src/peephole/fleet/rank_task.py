@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import socket
+import tempfile
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from peephole.errors import PeepholeError
 from peephole.model.folder import SUFFIX, is_capture
+from peephole.model.run_tables import RANK_CAPTURES
+from peephole.model.urls import is_remote
 from peephole.query.ranks.run import summaries_of
 from peephole.query.ranks.summary import RankSummary
 from peephole.store.capture import Capture
@@ -14,12 +20,18 @@ from peephole.store.capture import Capture
 
 @dataclass(frozen=True, slots=True)
 class RankFile:
-    """A rank's input: a raw file or a capture, and where its capture goes if it is made."""
+    """A rank's input: a raw file or a capture, here or in object storage, and where its capture goes if it is made."""
 
     path: str
-    into: str
+    run: str
+    """The run's folder while it is made, or its address in object storage."""
     name: str
     """What its capture is called there: no two inputs have the same."""
+
+    @property
+    def place(self) -> str:
+        """Where its capture lies within the run."""
+        return f"{RANK_CAPTURES}/{self.name}{SUFFIX}"
 
 
 @dataclass(slots=True)
@@ -27,28 +39,54 @@ class RankDone:
     """What came of an input: the summaries of the ranks in it, or the sentence that says why there are none."""
 
     path: str
-    summaries: list[RankSummary]
+    summaries: list[RankSummary] = field(default_factory=list)
     world: int = -1
     """How many ranks the run had, where the file says it: all of one run say the same."""
     problem: str = ""
+    worker: str = ""
+    tries: int = 1
+    dur_ns: int = 0
 
 
 def rank_task(given: RankFile) -> RankDone:
-    """Imports and sums up one input; nothing raises, since one damaged rank must not end the run."""
-    from peephole.ingest import import_files
+    """Imports and sums up one input. What cannot be read is said, not raised, since one damaged rank must not end the
+    run; what may go better another time (OSError, MemoryError) is raised, and whoever runs the task tries again."""
     from peephole.store.capture import open_capture
 
-    path = Path(given.path)
+    begun = time.perf_counter_ns()
+    done = RankDone(given.path, worker=f"{socket.gethostname()}:{os.getpid()}")
     try:
-        if is_capture(path):
+        with tempfile.TemporaryDirectory(prefix="peephole-rank-") as scratch:
+            path, place = _captured(given, Path(scratch))
             capture = open_capture(path)
-        else:
-            out = Path(given.into) / f"{given.name}{SUFFIX}"
-            capture = open_capture(import_files([path], out, replace=True))
-        found = summaries_of(capture)
-        return RankDone(given.path, found, _world(capture))
-    except (PeepholeError, OSError, MemoryError) as error:
-        return RankDone(given.path, [], problem=str(error) or type(error).__name__)
+            done.summaries, done.world = summaries_of(capture), _world(capture)
+            for summary in done.summaries:
+                summary.capture = place
+    except PeepholeError as error:
+        done.problem = str(error)
+    done.dur_ns = time.perf_counter_ns() - begun
+    return done
+
+
+def _captured(given: RankFile, scratch: Path) -> tuple[Path, str]:
+    """The rank's capture where it can be read here, and what the run calls it."""
+    from peephole.ingest import import_files
+    from peephole.store import remote
+
+    far, goes_far = is_remote(given.path), is_remote(given.run)
+    if not far and not goes_far and is_capture(Path(given.path)):
+        return Path(given.path), given.path  # it stays where it is
+    into = scratch / f"{given.name}{SUFFIX}" if goes_far else Path(given.run) / given.place
+    if far and remote.is_capture_url(given.path):
+        found = remote.fetch_folder(given.path, into)
+    elif not far and is_capture(Path(given.path)):
+        found = Path(given.path)
+    else:
+        raw = remote.fetch(given.path, scratch) if far else Path(given.path)
+        found = import_files([raw], into, replace=True)
+    if goes_far:
+        remote.put(found, f"{given.run}/{given.place}")
+    return found, given.place
 
 
 def _world(capture: Capture) -> int:

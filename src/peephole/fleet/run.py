@@ -1,99 +1,144 @@
-"""Makes a run of many ranks' files: a task per rank (a pool, or Dask), then the small tables out of their summaries."""
+"""Makes a run of many ranks' files, or adds ranks to one: a task per rank (a pool, or Dask), then the small tables."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
+import secrets
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 from peephole.errors import PeepholeError
-from peephole.fleet.rank_task import RankDone, RankFile, rank_task
+from peephole.fleet.members import READ, members
+from peephole.fleet.pool import in_pool
+from peephole.fleet.rank_task import RankDone, RankFile
 from peephole.model.folder import safe_name
-from peephole.model.run_tables import RANK_CAPTURES
+from peephole.model.run_tables import RANK_CAPTURES, RUN_TABLES
+from peephole.model.urls import is_remote
+from peephole.query.ranks.kept import kept_summaries
+from peephole.query.ranks.run import open_run
 from peephole.query.ranks.summary import RankSummary
-from peephole.query.ranks.tables import Problem, run_tables
-from peephole.store.runs import write_run_table
+from peephole.query.ranks.tables import run_tables
+from peephole.store import remote
+from peephole.store.capture import Capture, open_capture
+from peephole.store.runs import is_run, write_run_table
 from peephole.store.writer import CaptureWriter
 
-Told = Callable[[int, int], None]
-"""How many ranks are done, of how many."""
+Told = Callable[[RankDone, int, int], None]
+"""What came of a rank, how many are done, of how many."""
+
+
+Out = TypeVar("Out", bound=str | Path)
+"""Where a run goes: a folder here, or an address in object storage."""
 
 
 def make_run(
-    paths: Sequence[Path],
-    out: Path,
-    told: Told = lambda done, of: None,
+    given: Sequence[str | Path],
+    out: Out,
+    told: Told = lambda one, done, of: None,
     scheduler: str | None = None,
     replace: bool = False,
-) -> Path:
-    """The run made of these ranks, at `out`, whole or not at all; what cannot be read is listed in it."""
-    if out.exists() and not replace:
-        raise PeepholeError(f"{out} exists already; choose another name with -o, or replace it with --force.")
-    out.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with CaptureWriter(out, replace) as writer:
-        held = writer.scratch / RANK_CAPTURES
-        held.mkdir(mode=0o700)
-        names = [f"{number}-{safe_name(path.name)}" for number, path in enumerate(paths)]
-        files = [RankFile(str(p.resolve()), str(held.resolve()), name) for p, name in zip(paths, names, strict=True)]
+) -> Out:
+    """The run made of these ranks, at `out`, whole or not at all; what cannot be read is listed in it.
+
+    Where `out` is a run already they are added to it, unless it is to be replaced: its own ranks count.
+    """
+    before = None if replace else find_run(out)
+    with _written(out, replace or before is not None, before is not None) as (writer, place, tag):
+        kept, known, world = _carried(before, writer) if before else ([], [], 0)
+        files = [
+            RankFile(path, place, f"{len(known) + number}-{tag}{safe_name(path.rstrip('/').rpartition('/')[2])}")
+            for number, path in enumerate(map(_full, given))
+        ]
         done: list[RankDone] = []
         with _tasks(files, scheduler) as results:
             for result in results:
                 done.append(result)
-                told(len(done), len(files))
-        done.sort(key=lambda one: one.path)
-        writer.describe(source="ranks")
-        summaries = _chosen(done, writer.problem)
-        if not summaries:
+                told(result, len(done), len(files))
+        order = {file.path: number for number, file in enumerate(files)}
+        done.sort(key=lambda one: order[one.path])
+        found = members(kept, world, done, writer.problem)
+        if not found.summaries:
             raise PeepholeError(_nothing(done))
-        for summary in summaries:
-            summary.capture = _place(writer.scratch, Path(summary.capture))
-        for table, columns in run_tables(summaries, writer.problem).items():
+        writer.describe(source="ranks", world_size=found.world)
+        again = {one.path for one in done}
+        known = [row for row in known if row["state"] == READ or row["path"] not in again]
+        inputs = {name: [*(row[name] for row in known), *column] for name, column in found.inputs.items()}
+        tables = {**run_tables(found.summaries, writer.problem), "inputs": inputs}
+        for table, columns in tables.items():
             write_run_table(writer.scratch, table, columns)
     return out
 
 
-def _place(folder: Path, capture: Path) -> str:
-    """A capture's path as it is written down: within the run's folder, which may be moved, or where it is."""
+def find_run(out: str | Path) -> Capture | None:
+    """The run that is at a place already, None where there is nothing; PeepholeError where something else is."""
+    if isinstance(out, str) and is_remote(out):
+        if not remote.there(out):
+            return None
+        path = remote.bring_capture(out)
+    elif not Path(out).exists():
+        return None
+    else:
+        path = Path(out)
+    if not is_run(path):
+        raise PeepholeError(f"{out} exists already and is not a run; choose another name with -o, or replace it with "
+                            "--force.")  # fmt: skip
+    return open_capture(path)
+
+
+def _carried(before: Capture, writer: CaptureWriter) -> tuple[list[RankSummary], list[dict[str, Any]], int]:
+    """The ranks of a run that are added to: their summaries, the inputs that it was made of, its world size."""
+    run = open_run(before)
+    table = run.tables["inputs"]
+    names = [column.name for column in RUN_TABLES["inputs"].columns]
+    rows = [dict(zip(names, values, strict=True)) for values in zip(*(table[name] for name in names), strict=True)]
+    for row in rows:
+        if row["state"] != READ:
+            writer.problem("files that are not part of the run, given earlier", 1, f"{row['path']}: {row['problem']}")
+    held = before.path / RANK_CAPTURES
+    if held.is_dir():
+        # the same files under a second name: nothing is copied, and the old run stays whole until the new one is there
+        shutil.copytree(held, writer.scratch / RANK_CAPTURES, copy_function=_linked, dirs_exist_ok=True)
+    world = before.manifest.extra.get("world_size")
+    return kept_summaries(run), rows, world if isinstance(world, int) else 0
+
+
+def _linked(source: str, target: str) -> None:
     try:
-        return capture.resolve().relative_to(folder.resolve()).as_posix()
-    except ValueError:
-        return str(capture)
+        os.link(source, target)
+    except OSError:  # another disk, or one that knows no links
+        shutil.copy2(source, target)
 
 
-def _chosen(done: Sequence[RankDone], problem: Problem) -> list[RankSummary]:
-    """The summaries of one run, by rank: strangers, doubles and what could not be read are listed."""
-    for one in done:
-        if one.problem:
-            problem("files that are not part of the run: they cannot be read", 1, one.problem)
-    read = [one for one in done if one.summaries]
-    worlds = Counter(one.world for one in read if one.world > 0)
-    world = worlds.most_common(1)[0][0] if worlds else 0
-    found: dict[int, RankSummary] = {}
-    nameless = 0
-    for one in read:
-        if one.world > 0 and one.world != world:
-            problem(
-                "files of another run: they have another world size", 1, f"{Path(one.path).name}: world {one.world}"
-            )
-            continue
-        for summary in one.summaries:
-            if summary.rank < 0:
-                while nameless in found:
-                    nameless += 1
-                summary.rank = nameless
-            if summary.rank in found:
-                problem(
-                    "ranks that are there twice: the first one counts", 1, f"rank {summary.rank}: {Path(one.path).name}"
-                )
-            else:
-                found[summary.rank] = summary
-    missing = [rank for rank in range(min(world, 1 << 20)) if rank not in found]
-    if missing and found:
-        problem("ranks of the run that no file is of", len(missing), f"rank {missing[0]}")
-    return [found[rank] for rank in sorted(found)]
+@contextmanager
+def _written(out: str | Path, replace: bool, added: bool) -> Iterator[tuple[CaptureWriter, str, str]]:
+    """What the run is written with, where its ranks' captures go, and what the names of new ones begin with."""
+    if not is_remote(str(out)):
+        path = Path(out)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with CaptureWriter(path, replace) as writer:
+            (writer.scratch / RANK_CAPTURES).mkdir(mode=0o700)
+            yield writer, str(writer.scratch.resolve()), ""
+        return
+    url, tag = str(out).rstrip("/"), f"{secrets.token_hex(4)}-"
+    try:
+        with tempfile.TemporaryDirectory(prefix="peephole-run-") as scratch:
+            local = Path(scratch) / url.rpartition("/")[2]
+            with CaptureWriter(local) as writer:
+                yield writer, url, tag
+            remote.put(local, url)
+    except BaseException:
+        remote.remove_where(f"{url}/{RANK_CAPTURES}", lambda name: tag in name)
+        raise
+    if replace and not added:
+        remote.remove_where(f"{url}/{RANK_CAPTURES}", lambda name: tag not in name)
+
+
+def _full(given: str | Path) -> str:
+    return str(given) if is_remote(str(given)) else str(Path(given).resolve())
 
 
 def _nothing(done: Sequence[RankDone]) -> str:
@@ -101,24 +146,10 @@ def _nothing(done: Sequence[RankDone]) -> str:
     return first if len(done) == 1 and first else f"None of the {len(done)} files could be read; the first: {first}"
 
 
-@contextmanager
-def _tasks(files: Sequence[RankFile], scheduler: str | None) -> Iterator[Iterator[RankDone]]:
-    """The ranks' results as they come: from a cluster, a pool of processes, or one after the other."""
-    if scheduler is not None:
-        from peephole.fleet.cluster import on_cluster
+def _tasks(files: Sequence[RankFile], scheduler: str | None) -> AbstractContextManager[Iterator[RankDone]]:
+    """The ranks' results as they come: from a cluster, or a pool of processes."""
+    if scheduler is None:
+        return in_pool(files)
+    from peephole.fleet.cluster import on_cluster
 
-        with on_cluster(scheduler, files) as results:
-            yield results
-        return
-    workers = min(os.cpu_count() or 1, len(files))
-    if workers < 2 or len(files) < 4:
-        yield map(rank_task, files)
-        return
-    import multiprocessing
-
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        futures = [pool.submit(rank_task, file) for file in files]
-        try:
-            yield (future.result() for future in as_completed(futures))
-        finally:
-            pool.shutdown(cancel_futures=True)
+    return on_cluster(scheduler, files)

@@ -169,6 +169,16 @@ class Capture:
                 raise ValueError("rows are read in steps of one")
         return to_frame(declared, self._arrow(table, names, first, last))
 
+    def table(self, name: str) -> pa.Table:
+        """A whole table as Arrow has it, which pandas, Polars and DuckDB take without a copy."""
+        if name not in TABLES:
+            raise CaptureError(f"There is no table {name!r}; a capture has {', '.join(TABLES)}.")
+        return self._arrow(name, [column.name for column in TABLES[name].columns], 0, self.count(name))
+
+    def pyramid_levels(self, track: int, depth: int) -> tuple[int, ...]:
+        """The levels (buckets of 2**level ns) at which zoomed-out windows of a lane are kept, finest first."""
+        return self._indexed().pyramid.levels(track, depth)
+
     def scan(
         self, table: str, columns: Sequence[str] | None = None, rows: slice | None = None, size: int = 1 << 20
     ) -> Iterator[Frame]:

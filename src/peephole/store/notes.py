@@ -163,7 +163,10 @@ def _rewrite(path: Path, change: Callable[[list[Note]], list[Note]]) -> list[Not
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Waits until no other server or command changes the notes of a capture; the lock goes with its process."""
-    fd = os.open(folder, os.O_RDONLY)
+    try:
+        fd = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # Windows opens no folder, and so locks none
+        fd = os.open(os.devnull, os.O_RDONLY)
     try:
         with contextlib.suppress(ImportError, OSError):  # a system or a disk without locks
             import fcntl

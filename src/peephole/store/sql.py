@@ -12,7 +12,9 @@ from peephole.model.amounts import size
 from peephole.model.run_tables import RUN_TABLES
 from peephole.model.tables import TABLES, Column
 from peephole.store.capture import Capture
-from peephole.store.runs import is_run, read_run_table, run_file
+from peephole.store.rank_slices import NAME as RANK_SLICES
+from peephole.store.rank_slices import register_rank_slices
+from peephole.store.runs import is_run, run_file, run_rows
 from peephole.store.sql_limits import NOT_GONE, Gone, Limits, Watch
 from peephole.store.tables.schema import NUMPY, arrow_schema, default_of
 
@@ -68,6 +70,8 @@ def run_sql(capture: Capture, sql: str, limits: Limits | None = None, gone: Gone
             _register(connection, capture, name)
         for name in RUN_TABLES if is_run(capture.path) else ():
             connection.register(name, _run_table(capture, name))
+        if is_run(capture.path) and RANK_SLICES in sql.lower():  # all ranks are opened only for whoever asks
+            register_rank_slices(connection, capture)
         for lock in _LOCKS:
             connection.execute(lock)
         statements = connection.extract_statements(sql)
@@ -154,7 +158,7 @@ def _run_table(capture: Capture, name: str) -> Any:
     """A small table of a run of many ranks."""
     import pyarrow.dataset as ds
 
-    read_run_table(capture.path, name, [RUN_TABLES[name].columns[0].name])  # a damaged one gets our words
+    run_rows(capture.path, name)  # a damaged one gets our words
     return ds.dataset(run_file(capture.path, name), format="parquet")
 
 

@@ -18,6 +18,8 @@ from peephole.query.ranks.matching import MISSING, Matched
 
 _DRIFT: Final = 500e-6
 """The most that a clock may run fast or slow: what a time daemon allows itself."""
+_ODD: Final = 60_000_000_000
+"""ns that clocks of one cluster are never apart by, and that are worth a word."""
 _FAR: Final = float(1 << 62)
 
 
@@ -59,6 +61,8 @@ def align(hosts: Sequence[str], matched: Matched, problem: Callable[[str, int, s
         when = first[:, own].max(axis=1)
         known = ~(np.ma.getmaskarray(up) | np.ma.getmaskarray(down))
         clocks[host] = _fit(host, when.data[known], down.data[known], up.data[known], problem)
+        if abs(clocks[host].offset) > _ODD:
+            problem("hosts whose clocks are more than a minute off, or whose files are of another run", 1, host)
     return [clocks[host] for host in hosts]
 
 

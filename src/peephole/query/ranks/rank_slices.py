@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from peephole.errors import PeepholeError
 from peephole.query.ranks.names import is_communication, step_number
 from peephole.query.ranks.run import Rank, Run
-from peephole.query.ranks.summary import base_of
 from peephole.store.capture import Capture, open_capture
+from peephole.store.rank_slices import base_of
 
 
 def longest(run: Run, rank: int, start_ns: int, end_ns: int, most: int = 400) -> list[tuple[int, int, str]]:
     """The longest slices between two moments of the run's clock: start, length, name; none where a capture is gone."""
     path = run.capture_of(rank)
-    row = next((one for one in run.ranks() if one.rank == rank), None)
+    row = run.rank(rank)
     if path is None or row is None:
         return []
     try:
@@ -43,6 +45,24 @@ def longest(run: Run, rank: int, start_ns: int, end_ns: int, most: int = 400) ->
     return sorted(found[:most])
 
 
+def own_window(run: Run, rank: int, start_ns: int, end_ns: int) -> tuple[Path, int, int]:
+    """The capture of a rank, and two moments of the run's clock on its own; PeepholeError where it is gone."""
+    path, row = run.capture_of(rank), run.rank(rank)
+    if path is None or row is None or not path.exists():
+        raise PeepholeError(f"The capture of rank {rank} is gone; the run's own tables are all that is left of it.")
+    shift = _shift(open_capture(path), row, start_ns)
+    return path, start_ns + shift, end_ns + shift
+
+
+def mostly(run: Run, rank: int, start_ns: int, end_ns: int) -> str:
+    """The name that took most of the time between two moments, empty where the rank's capture says nothing."""
+    times: dict[str, int] = {}
+    for start, dur, name in longest(run, rank, start_ns, end_ns):
+        inside = min(start + dur, end_ns) - max(start, start_ns)
+        times[name] = times.get(name, 0) + max(inside, 0)
+    return max(times, key=lambda name: times[name], default="")
+
+
 def _shift(capture: Capture, row: Rank, moment: int) -> int:
     """What a moment of the run's clock lacks to be one of the capture's."""
-    return row.offset_ns + round((moment - row.start_ns) * row.drift) - base_of(capture)
+    return row.offset_ns + round((moment + row.offset_ns - row.clock_ns) * row.drift) - base_of(capture)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from peephole.query.ranks.intervals import Ints
 from peephole.query.ranks.summary import RankSummary, summarize
 from peephole.query.ranks.tables import run_tables
 from peephole.store.capture import Capture
-from peephole.store.runs import is_run, read_run_table
+from peephole.store.remote import present
+from peephole.store.runs import is_run, read_run_table, run_rows
+from peephole.store.tables.frame import Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,7 @@ class Rank:
     capture: str
     offset_ns: int
     bound_ns: int
+    clock_ns: int
     drift: float
     wait_ns: int
     last: int
@@ -41,21 +45,39 @@ class Rank:
     computes_on: str
 
 
-@dataclass(frozen=True, slots=True)
 class RunTable:
-    """One table as columns: numbers as arrays, texts as lists."""
+    """One table as columns, numbers as arrays and texts as lists; each is read when it is first asked for."""
 
-    columns: Mapping[str, Any]
+    def __init__(self, name: str, columns: Mapping[str, Any], folder: Path | None = None) -> None:
+        self.name = name
+        self._columns = dict(columns)
+        self._folder = folder
+
+    def __len__(self) -> int:
+        if self._folder is not None:
+            return run_rows(self._folder, self.name)
+        return len(next(iter(self._columns.values())))
 
     def __getitem__(self, name: str) -> Any:
-        return self.columns[name]
+        if name not in self._columns and self._folder is not None:
+            self._columns[name] = _column(read_run_table(self._folder, self.name, [name]), self.name, name)
+        return self._columns[name]
 
     def ints(self, name: str) -> Ints:
         """A column of numbers."""
-        return np.asarray(self.columns[name], np.int64)
+        return np.asarray(self[name], np.int64)
+
+    def between(self, by: str, low: int, high: int, names: Sequence[str]) -> dict[str, Ints]:
+        """Columns of numbers, of the rows whose column `by` lies between two values."""
+        if self._folder is not None and names and names[0] not in self._columns:
+            frame = read_run_table(self._folder, self.name, [*names], (by, low, high))
+            return {name: np.asarray(frame[name], np.int64) for name in names}
+        values = self.ints(by)
+        keep = (values >= low) & (values <= high)
+        return {name: self.ints(name)[keep] for name in names}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Run:
     """A run's tables, and what could not be said about it."""
 
@@ -63,20 +85,33 @@ class Run:
     problems: tuple[tuple[str, int, str], ...]
     folder: Path
 
-    def ranks(self) -> list[Rank]:
-        """The ranks, those that waited least first: a rank that others wait for hardly waits itself."""
+    @cached_property
+    def _ranks(self) -> list[Rank]:
         table = self.tables["ranks"]
-        names = list(Rank.__slots__)
-        rows = [Rank(*values) for values in zip(*(table[name] for name in names), strict=True)]
+        rows = [Rank(*values) for values in zip(*(table[name] for name in Rank.__slots__), strict=True)]
         return sorted(rows, key=lambda row: (row.wait_ns, row.rank))
 
+    @cached_property
+    def _by_rank(self) -> dict[int, Rank]:
+        return {row.rank: row for row in self._ranks}
+
+    def ranks(self) -> list[Rank]:
+        """The ranks, those that waited least first: a rank that others wait for hardly waits itself."""
+        return list(self._ranks)
+
+    def rank(self, number: int) -> Rank | None:
+        """A rank by its number."""
+        return self._by_rank.get(number)
+
     def capture_of(self, rank: int) -> Path | None:
-        """Where the capture of a rank is."""
-        for row in self.ranks():
-            if row.rank == rank:
-                path = Path(row.capture)
-                return path if path.is_absolute() else self.folder / path
-        return None
+        """Where the capture of a rank is; one in object storage is brought here. None where it is gone."""
+        row = self.rank(rank)
+        if row is None:
+            return None
+        try:
+            return present(self.folder, row.capture)
+        except PeepholeError:
+            return None
 
 
 def open_run(capture: Capture) -> Run:
@@ -86,8 +121,10 @@ def open_run(capture: Capture) -> Run:
             (str(one.get("reason", "")), int(one.get("count", 1)), str(one.get("example", "")))
             for one in capture.manifest.problems
         )
-        return Run({name: _read(capture.path, name) for name in RUN_TABLES}, problems, capture.path)
+        return Run({name: RunTable(name, {}, capture.path) for name in RUN_TABLES}, problems, capture.path)
     summaries = summaries_of(capture)
+    if len(summaries) < 2:
+        summaries = _members(capture) or summaries
     if len(summaries) < 2:
         raise PeepholeError(
             f"{capture.name} has one rank: nothing to compare. Make a run of all ranks' files with "
@@ -95,7 +132,7 @@ def open_run(capture: Capture) -> Run:
         )
     found: list[tuple[str, int, str]] = []
     made = run_tables(summaries, lambda reason, count, example: found.append((reason, count, example)))
-    return Run({name: _made(columns) for name, columns in made.items()}, tuple(found), capture.path)
+    return Run({name: RunTable(name, _plain(columns)) for name, columns in made.items()}, tuple(found), capture.path)
 
 
 def summaries_of(capture: Capture) -> list[RankSummary]:
@@ -112,23 +149,39 @@ def summaries_of(capture: Capture) -> list[RankSummary]:
     ]
 
 
-def _read(folder: Path, name: str) -> RunTable:
-    frame = read_run_table(folder, name)
-    columns: dict[str, Any] = {}
-    for column in RUN_TABLES[name].columns:
-        if column.type == "str":
-            columns[column.name] = [text or "" for text in frame.texts(column.name)]
-        elif column.type == "ids":
-            lists = frame.lists(column.name)
-            columns[column.name] = [tuple(lists[row]) for row in range(len(frame))]
-        else:
-            columns[column.name] = frame[column.name].tolist() if name == "ranks" else frame[column.name]
-    return RunTable(columns)
+def _members(capture: Capture) -> list[RankSummary]:
+    """A summary for each worker of a cluster, or for each process with a device of its own: ranks that nobody numbered.
+
+    They are numbered by name, and share the capture's clock.
+    """
+    frame = capture.read("tracks", ["id", "kind", "process", "name"])
+    kinds, names = frame.texts("kind"), frame.texts("name")
+    lanes = capture.lanes()
+    used = set(lanes.track[lanes.count > 0].tolist())
+    groups: dict[tuple[int, str, int], list[int]] = {}
+    workers = any(kind == "worker" for kind in kinds)
+    for track, kind, process, name in zip(frame["id"].tolist(), kinds, frame["process"].tolist(), names, strict=True):
+        if track in used and (kind == "worker" if workers else kind in ("device", "copy", "batch") and process >= 0):
+            key = (len(name or ""), name or "", track) if workers else (0, "", process)
+            groups.setdefault(key, []).append(track)
+    host = capture.manifest.host
+    return [summarize(capture, rank, host, np.array(groups[key])) for rank, key in enumerate(sorted(groups))]
 
 
-def _made(columns: Mapping[str, Any]) -> RunTable:
-    made = {name: values.tolist() if isinstance(values, np.ndarray) and name in ("wait_ns",) else values
-            for name, values in columns.items()}  # fmt: skip
+def _column(frame: Frame, table: str, name: str) -> Any:
+    kind = RUN_TABLES[table].column(name).type
+    if kind == "str":
+        return [text or "" for text in frame.texts(name)]
+    if kind == "ids":
+        lists = frame.lists(name)
+        return [tuple(lists[row]) for row in range(len(frame))]
+    return frame[name].tolist() if table == "ranks" else frame[name]
+
+
+def _plain(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns that were made just now, as those read from a file are."""
+    made = dict(columns)
     if "slow_steps" in made:
+        made = {name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in made.items()}
         made["slow_steps"] = [tuple(steps) for steps in made["slow_steps"]]
-    return RunTable(made)
+    return made

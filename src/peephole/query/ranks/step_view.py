@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from peephole.errors import PeepholeError
 from peephole.query.ranks.critical_path import Leg, critical_path
 from peephole.query.ranks.intervals import Ints
 from peephole.query.ranks.run import Run
@@ -54,6 +55,20 @@ class StepLane:
 
 
 @dataclass(frozen=True, slots=True)
+class Why:
+    """What may have made a rank late."""
+
+    rank: int
+    work: float
+    """What it computed in all, against the median rank: 1.19 is 19% more."""
+    runs: float
+    """How many kernels it ran, against the median rank."""
+    first_slow_step: int
+    """-1 where it made nobody wait in any."""
+    slow_steps: int
+
+
+@dataclass(frozen=True, slots=True)
 class StepView:
     """What the page shows of a step."""
 
@@ -69,6 +84,8 @@ class StepView:
     collectives: list[StepCollective]
     lanes: list[StepLane]
     path: list[Leg]
+    why: Why
+    """Of the rank with most own time."""
 
 
 def step_view(run: Run, step: int, chosen: Sequence[int] = ()) -> StepView:
@@ -86,15 +103,43 @@ def step_view(run: Run, step: int, chosen: Sequence[int] = ()) -> StepView:
     ranks_in = np.maximum(run.tables["collectives"].ints("ranks") - 1, 1)
     lost = int((caused[of_step] // ranks_in[of_step]).sum()) if len(of_step) else 0
     spans = {int(r): (int(a), int(a + d)) for r, a, d in zip(rank, start, dur, strict=True)}
-    lanes = [
-        StepLane(one, role, *spans[one], _talks(run, one, of_step))
-        for one, role in _lanes(rows, chosen)
-        if one in spans
-    ]
+    wanted = [(one, role) for one, role in _lanes(rows, chosen) if one in spans]
+    talks = _talks(run, [one for one, _ in wanted], of_step)
+    lanes = [StepLane(one, role, *spans[one], talks[one]) for one, role in wanted]
     whole = int((start + dur).max()) - begin
     return StepView(
-        step, begin, whole, rows, int(np.median(own)), int(wait.mean()), lost, collectives, lanes, path
+        step, begin, whole, rows, int(np.median(own)), int(wait.mean()), lost, collectives, lanes, path,
+        why_late(run, rows[0].rank),
     )  # fmt: skip
+
+
+def step_span(run: Run, step: int) -> tuple[int, int]:
+    """When a step began on the run's clock, and how long it took over all ranks; PeepholeError for one not there."""
+    table = run.tables["rank_steps"]
+    mine = table.ints("step") == step
+    if not mine.any():
+        raise PeepholeError(f"There is no step {step}.")
+    start = table.ints("start_ns")[mine]
+    begin = int(start.min())
+    return begin, int((start + table.ints("dur_ns")[mine]).max()) - begin
+
+
+def why_late(run: Run, rank: int) -> Why:
+    """What speaks for or against a rank's own work as the cause of its being late."""
+    totals = run.tables["rank_totals"]
+    of, row = totals.ints("rank"), run.rank(rank)
+    steps = row.slow_steps if row else ()
+    work, runs = (_against_median(of, totals.ints(name), rank) for name in ("total_ns", "count"))
+    return Why(rank, work, runs, steps[0] if steps else -1, len(steps))
+
+
+def _against_median(of: Ints, values: Ints, rank: int) -> float:
+    ranks, at = np.unique(of, return_inverse=True)
+    sums = np.zeros(len(ranks), np.int64)
+    np.add.at(sums, at, values)
+    median = float(np.median(sums)) if len(sums) else 0.0
+    own = sums[ranks == rank]
+    return float(own[0]) / median if len(own) and median else 1.0
 
 
 def _lanes(rows: list[StepRank], chosen: Sequence[int]) -> list[tuple[int, str]]:
@@ -102,7 +147,7 @@ def _lanes(rows: list[StepRank], chosen: Sequence[int]) -> list[tuple[int, str]]
     known = [row.rank for row in rows]
     found: dict[int, str] = {known[0]: "slowest"}
     near = [rank for rank in (known[0] + 1, known[0] - 1) if rank in set(known)]
-    for rank, role in ((known[len(known) // 2], "median"), *((rank, "neighbour") for rank in near[:1])):
+    for rank, role in ((known[len(known) // 2], "median"), *((rank, "neighbour") for rank in near)):
         found.setdefault(rank, role)
     for rank in chosen:
         found.setdefault(rank, "chosen")
@@ -110,9 +155,12 @@ def _lanes(rows: list[StepRank], chosen: Sequence[int]) -> list[tuple[int, str]]
 
 
 def _collectives(run: Run, step: int) -> tuple[list[StepCollective], Ints]:
-    table, arrivals = run.tables["collectives"], run.tables["arrivals"]
+    table = run.tables["collectives"]
     own = np.flatnonzero(table.ints("step") == step)
-    which, who, came = arrivals.ints("collective"), arrivals.ints("rank"), arrivals.ints("start_ns")
+    if not len(own):
+        return [], own
+    part = run.tables["arrivals"].between("collective", own.min(), own.max(), ("collective", "rank", "start_ns"))
+    which, who, came = part.values()
     found = []
     for index in own.tolist():
         rows = np.flatnonzero(which == index)
@@ -126,8 +174,14 @@ def _collectives(run: Run, step: int) -> tuple[list[StepCollective], Ints]:
     return found, own
 
 
-def _talks(run: Run, rank: int, collectives: Ints) -> list[tuple[int, int, int, int]]:
-    table = run.tables["arrivals"]
-    rows = np.flatnonzero((table.ints("rank") == rank) & np.isin(table.ints("collective"), collectives))
-    columns = [table.ints(name)[rows].tolist() for name in ("collective", "start_ns", "wait_ns", "end_ns")]
-    return sorted(zip(*columns, strict=True), key=lambda talk: talk[1])
+def _talks(run: Run, ranks: Sequence[int], collectives: Ints) -> dict[int, list[tuple[int, int, int, int]]]:
+    """By rank, its collectives of the step: which, when it came, how long it waited, when it was done."""
+    found: dict[int, list[tuple[int, int, int, int]]] = {rank: [] for rank in ranks}
+    if not len(collectives):
+        return found
+    names = ("collective", "start_ns", "wait_ns", "end_ns", "rank")
+    table = run.tables["arrivals"].between("collective", collectives.min(), collectives.max(), names)
+    rows = np.flatnonzero(np.isin(table["rank"], ranks) & np.isin(table["collective"], collectives))
+    for *talk, rank in zip(*(table[name][rows].tolist() for name in names), strict=True):
+        found[rank].append((talk[0], talk[1], talk[2], talk[3]))
+    return {rank: sorted(talks, key=lambda talk: talk[1]) for rank, talks in found.items()}

@@ -6,6 +6,8 @@ It is made where the rank's capture is (in a pool's process, on a Dask worker) a
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from peephole.query.ranks.intervals import Intervals, Ints, both, lengths_within, union
 from peephole.query.ranks.names import is_call, is_communication, is_operator, plain_name, step_number
 from peephole.store.capture import Capture
+from peephole.store.rank_slices import base_of
 
 _ITEMS = {"float": 4, "c10::bfloat16": 2, "c10::half": 2, "double": 8, "int": 4, "long int": 8, "long": 8}
 _ITEMS |= {"bfloat16": 2, "half": 2, "float32": 4, "float16": 2, "float64": 8, "int64": 8, "int32": 4, "uint8": 1}
@@ -35,9 +38,29 @@ class Collectives:
     end: Ints = field(default_factory=_none)
     bytes: Ints = field(default_factory=_none)
     """-1 where the trace does not say."""
+    held: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    """The rank computed nothing beside the end of it: it was held up, and did not just let it run."""
 
     def __len__(self) -> int:
         return len(self.start)
+
+    def places(self) -> Ints:
+        """The place of each in the order of its group."""
+        order = np.argsort(self.group, kind="stable")
+        begins = np.flatnonzero(np.diff(self.group[order], prepend=-1))
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
+        return place
+
+
+_MEMBERS = " of ranks "
+
+
+def group_titles(groups: Iterable[str]) -> dict[str, str]:
+    """What groups are called: their name, and their ranks too where several have one name."""
+    names = {group: group.partition(_MEMBERS)[0] for group in groups}
+    often = Counter(names.values())
+    return {group: group if often[name] > 1 else name for group, name in names.items()}
 
 
 @dataclass(slots=True)
@@ -173,18 +196,36 @@ def _fill(
     groups, kinds_, sizes = (np.zeros(len(row), np.int64) for _ in range(3))
     for at, fact in enumerate(facts):
         said = fact.get("Collective name")
-        group = str(fact.get("Process Group Name") or fact.get("Process Group Description") or "")
+        group = _group(fact)
         text = f"nccl:{said}" if said else plain_name(names[int(name[at])])
         groups[at], kinds_[at] = texts.setdefault(group, len(texts)), texts.setdefault(text, len(texts))
         sizes[at] = _bytes(fact)
-    found.collectives = Collectives(list(texts), groups, kinds_, start, end, sizes)
+    found.collectives = Collectives(list(texts), groups, kinds_, start, end, sizes, _held(computing, start, end))
     _count(found, names, compute, talk)
     found.gaps = _gaps(everything, computing, talking)
+
+
+def _group(fact: dict[str, Any]) -> str:
+    """What a process group is known by: its name, and its ranks, since groups of other ranks may have the same name."""
+    name = str(fact.get("Process Group Name") or fact.get("Process Group Description") or "")
+    members = fact.get("Process Group Ranks")
+    return f"{name}{_MEMBERS}{members}" if members else name
 
 
 def _computing(compute: _Parts) -> Intervals:
     start, end, _, _ = compute.columns()
     return union(start, end)
+
+
+def _held(computing: Intervals, start: Ints, end: Ints) -> NDArray[np.bool_]:
+    """Whether nothing was computed for the last 10 µs of each, or the last half of a shorter one: the gap between two
+    kernels beside it is less. Or for most of it: a thread that ends it is often late, while the rank goes on."""
+    at = np.searchsorted(computing.start, end, "left") - 1
+    reached = np.where(at >= 0, computing.end[np.maximum(at, 0)] if len(computing.end) else 0, np.iinfo(np.int64).min)
+    free = end - np.clip(reached, start, end)
+    least: NDArray[np.bool_] = (free > 0) & (free >= np.minimum(10_000, (end - start) // 2))
+    mostly: NDArray[np.bool_] = 2 * lengths_within(computing, start, end) < end - start
+    return least | mostly
 
 
 def _joined(a: Intervals, b: Intervals) -> Intervals:
@@ -256,20 +297,3 @@ def _bytes(fact: dict[str, Any]) -> int:
         if isinstance(shape, list) and all(isinstance(side, int) for side in shape) and str(one).lower() in _ITEMS:
             total += int(np.prod(shape, dtype=np.int64)) * _ITEMS[str(one).lower()] if shape else 0
     return total or -1
-
-
-def base_of(capture: Capture) -> int:
-    """What a time of this capture lacks to be one since 1970; 0 where that is unknown."""
-    clocks = capture.manifest.clocks
-    base = clocks.get("base_ns")
-    if isinstance(base, int) and not isinstance(base, bool):
-        return base
-    for process in capture.manifest.processes:
-        clock = process.get("clock") if isinstance(process, dict) else None
-        if (
-            isinstance(clock, dict)
-            and isinstance(clock.get("time_ns"), int)
-            and isinstance(clock.get("perf_counter_ns"), int)
-        ):
-            return int(clock["time_ns"]) - int(clock["perf_counter_ns"])
-    return 0

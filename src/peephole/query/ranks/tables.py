@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from peephole.model.sink import Strings
 from peephole.query.ranks.clocks import Clock, align
-from peephole.query.ranks.matching import MISSING, match
+from peephole.query.ranks.intervals import Ints
+from peephole.query.ranks.matching import MISSING, Matched, match
 from peephole.query.ranks.summary import RankSummary
-from peephole.query.ranks.waits import Arrivals, arrivals, step_rows
+from peephole.query.ranks.waits import Arrivals, arrivals, step_columns
 
 Problem = Callable[[str, int, str], None]
 """Takes a reason, how many, an example."""
@@ -24,11 +27,11 @@ def run_tables(summaries: Sequence[RankSummary], problem: Problem) -> dict[str, 
     found = arrivals(matched, clocks)
     if not len(matched) and len(summaries) > 1:
         problem("runs without a collective that ranks share: clocks are not aligned, nobody is seen to wait", 1, "")
-    steps = step_rows(summaries, clocks, found, matched)
+    steps = step_columns(summaries, clocks, found, matched)
+    _say_what_is_missing(steps, problem)
     slow: dict[int, list[int]] = {}
-    for row in steps:
-        if row.slow:
-            slow.setdefault(row.rank, []).append(row.step)
+    for rank, step in zip(steps["rank"][steps["slow"]].tolist(), steps["step"][steps["slow"]].tolist(), strict=True):
+        slow.setdefault(rank, []).append(step)
     tables: dict[str, Columns] = {"ranks": _rank_columns(summaries, clocks, found, slow)}
     ranks = np.array([summary.rank for summary in summaries], np.int64)
     there = found.start != MISSING
@@ -53,17 +56,59 @@ def run_tables(summaries: Sequence[RankSummary], problem: Problem) -> dict[str, 
         "start_ns": found.start[which, column],
         "end_ns": found.end[which, column],
         "wait_ns": found.wait[which, column],
+        "held": _held(summaries, matched, there.shape)[which, column],
     }
-    names = ("rank", "step", "start", "dur", "busy", "communication", "overlap", "wait", "own", "slow")
-    tables["rank_steps"] = {
-        name if name in ("rank", "step", "slow") else f"{name}_ns": [getattr(row, name) for row in steps]
-        for name in names
-    }
+    tables["rank_steps"] = steps
+    tables["rank_collectives"] = _seen(summaries, matched)
     totals = [(s.rank, *total) for s in summaries for total in sorted(s.totals)]
     tables["rank_totals"] = _columns(("rank", "name", "count", "total_ns"), totals)
     gaps = [(s.rank, cause, *figures) for s in summaries for cause, figures in sorted(s.gaps.items())]
     tables["rank_gaps"] = _columns(("rank", "cause", "count", "total_ns"), gaps)
     return tables
+
+
+def _seen(summaries: Sequence[RankSummary], matched: Matched) -> Columns:
+    """The collectives as each rank saw them, on its own clock: matched or not, nothing is lost."""
+    parts = [s.collectives for s in summaries]
+    texts: dict[str, int] = {}
+    codes = [np.array([texts.setdefault(text, len(texts)) for text in part.texts], np.int64) for part in parts]
+
+    def joined(columns: Iterable[Ints]) -> Ints:
+        return np.concatenate([np.zeros(0, np.int64), *columns])
+
+    return {
+        "rank": np.repeat([s.rank for s in summaries], [len(part) for part in parts]),
+        "collective": joined(matched.place),
+        "group": Strings(joined(code[part.group] for code, part in zip(codes, parts, strict=True)), list(texts)),
+        "place": joined(part.places() for part in parts),
+        "name": Strings(joined(code[part.name] for code, part in zip(codes, parts, strict=True)), list(texts)),
+        "bytes": joined(part.bytes for part in parts),
+        "raw_start_ns": joined(part.start for part in parts),
+        "raw_end_ns": joined(part.end for part in parts),
+        "held": joined(part.held.astype(np.int64) for part in parts) > 0,
+    }
+
+
+def _held(summaries: Sequence[RankSummary], matched: Matched, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """By collective and rank, whether the rank was held up by it."""
+    held = np.zeros(shape, np.bool_)
+    for column, (summary, place) in enumerate(zip(summaries, matched.place, strict=True)):
+        known = place >= 0
+        held[place[known], column] = summary.collectives.held[known]
+    return held
+
+
+def _say_what_is_missing(steps: Columns, problem: Problem) -> None:
+    """Ranks that lack steps which most others have: they began later, or died."""
+    if not len(steps["step"]):
+        return
+    every, counts = np.unique(steps["step"], return_counts=True)
+    ranks = np.unique(steps["rank"])
+    usual = every[2 * counts > len(ranks)]
+    common = np.isin(steps["step"], usual)
+    lacks = len(usual) - np.bincount(np.searchsorted(ranks, steps["rank"][common]), minlength=len(ranks))
+    for rank, number in zip(ranks[lacks > 0].tolist(), lacks[lacks > 0].tolist(), strict=True):
+        problem("steps without data: the rank began later, or died", number, f"rank {rank}: {number} steps")
 
 
 def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
@@ -74,16 +119,20 @@ def _rank_columns(
     summaries: Sequence[RankSummary], clocks: Sequence[Clock], found: Arrivals, slow: dict[int, list[int]]
 ) -> dict[str, Any]:
     spans = [clock.to_run(np.array(s.span, np.int64)) for s, clock in zip(summaries, clocks, strict=True)]
-    caused = [int(found.caused[found.last == i].sum()) for i in range(len(summaries))]
+    waited_for = found.last >= 0
+    caused, last = np.zeros(len(summaries), np.int64), np.zeros(len(summaries), np.int64)
+    np.add.at(caused, found.last[waited_for], found.caused[waited_for])
+    np.add.at(last, found.last[waited_for], 1)
     return {
         "rank": [s.rank for s in summaries],
         "host": [s.host for s in summaries],
         "capture": [s.capture for s in summaries],
         "offset_ns": [clock.offset for clock in clocks],
         "bound_ns": [clock.bound for clock in clocks],
+        "clock_ns": [clock.at for clock in clocks],
         "drift": [clock.drift for clock in clocks],
         "wait_ns": found.wait.sum(axis=0) if len(found.wait) else [0] * len(summaries),
-        "last": [int((found.last == i).sum()) for i in range(len(summaries))],
+        "last": last,
         "caused_ns": caused,
         "busy_ns": [s.busy for s in summaries],
         "communication_ns": [s.communication for s in summaries],
@@ -91,6 +140,8 @@ def _rank_columns(
         "slow_steps": [slow.get(s.rank, []) for s in summaries],
         "start_ns": [int(span[0]) for span in spans],
         "end_ns": [int(span[1]) for span in spans],
+        "raw_start_ns": [s.span[0] for s in summaries],
+        "raw_end_ns": [s.span[1] for s in summaries],
         "slices": [s.slices for s in summaries],
         "computes_on": [s.computes_on for s in summaries],
     }

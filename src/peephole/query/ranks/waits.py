@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peephole.query.ranks.clocks import Clock
 from peephole.query.ranks.intervals import Ints, lengths_within, union
@@ -40,42 +41,28 @@ def arrivals(matched: Matched, clocks: Sequence[Clock]) -> Arrivals:
     if not len(matched):
         none = np.zeros(0, np.int64)
         return Arrivals(matched.start, matched.end, none, none, none, matched.start, none)
-    start = np.column_stack([clock.to_run(matched.start[:, i]) for i, clock in enumerate(clocks)])
-    end = np.column_stack([clock.to_run(matched.end[:, i]) for i, clock in enumerate(clocks)])
+    start, end = matched.start.copy(), matched.end.copy()
+    for i, clock in enumerate(clocks):
+        if clock.offset or clock.drift:
+            start[:, i], end[:, i] = clock.to_run(start[:, i]), clock.to_run(end[:, i])
     there = start != MISSING
     latest = start.max(axis=1)
     first = np.where(there, start, _LATEST).min(axis=1)
     wait = np.where(there & matched.all_wait[:, None], latest[:, None] - start, 0)
     last = np.where(matched.all_wait, start.argmax(axis=1), -1)
-    second = np.sort(start, axis=1)[:, -2]
+    second = np.partition(start, -2, axis=1)[:, -2]
     others = there.sum(axis=1) - 1
     caused = np.where(matched.all_wait, (latest - np.maximum(second, first)) * others, 0)
     latency = np.where(there, end - start, _LATEST).min(axis=1)
     return Arrivals(start, end, last, latest - first, latency, wait, caused)
 
 
-@dataclass(slots=True)
-class StepRow:
-    """A rank in a step, on the run's clock."""
-
-    rank: int
-    step: int
-    start: int
-    dur: int
-    busy: int
-    communication: int
-    overlap: int
-    wait: int
-    own: int
-    """What it took itself: its length without its waits."""
-    slow: bool = False
-
-
-def step_rows(
+def step_columns(
     summaries: Sequence[RankSummary], clocks: Sequence[Clock], found: Arrivals, matched: Matched
-) -> list[StepRow]:
-    """A row for each rank and step, and whether the rank was slow in it."""
-    rows: list[StepRow] = []
+) -> dict[str, NDArray[Any]]:
+    """The columns of `rank_steps`: a row for each rank and step, and whether the rank was slow in it."""
+    parts: dict[str, list[Ints]] = {}
+    owner = []
     for column, (summary, clock) in enumerate(zip(summaries, clocks, strict=True)):
         began = found.start[:, column]
         waits = (began != MISSING) & (found.wait[:, column] > 0)
@@ -83,42 +70,45 @@ def step_rows(
         waiting = union(began[waits], began[waits] + found.wait[waits, column])
         begin, end = clock.to_run(summary.steps[:, 1]), clock.to_run(summary.steps[:, 2])
         wait = lengths_within(waiting, begin, end)
-        for i in range(len(summary.steps)):
-            busy, talk, together = (int(x) for x in summary.step_figures[i])
-            length = int(end[i] - begin[i])
-            figures = (length, busy, talk, together, int(wait[i]), length - int(wait[i]))
-            rows.append(StepRow(summary.rank, int(summary.steps[i, 0]), int(begin[i]), *figures))
-    _mark_slow(rows, _lateness(summaries, found, matched))
-    return rows
+        busy, talk, together = summary.step_figures.T
+        columns = {"rank": np.full(len(begin), summary.rank), "step": summary.steps[:, 0], "start_ns": begin,
+                   "dur_ns": end - begin, "busy_ns": busy, "communication_ns": talk, "overlap_ns": together,
+                   "wait_ns": wait, "own_ns": end - begin - wait, "raw_start_ns": summary.steps[:, 1],
+                   "raw_end_ns": summary.steps[:, 2]}  # fmt: skip
+        for name, values in columns.items():
+            parts.setdefault(name, []).append(values)
+        owner.append(np.full(len(begin), column))
+    joined: dict[str, NDArray[Any]] = {name: np.concatenate(values) for name, values in parts.items()}
+    joined["slow"] = _slow(joined, np.concatenate(owner), _lateness(found, matched))
+    return joined
 
 
-def _mark_slow(rows: list[StepRow], late: dict[tuple[int, int], int]) -> None:
+def _slow(rows: dict[str, NDArray[Any]], owner: Ints, late: dict[int, Ints]) -> NDArray[np.bool_]:
     """A rank is slow in a step when it came late to a collective of it: after the median rank, by a fifth of the median
     step. Where no collective says so, its own time over the median has to be that large."""
-    by_step: dict[int, list[StepRow]] = {}
-    for row in rows:
-        by_step.setdefault(row.step, []).append(row)
-    told = {step for _, step in late}
-    for step, members in by_step.items():
+    slow = np.zeros(len(owner), np.bool_)
+    order = np.argsort(rows["step"], kind="stable")
+    bounds = np.flatnonzero(np.diff(rows["step"][order])) + 1
+    for members in np.split(order, bounds):
         if len(members) < 2:
             continue
-        floor = _SLOW * float(np.median([row.dur for row in members]))
-        own = float(np.median([row.own for row in members]))
-        for row in members:
-            row.slow = (late.get((row.rank, step), 0) if step in told else row.own - own) > floor
+        own, step = rows["own_ns"][members], int(rows["step"][members[0]])
+        over = late[step][owner[members]] if step in late else own - np.median(own)
+        slow[members] = over > _SLOW * float(np.median(rows["dur_ns"][members]))
+    return slow
 
 
-def _lateness(summaries: Sequence[RankSummary], found: Arrivals, matched: Matched) -> dict[tuple[int, int], int]:
-    """By rank and step, how long after the median rank it came to a collective, at most; as far as it lies beyond the
-    usual spread of arrivals."""
-    late: dict[tuple[int, int], int] = {}
+def _lateness(found: Arrivals, matched: Matched) -> dict[int, Ints]:
+    """By step, for each rank: how long after the median rank it came to a collective, at most; as far as it lies beyond
+    the usual spread of arrivals."""
+    late: dict[int, Ints] = {}
     for i in np.flatnonzero(matched.all_wait & (matched.step >= 0)).tolist():
         columns = np.flatnonzero(found.start[i] != MISSING)
         arrival = found.start[i, columns]
         behind = arrival - int(np.median(arrival))
         usual = 3 * int(np.median(np.abs(behind)))
-        step = int(matched.step[i])
-        for column, by in zip(columns.tolist(), behind.tolist(), strict=True):
-            key = (summaries[column].rank, step)
-            late[key] = max(late.get(key, 0), by if by > usual or len(columns) == 2 else 0)
+        if len(columns) > 2:
+            behind = np.where(behind > usual, behind, 0)
+        most = late.setdefault(int(matched.step[i]), np.zeros(found.start.shape[1], np.int64))
+        most[columns] = np.maximum(most[columns], behind)
     return late

@@ -132,8 +132,8 @@ class RowGroups:
         if lane is None:
             return *_NOTHING, 0
         low, high = bisect_left(lane.end, t0), bisect_left(lane.start, t1)
-        if low >= high:
-            return *_NOTHING, lane.row[0]
+        if low >= high:  # nothing there: the row that would be the next
+            return *_NOTHING, lane.row[low] if low < len(lane.row) else lane.row[-1] + lane.count[-1]
         if high - low == 1:
             start, dur, name = self._stretch(lane, low)
         else:

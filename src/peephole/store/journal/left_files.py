@@ -15,10 +15,11 @@ from peephole.model.left_files import LEFT, READER
 from peephole.model.sink import ColumnValues
 from peephole.model.tables import TABLES
 from peephole.store.journal.global_ids import global_ids, is_id
+from peephole.store.journal.track_numbers import Tracks
 from peephole.store.sealing.build import Builder
 
 
-def join_left_files(folder: Path, builder: Builder, processes: list[dict[str, Any]]) -> None:
+def join_left_files(folder: Path, builder: Builder, processes: list[dict[str, Any]], tracks: Tracks) -> None:
     """Adds the rows of what each process left. What cannot be read is counted, and the rest of the capture is there."""
     free = max((p["ordinal"] for p in processes if isinstance(p.get("ordinal"), int)), default=0) + 1
     left = folder / LEFT
@@ -29,7 +30,7 @@ def join_left_files(folder: Path, builder: Builder, processes: list[dict[str, An
             continue
         for own in sorted(place.iterdir()) if place.is_dir() else ():
             started = next((p.get("started") for p in processes if str(p.get("pid")) == own.name), None)
-            rows = _Renumbered(builder, free)
+            rows = _Renumbered(builder, free, tracks)
             free += 1
             try:
                 importlib.import_module(module).read_left(own, rows, started if isinstance(started, int) else 0)
@@ -40,15 +41,18 @@ def join_left_files(folder: Path, builder: Builder, processes: list[dict[str, An
 class _Renumbered:
     """A sink whose rows get ids that no process of the capture has."""
 
-    def __init__(self, builder: Builder, ordinal: int) -> None:
-        self._builder, self._ordinal = builder, ordinal
+    def __init__(self, builder: Builder, ordinal: int, tracks: Tracks) -> None:
+        self._builder, self._ordinal, self._tracks = builder, ordinal, tracks
 
     def append(self, table: str, columns: Mapping[str, ColumnValues]) -> None:
-        """Adds rows; tracks are not renumbered, since nothing that is left has any."""
+        """Adds rows."""
         declared = TABLES[table]
         shifted: dict[str, Any] = dict(columns)
         for name, values in columns.items():
             column = declared.column(name)
+            if column.unit in ("track", "tracks.id"):
+                shifted[name] = self._tracks.globals(self._ordinal, np.asarray(values, np.int64))
+                continue
             if not is_id(declared, column):
                 continue
             if column.type == "ids":

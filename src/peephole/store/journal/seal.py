@@ -76,7 +76,7 @@ def build_tables(folder: Path, work: Path, manifest: Manifest, progress: Progres
         reader = JournalReader(folder, builder)
         reader.advance(None if progress is None else lambda done, total: progress(done, 2 * total))
         reader.describe()
-        join_left_files(folder, builder, manifest.processes)
+        join_left_files(folder, builder, manifest.processes, reader.tracks)
         second = None if progress is None else lambda done, total: progress(total + done, 2 * total)
         builder.finish(second, owners=reader.tracks.owner)
     finally:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from peephole.model.folder import keep_to_owner
 from peephole.model.tables import SLICES, TABLES
+from peephole.store.allocator import give_back
 from peephole.store.manifest import Manifest
 from peephole.store.sealing.context_args import text_array
 from peephole.store.sealing.resolve import resolve
@@ -118,6 +119,7 @@ class Builder:
         With a `folder` more rows may be added and all be written to another one afterwards.
         """
         target = self.folder if folder is None else folder
+        give_back()
         (target / INDEX).mkdir(exist_ok=True)
         tables = {name: self._table(name) for name in TABLES if name != "slices"}
         if folder is None:  # the last time: each table goes as soon as it is written

@@ -17,8 +17,10 @@ from peephole.store.tables.arrow import as_array, take, valid
 from peephole.store.tables.lanes import Ints
 from peephole.store.tables.schema import indices, joined_texts, text_values, utf8_texts
 
-_LARGE: Final = 64 << 20
+_LARGE: Final = 8 << 20
 """Bytes of args from which on they are let go of as soon as they were taken."""
+_PIECE: Final = 1 << 16
+"""Rows of a large capture whose args are looked up at a time: they lie near each other."""
 _FILL: Final = 1 << 16
 """Numbers that are made at a time."""
 
@@ -150,13 +152,20 @@ class Extras:
             self._contexts.fill(-1, self._rows)
             contexts[has] = self._contexts.take(at)
         taken = None if self._file is None else self._take_args(len(extra), has, at)
-        if self._bytes + 20 * self._rows > _LARGE:
-            # what was taken is a copy: the pages need not count as ours
-            for numbers in (self._contexts, self._lengths, self._offsets):
-                numbers.release()
-            if self._view is not None:
-                let_go(self._view)
+        if self._is_large:
+            self._release()
         return contexts, taken
+
+    @property
+    def _is_large(self) -> bool:
+        return self._bytes + 20 * self._rows > _LARGE
+
+    def _release(self) -> None:
+        """What was taken is a copy: the pages need not count as ours."""
+        for numbers in (self._contexts, self._lengths, self._offsets):
+            numbers.release()
+        if self._view is not None:
+            let_go(self._view)
 
     def _take_args(self, rows: int, has: Ints, at: Ints) -> pa.Array | None:
         if self._lengths.count < self._rows:
@@ -170,7 +179,14 @@ class Extras:
         places, missing = np.zeros(rows, np.int64), np.ones(rows, np.bool_)
         places[has] = at
         missing[has[known]] = False
-        return take(self._args, as_array(places, missing))
+        if not self._is_large:
+            return take(self._args, as_array(places, missing))
+        parts = []
+        for first in range(0, rows, _PIECE):
+            some = slice(first, first + _PIECE)
+            parts.append(take(self._args, as_array(places[some], missing[some])))
+            self._release()
+        return pa.concat_arrays(parts)
 
     def _mapped(self) -> pa.Array:
         """All args as one array over the files: its bytes are read when they are taken."""

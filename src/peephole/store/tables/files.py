@@ -53,7 +53,9 @@ def writer_options(table: Table) -> dict[str, Any]:
         "use_dictionary": dictionary or False,
         "column_encoding": encodings or None,
         # what a reader may skip row groups by
-        "write_statistics": [c for c in ("track", "start", "time", "id") if c in {d.name for d in table.columns}]
+        "write_statistics": [
+            c for c in ("track", "start", "time", "id", "collective") if c in {d.name for d in table.columns}
+        ]
         or False,
         "store_schema": True,
     }
