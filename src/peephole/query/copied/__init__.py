@@ -1,0 +1,1 @@
+"""The rows that a copy of a capture carries, as columns."""
