@@ -121,9 +121,22 @@ def context_detail(capture: Capture, id: int) -> ContextDetail | None:
         int(frame["start"][0]),
         int(frame["dur"][0]),
         json_list(texts["keys"]),
-        frames(texts["stack"]),
+        frames(texts["stack"] or _stack_above(capture, int(frame["parent"][0]))),
         left,
     )
+
+
+def _stack_above(capture: Capture, context: int) -> str | None:
+    """Where the nearest context above was opened that says so: what is compiled inside it was opened there too."""
+    frame = capture.read("contexts", ["id", "parent", "stack"])
+    rows = {number: row for row, number in enumerate(frame["id"].tolist())}
+    seen: set[int] = set()
+    while context in rows and context not in seen:
+        seen.add(context)
+        if text := frame.texts("stack")[rows[context]]:
+            return text
+        context = int(frame["parent"][rows[context]])
+    return None
 
 
 def steps(capture: Capture, context: int) -> list[Step]:

@@ -50,6 +50,8 @@ class Info:
     created: str
     processes: tuple[dict[str, Any], ...]
     clocks: dict[str, Any]
+    sampled: tuple[str, ...]
+    """What is not recorded each time that it ran, in words."""
 
 
 def info(capture: Capture) -> Info:
@@ -78,6 +80,7 @@ def info(capture: Capture) -> Info:
         created=manifest.created,
         processes=tuple(manifest.processes),
         clocks=dict(manifest.clocks),
+        sampled=tuple(sampled(capture)),
     )
 
 
@@ -92,6 +95,12 @@ def row_counts(capture: Capture) -> dict[str, int]:
     """How many rows each table has."""
     rows = {name: capture.count(name) for name in TABLES}
     return rows | run_counts(capture.path) if is_run(capture.path) else rows
+
+
+def sampled(capture: Capture) -> list[str]:
+    """What is not recorded each time that it ran, in words: counts and sums of it cover what was."""
+    extra = capture.manifest.extra
+    return [text for name, text in extra.items() if name.startswith("sampled") and isinstance(text, str)]
 
 
 def holds(capture: Capture, table: str) -> bool:

@@ -36,19 +36,20 @@ class Track:
     order: int
     slices: int
     process: int
+    rank: int = NONE
 
 
 def tracks(capture: Capture) -> list[Track]:
     """The tracks, as they are shown: siblings by their order, children after their parent."""
-    frame = capture.read("tracks", ["id", "name", "kind", "parent", "order", "process"])
+    frame = capture.read("tracks", ["id", "name", "kind", "parent", "order", "process", "rank"])
     lanes = capture.lanes()
     counts: dict[int, int] = {}
     for track, count in zip(lanes.track.tolist(), lanes.count.tolist(), strict=True):
         counts[track] = counts.get(track, 0) + count
-    numbers = (frame[name].tolist() for name in ("id", "parent", "order", "process"))
+    numbers = (frame[name].tolist() for name in ("id", "parent", "order", "process", "rank"))
     found = [
-        Track(id, name or "", kind or "", parent, order, counts.get(id, 0), process)
-        for id, parent, order, process, name, kind in zip(
+        Track(id, name or "", kind or "", parent, order, counts.get(id, 0), process, rank)
+        for id, parent, order, process, rank, name, kind in zip(
             *numbers, frame.texts("name"), frame.texts("kind"), strict=True
         )
     ]
@@ -63,7 +64,7 @@ def _in_order(found: Sequence[Track]) -> list[Track]:
         is_there = track.parent in ids and track.parent not in (track.id, NONE)
         children.setdefault(track.parent if is_there else None, []).append(track)
     for siblings in children.values():
-        siblings.sort(key=lambda track: (track.order, lane_key(track.kind, track.name), track.id))
+        siblings.sort(key=lambda track: (track.order, lane_key(track.kind, track.name), track.rank, track.id))
     ordered: list[Track] = []
     stack = children.get(None, [])[::-1]
     while stack:
@@ -84,7 +85,7 @@ def lane_key(kind: str, name: str) -> tuple[str, str]:
 
 
 def told_apart(known: Sequence[Track]) -> dict[int, str]:
-    """What tells a track from others of its name: what it belongs to, its process, or else its place among them.
+    """What tells a track from others of its name: its owner, rank or process, or else its place among them.
 
     A track that has its name to itself is not in it, nor does one without anything on it count.
     """
@@ -98,10 +99,11 @@ def told_apart(known: Sequence[Track]) -> dict[int, str]:
         if len(several) == 1:
             continue
         owner = _where_they_differ([parents.get(track.parent, "") for track in several])
+        rank = [f"rank {track.rank}" if track.rank >= 0 else "" for track in several]
         process = [f"process {track.process}" if track.process >= 0 else "" for track in several]
         both = [" · ".join(filter(None, parts)) for parts in zip(owner, process, strict=True)]
         place = [f"#{number}" for number in range(1, len(several) + 1)]
-        words = next((words for words in (owner, process, both) if len(set(words)) == len(several)), place)
+        words = next((words for words in (owner, rank, process, both) if len(set(words)) == len(several)), place)
         found.update((track.id, word) for track, word in zip(several, words, strict=True) if word)
     return found
 

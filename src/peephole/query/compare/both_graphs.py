@@ -15,6 +15,7 @@ from peephole.replay.rules import short_arg
 
 if TYPE_CHECKING:
     from peephole.query.compare.comparison import Compared
+    from peephole.query.compare.one_kernel import OneKernel, PassPair
     from peephole.query.compare.results import Divergence
 
 MOST: Final = 40
@@ -54,14 +55,11 @@ class BothGraphs:
 
 def both_graphs(found: Compared, parted: Divergence) -> BothGraphs | None:
     """The graphs where a pair parts; None when a side has none there, or is a baseline."""
-    a, b, parts = found.a.open, found.b.open, parted.parting
-    if a is None or b is None or parts is None or parts.what in ("missing",):
+    parts = parted.parting
+    sides = _lineages(found)
+    if sides is None or parts is None or parts.what in ("missing",):
         return None
-    sides = Lineage(a, found.a.compiled), Lineage(b, found.b.compiled)
-    units = [
-        next(at for at, unit in enumerate(side.compiled.units) if unit.id == number)
-        for side, number in zip(sides, (parted.unit_a, parted.unit_b), strict=True)
-    ]
+    units = _places(sides, (parted.unit_a, parted.unit_b))
     steps = parts.step_a, parts.step_b
     if parts.what == "match":
         rows = [side.result(step, parts.match) for side, step in zip(sides, steps, strict=True)]
@@ -72,13 +70,41 @@ def both_graphs(found: Compared, parted: Divergence) -> BothGraphs | None:
         rows = [_after(side, unit, step) for side, unit, step in zip(sides, units, steps, strict=True)]
     else:
         rows = [side.root(step) for side, step in zip(sides, steps, strict=True)]
+    words = {"match": f"After match {parts.match}", "output": "What came out", "pass": "After this pass"}
+    return _drawn(found, sides, units, rows, words.get(parts.what, "What went in"))
+
+
+def graphs_at(found: Compared, one: OneKernel, step: PassPair, match: int) -> BothGraphs | None:
+    """The graphs of a pair in one of its passes: what went in or, with a match (from 1), what that left."""
+    sides = _lineages(found)
+    if sides is None:
+        return None
+    numbers = step.step_a, step.step_b
+    rows, units = [], []
+    for side, number, unit in zip(sides, numbers, (one.unit_a, one.unit_b), strict=True):
+        at = np.flatnonzero(side.compiled.step_id == number) if number >= 0 else np.zeros(0, np.int64)
+        rows.append(side.result(int(at[0]), match) if len(at) else -1)
+        units.append(side.place_of.get(unit, 0))
+    return _drawn(found, sides, units, rows, f"After match {match}" if match else "What went in")
+
+
+def _lineages(found: Compared) -> tuple[Lineage, Lineage] | None:
+    a, b = found.a.open, found.b.open
+    return None if a is None or b is None else (Lineage(a, found.a.compiled), Lineage(b, found.b.compiled))
+
+
+def _places(sides: tuple[Lineage, Lineage], units: tuple[int, int]) -> list[int]:
+    return [side.place_of[unit] for side, unit in zip(sides, units, strict=True)]
+
+
+def _drawn(found: Compared, sides: tuple[Lineage, Lineage], units: list[int], rows: list[int], what: str) -> BothGraphs:
+    """Both graphs of these roots, as far as they are drawn."""
     graphs = [side.graph(unit, row) for side, unit, row in zip(sides, units, rows, strict=True)]
     only = [only_in(*graphs[0], graphs[1][1]), only_in(*graphs[1], graphs[0][1])]
     chosen = [_chosen(side, *graph, own) for side, graph, own in zip(sides, graphs, only, strict=True)]
-    nodes = _nodes(found, sides, graphs, chosen, only, (parted.unit_a, parted.unit_b))
+    numbers = sides[0].compiled.units[units[0]].id, sides[1].compiled.units[units[1]].id
+    nodes = _nodes(found, sides, graphs, chosen, only, numbers)
     hidden = [len(graph[0]) - len(own) for graph, own in zip(graphs, chosen, strict=True)]
-    words = {"match": f"After match {parts.match}", "output": "What came out", "pass": "After this pass"}
-    what = words.get(parts.what, "What went in")
     return BothGraphs(what, tuple(nodes), len(only[0]), len(only[1]), hidden[0], hidden[1])
 
 

@@ -37,13 +37,14 @@ class CodeLines:
     added: int
 
 
-def code_lines(a: Capture | None, unit_a: int, b: Capture | None, unit_b: int) -> CodeLines:
-    """The code of two contexts; -1 for a side that has none."""
+def code_lines(a: Capture | None, unit_a: int, b: Capture | None, unit_b: int, equal: bool = False) -> CodeLines:
+    """The code of two contexts; -1 for a side that has none. With `equal` they differ in accidents alone."""
     text_a, language_a = code_of(a, unit_a) if a is not None and unit_a >= 0 else ("", "")
     text_b, language_b = code_of(b, unit_b) if b is not None and unit_b >= 0 else ("", "")
     old, new = text_a.splitlines(), text_b.splitlines()
     lines: list[CodeLine] = []
-    for tag, a0, a1, b0, b1 in _opcodes(old, new):
+    stretches = [("equal", 0, len(old), 0, len(new))] if equal and len(old) == len(new) else _opcodes(old, new)
+    for tag, a0, a1, b0, b1 in stretches:
         for at in range(max(a1 - a0, b1 - b0)):
             i, j = a0 + at, b0 + at
             one, two = i < a1, j < b1

@@ -15,7 +15,9 @@ from peephole.query.compare.remembered import REMEMBERED
 from peephole.query.compare.results import Comparison, SideFacts
 from peephole.query.compare.rule_lines import LINES
 from peephole.query.compare.times import noise_of, time_rows
-from peephole.query.compare.words import missing_parts, notes_of, verdict_of
+from peephole.query.compare.totals import portions, total_rows
+from peephole.query.compare.verdict import verdict_of
+from peephole.query.compare.words import missing_parts, notes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,14 @@ def compared(
         group: (_mean(a, group), _mean(b, group))
         for group in dict.fromkeys(group for side in (*a, *b) for group in side.runs.totals)
     }
-    times = time_rows(things_of(a, b, found.pairs), whole, floor)
+    things = things_of(a, b, found.pairs)
+    times = time_rows(things, whole, floor)
+    totals = total_rows(things, floor)
     kernels = kernel_rows(one, two, found, times)
     rules = () if "rewrites" in missing else rule_rows(one.compiled, two.compiled, found)
     passes = pass_rows(one.compiled, two.compiled)
-    memory = memory_rows(list(one.peaks), list(two.peaks))
-    counts = count_rows(one, two, passes, kernels)
+    memory = [] if "memory" in missing else memory_rows(list(one.peaks), list(two.peaks))
+    counts = count_rows(one, two, passes, kernels, ran="times" not in missing)
     messages = message_rows(one, two)
     same = not (
         missing
@@ -80,12 +84,12 @@ def compared(
     normalised = one.compiled.normalised | two.compiled.normalised
     if found.rules.moved:
         normalised |= {LINES}
-    if found.both.known_a.any() or found.both.known_b.any():
+    if found.both.skipped:
         normalised |= {REMEMBERED}
     comparison = Comparison(
-        _facts(a), _facts(b), same, "", tuple(kernels), tuple(parted), tuple(rules), tuple(times), tuple(memory),
-        tuple(passes), tuple(counts), tuple(messages), tuple(sorted(normalised)), tuple(notes_of(a, b, missing)),
-        frozenset(missing),
+        _facts(a), _facts(b), same, "", tuple(kernels), tuple(parted), tuple(rules), tuple(times), tuple(totals),
+        tuple(portions(kernels)), tuple(memory), tuple(passes), tuple(counts), tuple(messages),
+        tuple(sorted(normalised)), tuple(notes_of(a, b, missing)), frozenset(missing),
     )  # fmt: skip
     return Compared(verdict_of(comparison), found, one, two)
 

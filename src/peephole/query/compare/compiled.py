@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -47,6 +47,8 @@ class Unit:
     first: int
     past: int
     """Its steps, by their rows."""
+    parent: int = -1
+    """The context that it was compiled in, -1 for none."""
 
     @property
     def is_kernel(self) -> bool:
@@ -143,7 +145,7 @@ def compiled_of(capture: Capture) -> Compiled:
         inputs[unit.id] = int(roots[unit.first]) if unit.past > unit.first else 0
     rule, rules = _rules(capture, matches)
     return Compiled(
-        tuple(_with_input(unit, inputs[unit.id]) for unit in units),
+        tuple(replace(unit, input=inputs[unit.id]) for unit in units),
         ids,
         [plain(name) for name in steps.texts("name")],
         roots,
@@ -177,17 +179,17 @@ def code_of(capture: Capture, unit: int) -> tuple[str, str]:
 
 
 def _units(capture: Capture, content: Content, steps: Frame, seen: set[str]) -> list[Unit]:
-    columns = ["id", "name", "kind", "stack", "start", "dur", "compiler"]
+    columns = ["id", "name", "kind", "stack", "start", "dur", "compiler", "parent"]
     frame = capture.read("contexts", columns)
     assumed, code = assumed_name(capture), _code_hashes(capture, seen)
     names = list(frame.texts("name"))
     owners = steps["context"]
     units = []
     rows = zip(
-        *(frame[name].tolist() for name in ("id", "start", "dur")), names, numbered(names),
+        *(frame[name].tolist() for name in ("id", "start", "dur", "parent")), names, numbered(names),
         *(frame.texts(name) for name in ("kind", "stack", "compiler")), strict=True,
     )  # fmt: skip
-    for id, start, dur, name, shown, kind, stack, own in rows:
+    for id, start, dur, parent, name, shown, kind, stack, own in rows:
         compiler = compiler_named(own or assumed)
         called = compiler.context_name(plain(name))
         bare = compiler.counted_name(called)
@@ -197,25 +199,25 @@ def _units(capture: Capture, content: Content, steps: Frame, seen: set[str]) -> 
         place = f"{found.file}:{found.line}" if found else ""
         first, past = (int(np.searchsorted(owners, id, side)) for side in ("left", "right"))
         units.append(
-            Unit(id, shown, bare, kind or "", place, own or assumed, start, dur, code.get(id, 0), 0, first, past)
+            Unit(
+                id, shown, bare, kind or "", place, own or assumed, start, dur, code.get(id, 0), 0, first, past, parent
+            )
         )
     units.sort(key=lambda unit: (unit.start < 0, unit.start, unit.id))
     return units
-
-
-def _with_input(unit: Unit, found: int) -> Unit:
-    return Unit(
-        unit.id, unit.name, unit.plain, unit.kind, unit.place, unit.compiler, unit.start, unit.dur, unit.code, found,
-        unit.first, unit.past,
-    )  # fmt: skip
 
 
 def _code_hashes(capture: Capture, seen: set[str]) -> dict[int, int]:
     """Hashes of the contexts' code, each without the context's own name."""
     if not capture.count("artifacts"):
         return {}
-    names = capture.read("contexts", ["id", "name"])
+    names = capture.read("contexts", ["id", "name", "compiler"])
     called = {id: plain(name) for id, name in zip(names["id"].tolist(), names.texts("name"), strict=True)}
+    assumed = assumed_name(capture)
+    compiled_by = {
+        id: compiler_named(own or assumed)
+        for id, own in zip(names["id"].tolist(), names.texts("compiler"), strict=True)
+    }
     frame = capture.read("artifacts", ["context", "step", "kind", "content"])
     kinds, contents = frame.texts("kind"), frame.blobs("content")
     rows: dict[int, dict[str, list[int]]] = {}
@@ -227,7 +229,8 @@ def _code_hashes(capture: Capture, seen: set[str]) -> dict[int, int]:
         kind = next(kind for kind in _CODE if kind in by_kind)
         text = "\n".join((contents[row] or b"").decode("utf-8", "replace") for row in by_kind[kind])
         if kind != "binary":
-            text = without_name(text, called[owner], seen)
+            text, away = compiled_by[owner].comparable_code(without_name(text, called[owner], seen))
+            seen |= {away} if away else set()
         found[owner] = text_hash(without_accidents(text, seen))
     return found
 

@@ -41,12 +41,20 @@ class Consequences:
         """The pairs that this one's difference follows from; empty when it begins here."""
         pair, found = self._pairs[at], self._partings.get(at)
         if found is None or (found.what == "input" and found.ordinal == 0):
-            made = self._made_elsewhere(at, pair) or self._from_line(at, pair)
-            if made or found is None:
-                return made
+            return self._from_parent(at, pair) or self._made_elsewhere(at, pair) or self._from_line(at, pair)
         if self._both is None or found.what in ("pass", "decision", "missing"):
             return []
         return self._handed_over(at, pair, found)
+
+    def _from_parent(self, at: int, pair: Pair) -> list[int]:
+        """The pair that this one was compiled in, when that differs."""
+        for side, which in self._sides:
+            place = getattr(pair, which)
+            parent = side.place_of.get(side.compiled.units[place].parent, -1) if place >= 0 else -1
+            found = self._pair_of[which].get(parent, -1)
+            if found != at and found in self._changed:
+                return [found]
+        return []
 
     def _made_elsewhere(self, at: int, pair: Pair) -> list[int]:
         """The pair that made the graph which went into the first step, or a part of it that only one side has."""
@@ -67,11 +75,17 @@ class Consequences:
                     continue  # a constant may come from anywhere
                 maker, time = side.maker(row)
                 found = self._pair_of[which].get(maker, -1)
-                if found == at or found not in self._changed:
+                if found == at or found not in self._changed or not self._earlier(side, maker, getattr(pair, which)):
                     continue
                 if time > side.begin(side.compiled.units[maker].first):  # not what went into that one itself
                     makers[found] = max(makers.get(found, 0), side.compiled.units[maker].start)
         return [max(makers, key=lambda found: makers[found])] if makers else []
+
+    @staticmethod
+    def _earlier(side: Lineage, maker: int, place: int) -> bool:
+        """Whether a context was opened before another: only then can it have made what went into that one."""
+        units = side.compiled.units
+        return units[maker].start < 0 or units[place].start < 0 or units[maker].start < units[place].start
 
     def _handed_over(self, at: int, pair: Pair, found: Parting) -> list[int]:
         """The pairs that made what the graphs differ by, after they parted themselves; empty when this one did.

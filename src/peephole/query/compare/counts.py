@@ -92,16 +92,20 @@ def _passes(side: Compiled) -> dict[str, tuple[int, int, int, int, int]]:
     return {name or "(unnamed)": tuple(column[at] for column in columns) for name, at in names.items()}  # type: ignore[misc]
 
 
-def count_rows(a: Recorded, b: Recorded, passes: Sequence[PassRow], kernels: Sequence[KernelRow]) -> list[CountRow]:
-    """Contexts, steps, matches, launches, operations and bytes of both sides, as far as there are any."""
+def count_rows(
+    a: Recorded, b: Recorded, passes: Sequence[PassRow], kernels: Sequence[KernelRow], ran: bool = True
+) -> list[CountRow]:
+    """Contexts, steps, matches and, when both `ran`, launches, operations and bytes, as far as there are any."""
     one, two = a.compiled, b.compiled
     rows = [CountRow("contexts", len(one.units), len(two.units), len(one.units) != len(two.units))]
     if one.has_steps and two.has_steps:
         differ = any(row.differs for row in passes)
         rows.append(CountRow("steps", len(one.step_id), len(two.step_id), differ))
         rows.append(CountRow("matches", int(one.step_matches.sum()), int(two.step_matches.sum()), differ))
+    if not ran:
+        return [row for row in rows if row.a or row.b]
     launches = [sum(row.launches_a for row in kernels), sum(row.launches_b for row in kernels)]
-    uneven = any(row.launches_a != row.launches_b for row in kernels if row.state in ("same", "changed"))
+    uneven = any(row.uneven for row in kernels)
     rows.append(CountRow("launches", launches[0], launches[1], launches[0] != launches[1] or uneven))
     for name in ("flops", "bytes"):
         sums = [_work(side, name) for side in (a, b)]

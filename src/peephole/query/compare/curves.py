@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,11 +12,10 @@ from peephole.query.calls.tree import call_tree
 from peephole.query.capture.info import span
 from peephole.query.memory.buffers import devices, memory
 from peephole.query.timeline.group_tracks import group_tracks
-from peephole.query.timeline.tracks import markers, timeline_tracks
+from peephole.query.timeline.tracks import timeline_tracks
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
-    from peephole.store.tables.frame import Frame
 
 _POINTS: Final = 400
 _NODES: Final = 4000
@@ -147,52 +145,3 @@ def lanes(capture: Capture, t0: int, t1: int, pixels: int) -> Lanes:
         start, past = (window.start - begin).tolist(), (window.end - begin).tolist()
         found.append(LaneWindow(row.title, row.kind, start, past, name, window.count.tolist()))
     return Lanes(tuple(found), tuple(plain(texts[code]) if code >= 0 else "" for code in numbers), end - begin)
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A moment that both sides have: a marker of one name, or the first run of a kernel."""
-
-    name: str
-    a: int
-    b: int
-
-
-def moments(a: Capture, b: Capture, most: int = 500) -> list[Moment]:
-    """The markers that both sides have, by name: the first of each, ns since each capture's first moment."""
-    known: list[dict[str, int]] = []
-    for capture in (a, b):
-        begin = (span(capture, contexts=False) or (0, 0))[0]
-        found = markers(capture)
-        own: dict[str, int] = {}
-        for name, time in zip(found.name, found.time, strict=True):
-            own.setdefault(name, time - begin)
-        known.append(own)
-    return [Moment(name, time, known[1][name]) for name, time in known[0].items() if name in known[1]][:most]
-
-
-def first_run(capture: Capture, names: Sequence[str]) -> int:
-    """When something of one of these names first ran, ns since the capture's first moment; -1 for never."""
-    begin = (span(capture, contexts=False) or (0, 0))[0]
-    first = -1
-    wanted = set(names)
-    for row in group_tracks(capture, "kernels"):
-        for depth in row.depths:
-            for frame in _parts(capture, row.id, depth):
-                texts = frame.texts("name")
-                codes = [code for code, text in enumerate(texts.values) if plain(text) in wanted]
-                at = np.flatnonzero(np.isin(texts.codes, codes))
-                if len(at):
-                    time = int(frame["start"][at[0]]) - begin
-                    first = time if first < 0 else min(first, time)
-                    break
-    return first
-
-
-def _parts(capture: Capture, track: int, depth: int) -> Iterator[Frame]:
-    found = capture.lanes()
-    own = found.of_track(track)
-    for lane in range(own.start, own.stop):
-        if int(found.depth[lane]) == depth:
-            low = int(found.first[lane])
-            yield from capture.scan("slices", ["start", "name"], slice(low, low + int(found.count[lane])), 1 << 16)

@@ -80,7 +80,7 @@ def _why(found: Comparison, term: Term) -> str:
         counts = [(len(found.kernels_of(state)), state) for state in ("added", "removed")]
         return ", ".join(f"{n} {state}" for n, state in counts if n)
     if term.what == "code":
-        changed = len(found.kernels_of("changed"))
+        changed = sum(row.state == "changed" for row in found.kernels)
         return f"{changed} changed" if changed else ""
     if term.what == "rules":
         count = sum(row.a != row.b for row in found.rules)
@@ -93,7 +93,7 @@ def _why(found: Comparison, term: Term) -> str:
         )
     if term.what == "time":
         limit = (term.above or 0.0) / 100
-        slower = [row for row in found.times if row.verdict == "slower" and row.change > limit]
+        slower = [row for row in (*found.totals, *found.times) if row.verdict == "slower" and row.change > limit]
         return "; ".join(f"{row.name} {row.change:+.1%}" for row in slower[:5])
     if term.what == "compile":
         a, b = found.a.compile_ns, found.b.compile_ns

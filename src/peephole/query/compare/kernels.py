@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from peephole.compilers import compiler_named
@@ -12,7 +13,7 @@ from peephole.query.compare.results import KernelRow, State
 from peephole.query.compare.times import Thing
 
 if TYPE_CHECKING:
-    from peephole.query.compare.compiled import Compiled
+    from peephole.query.compare.compiled import Compiled, Unit
     from peephole.query.compare.pairs import Pairs
     from peephole.query.compare.recorded import Recorded
     from peephole.query.compare.runs import Runs
@@ -40,7 +41,8 @@ def things_of(a: Sequence[Recorded], b: Sequence[Recorded], pairs: Sequence[Pair
                     thing = by_pair.get(pair)
                     if thing is None:
                         one_name, two_name = _names(one, two, pairs[pair])
-                        thing = by_pair[pair] = _thing(_KERNELS, one_name, two_name, len(a), len(b))
+                        kind = _unit_kind(one, two, pairs[pair])
+                        thing = by_pair[pair] = _thing(_KERNELS, one_name, two_name, len(a), len(b), kind)
                 else:
                     name = _uncounted(run.name, names) if run.group != _KERNELS else run.name
                     key = run.group, name
@@ -51,8 +53,12 @@ def things_of(a: Sequence[Recorded], b: Sequence[Recorded], pairs: Sequence[Pair
     return [*by_pair.values(), *things.values()]
 
 
-def _thing(group: str, name: str, name_b: str, a: int, b: int) -> Thing:
-    return Thing(group, name, name_b, [[] for _ in range(a)], [[] for _ in range(b)])
+def _thing(group: str, name: str, name_b: str, a: int, b: int, kind: str = "kernel") -> Thing:
+    return Thing(group, name, name_b, [[] for _ in range(a)], [[] for _ in range(b)], kind)
+
+
+def _unit_kind(a: Compiled, b: Compiled, pair: Pair) -> str:
+    return a.units[pair.a].kind if pair.a >= 0 else b.units[pair.b].kind
 
 
 def _names(a: Compiled, b: Compiled, pair: Pair) -> tuple[str, str]:
@@ -91,6 +97,7 @@ def kernel_rows(a: Recorded, b: Recorded, found: Pairs, times: Sequence[TimeRow]
         if row.group == _KERNELS:
             timed.setdefault((row.name, row.name_b), row)
     rows, taken = [], set()
+    kinds = {unit.kind for side in (a, b) for unit in side.compiled.units}
     ran = [_ran(side) for side in (a, b)]
     for pair in found.pairs:
         one = a.compiled.units[pair.a] if pair.a >= 0 else None
@@ -111,7 +118,7 @@ def kernel_rows(a: Recorded, b: Recorded, found: Pairs, times: Sequence[TimeRow]
                 time.count_a if time else 0, time.count_b if time else 0,
                 work[0][0] if work[0] else 0.0, work[1][0] if work[1] else 0.0,
                 work[0][1] if work[0] else 0.0, work[1][1] if work[1] else 0.0,
-                (one or two).place, time,  # type: ignore[union-attr]
+                (one or two).place, time, _kind(one, two, kinds),  # type: ignore[union-attr]
             )
         )  # fmt: skip
     known = {state: Counter(row.name for row in rows if row.state == state) for state in ("added", "removed")}
@@ -125,8 +132,27 @@ def kernel_rows(a: Recorded, b: Recorded, found: Pairs, times: Sequence[TimeRow]
                 -1, -1, row.count_a, row.count_b, 0.0, 0.0, 0.0, 0.0, "", row,
             )
         )  # fmt: skip
+    rows = _evened(rows, {unit.id: unit.code for unit in a.compiled.units})
     order = ("changed", "added", "removed", "same")
     return sorted(rows, key=lambda row: (order.index(row.state), -_weight(row)))
+
+
+def _evened(rows: list[KernelRow], codes: dict[int, int]) -> list[KernelRow]:
+    """The rows, marked where they run more or less often; which of several with one code ran does not count."""
+    runs: dict[object, int] = Counter()
+    for row in rows:
+        runs[codes.get(row.unit_a) or row.name] += row.launches_b - row.launches_a
+    return [
+        replace(row, uneven=row.state in ("same", "changed") and runs[codes.get(row.unit_a) or row.name] != 0)
+        for row in rows
+    ]
+
+
+def _kind(one: Unit | None, two: Unit | None, kinds: set[str]) -> str:
+    """kernel, where nothing is called that everything that has code; else what it is called."""
+    either = one or two
+    assert either is not None
+    return either.kind if "kernel" in kinds and either.kind else "kernel"
 
 
 def _weight(row: KernelRow) -> float:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from peephole.errors import PeepholeError
+from peephole.model.plain_names import numbered
 from peephole.query.compare.code_lines import CodeLines, code_lines
 from peephole.query.compare.parting import Sides
 from peephole.query.compare.results import Divergence, KernelRow
@@ -43,9 +45,11 @@ class OneKernel:
     code: CodeLines
     context_a: str
     context_b: str
-    node_a: int
-    """What to look at where they part: the match's result, or the root of the graph. -1 for none."""
-    node_b: int
+    unit_a: int = -1
+    unit_b: int = -1
+    """Contexts, -1 for none."""
+    causes: tuple[Divergence, ...] = ()
+    """What its difference follows from, and what that follows from, up to the one where it begins."""
 
 
 def one_kernel(found: Compared, name: str, name_b: str | None = None) -> OneKernel:
@@ -55,7 +59,7 @@ def one_kernel(found: Compared, name: str, name_b: str | None = None) -> OneKern
     row = next((row for row in rows if row.name_a == name), rows[0] if rows else None)
     parted = [one for one in comparison.divergence if name in (one.context_a, one.context_b)]
     if row is not None and row.unit_a < 0 and row.unit_b < 0:
-        return OneKernel(row, None, (), code_lines(None, -1, None, -1), row.name_a, row.name_b, -1, -1)
+        return OneKernel(row, None, (), code_lines(None, -1, None, -1), row.name_a, row.name_b)
     if row is not None:
         unit_a, unit_b = row.unit_a, row.unit_b
         divergence = next((d for d in comparison.divergence if (d.unit_a, d.unit_b) == (unit_a, unit_b)), None)
@@ -66,9 +70,28 @@ def one_kernel(found: Compared, name: str, name_b: str | None = None) -> OneKern
             raise PeepholeError(_unknown(found, name))
         unit_a, unit_b = units
     one, two = _unit(found, 0, unit_a), _unit(found, 1, unit_b)
-    code = code_lines(found.a.open, unit_a, found.b.open, unit_b)
+    equal = one is not None and two is not None and 0 != one.code == two.code
+    code = code_lines(found.a.open, unit_a, found.b.open, unit_b, equal)
     passes = _passes(found.pairs.both, one, two, divergence)
-    return OneKernel(row, divergence, tuple(passes), code, one.name if one else "", two.name if two else "", -1, -1)
+    names = one.name if one else "", two.name if two else ""
+    causes = _causes(comparison.divergence, divergence)
+    return OneKernel(row, divergence, tuple(passes), code, *names, unit_a, unit_b, causes)
+
+
+def pass_names(one: OneKernel) -> list[str]:
+    """The names of a pair's passes, `#2` behind the second of a name."""
+    return numbered([step.name for step in one.passes])
+
+
+def _causes(every: Sequence[Divergence], found: Divergence | None) -> tuple[Divergence, ...]:
+    by_name = {row.context: row for row in every}
+    chain: list[Divergence] = []
+    while found is not None and found.follows:
+        found = by_name.get(found.follows[0])
+        if found is None or found in chain:
+            break
+        chain.append(found)
+    return tuple(chain)
 
 
 def _unit(found: Compared, side: int, number: int) -> Unit | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -49,8 +49,17 @@ class Pair:
     """code, input, line, name, neighbours, or hand; empty for one that has no partner."""
 
 
-def paired(a: Sequence[Unit], b: Sequence[Unit], by_hand: Iterable[tuple[str, str]] = ()) -> list[Pair]:
-    """Pairs of contexts of one kind, in A's order, those that only B has where they stood among B's."""
+def paired(
+    a: Sequence[Unit],
+    b: Sequence[Unit],
+    by_hand: Iterable[tuple[str, str]] = (),
+    ran: tuple[Mapping[int, int], Mapping[int, int]] = ({}, {}),
+) -> list[Pair]:
+    """Pairs of contexts of one kind, in A's order, those that only B has where they stood among B's.
+
+    `ran` says how often each ran, by its number: of those that are alike in all that is compared, the ones that ran
+    equally often are one, since several processes compile in another order each time.
+    """
     found: dict[int, tuple[int, str]] = {}
     left_a, left_b = list(range(len(a))), list(range(len(b)))
 
@@ -66,6 +75,8 @@ def paired(a: Sequence[Unit], b: Sequence[Unit], by_hand: Iterable[tuple[str, st
     take(((names_a[x], names_b[y]) for x, y in by_hand if x in names_a and y in names_b), "hand")
     for how, keys in _HOW:
         for key in keys:
+            if any(ran):
+                take(_equal(a, b, left_a, left_b, _and_runs(key, *ran)), how)
             take(_equal(a, b, left_a, left_b, key), how)
     take(_on_lines(a, b, left_a, left_b), "line")
     take(_equal(a, b, left_a, left_b, lambda u: (u.kind, u.plain) if u.plain else None, together=True), "name")
@@ -82,18 +93,33 @@ def paired(a: Sequence[Unit], b: Sequence[Unit], by_hand: Iterable[tuple[str, st
     return [pair for _, pair in sorted(ranked, key=lambda item: item[0])]
 
 
+def _and_runs(key: Key, a: Mapping[int, int], b: Mapping[int, int]) -> tuple[Key, Key]:
+    """The key of either side with how often it ran."""
+
+    def of(ran: Mapping[int, int]) -> Key:
+        return lambda unit: (found, ran.get(unit.id, 0)) if (found := key(unit)) else None
+
+    return of(a), of(b)
+
+
 def _line(unit: Unit) -> str:
     return unit.place.replace("\\", "/").rpartition("/")[2]
 
 
 def _equal(
-    a: Sequence[Unit], b: Sequence[Unit], left_a: list[int], left_b: list[int], key: Key, together: bool = False
+    a: Sequence[Unit],
+    b: Sequence[Unit],
+    left_a: list[int],
+    left_b: list[int],
+    key: Key | tuple[Key, Key],
+    together: bool = False,
 ) -> list[tuple[int, int]]:
     """Pairs of equal keys in order. With `together` only where both sides have as many of a key."""
     groups: dict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    keys = key if isinstance(key, tuple) else (key, key)
     for side, units, left in ((0, a, left_a), (1, b, left_b)):
         for at in left:
-            if found := key(units[at]):
+            if found := keys[side](units[at]):
                 groups[found][side].append(at)
     return [
         pair

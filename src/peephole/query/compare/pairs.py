@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from peephole.errors import PeepholeError
 from peephole.query.compare.by_content.lineage import Lineage
 from peephole.query.compare.consequences import Consequences
 from peephole.query.compare.pairing import Pair, paired
@@ -24,34 +26,66 @@ class Pairs:
 
     pairs: list[Pair]
     partings: dict[int, Parting]
+    recoded: set[int]
+    """Pairs whose code differs and of which no rewrites were recorded: what they were compiled in says why."""
     rules: RulePairs
     both: Sides
 
     @property
     def changed(self) -> set[int]:
         """The pairs that differ, or that only one side has."""
-        return {at for at, pair in enumerate(self.pairs) if pair.a < 0 or pair.b < 0} | set(self.partings)
+        alone = {at for at, pair in enumerate(self.pairs) if pair.a < 0 or pair.b < 0}
+        return alone | set(self.partings) | self.recoded
 
 
 def all_pairs(a: Recorded, b: Recorded, by_hand: Iterable[tuple[str, str]] = ()) -> Pairs:
-    """The contexts of both recordings, paired kind by kind, and where each pair parts."""
+    """The contexts of both recordings, paired kind by kind, and where each pair parts.
+
+    PeepholeError for a pair by hand of what a side does not have, or of two kinds.
+    """
     one, two = a.compiled, b.compiled
     rules = rule_pairs(one.rules, two.rules, _lines(a), _lines(b))
     both = sides(one, two, rules.b_of_a, short=a.open is None or b.open is None)
     by_hand = list(by_hand)
+    _known(one, two, by_hand)
     pairs: list[Pair] = []
+    ran = _ran(a), _ran(b)
     for kind in dict.fromkeys(unit.kind for unit in (*one.units, *two.units)):
-        own, other = _of_kind(one, kind), _of_kind(two, kind)
-        for pair in paired([one.units[i] for i in own], [two.units[j] for j in other], by_hand):
-            pairs.append(Pair(own[pair.a] if pair.a >= 0 else -1, other[pair.b] if pair.b >= 0 else -1, pair.how))
-    partings = {}
+        places_a, places_b = _of_kind(one, kind), _of_kind(two, kind)
+        for pair in paired([one.units[i] for i in places_a], [two.units[j] for j in places_b], by_hand, ran):
+            place_a, place_b = places_a[pair.a] if pair.a >= 0 else -1, places_b[pair.b] if pair.b >= 0 else -1
+            pairs.append(Pair(place_a, place_b, pair.how))
+    partings, recoded = {}, set()
     if one.has_steps and two.has_steps:
         for at, pair in enumerate(pairs):
             if pair.a >= 0 and pair.b >= 0:
-                found = parting(both, one.units[pair.a], two.units[pair.b])
+                own, other = one.units[pair.a], two.units[pair.b]
+                found = parting(both, own, other)
                 if found is not None:
                     partings[at] = found
-    return Pairs(pairs, partings, rules, both)
+                elif own.first == own.past and own.code != other.code:
+                    recoded.add(at)
+    return Pairs(pairs, partings, recoded, rules, both)
+
+
+def _ran(side: Recorded) -> dict[int, int]:
+    """How often each context ran, by its number."""
+    return {run.context: run.count for run in side.runs.runs if run.group == "kernels" and run.context >= 0}
+
+
+def _known(a: Compiled, b: Compiled, by_hand: Sequence[tuple[str, str]]) -> None:
+    """Raises when a pair by hand cannot be made."""
+    for x, y in by_hand:
+        kinds = []
+        for name, side, which in ((x, a, "A"), (y, b, "B")):
+            names = {unit.name: unit.kind for unit in side.units}
+            if name not in names:
+                near = get_close_matches(name, names, n=3)
+                hint = f"near names: {', '.join(near)}" if near else "`peephole diff A B` lists what there is"
+                raise PeepholeError(f"A pair by hand names {name!r}, which {which} does not have; {hint}.")
+            kinds.append(names[name])
+        if kinds[0] != kinds[1]:
+            raise PeepholeError(f"{x!r} is a {kinds[0]} and {y!r} a {kinds[1]}: only two of a kind can be paired.")
 
 
 def divergences(a: Recorded, b: Recorded, found: Pairs) -> list[Divergence]:
@@ -124,6 +158,8 @@ def _called(a: Compiled, b: Compiled, pair: Pair) -> str:
 def _words(a: Compiled, b: Compiled, parts: Parting | None, one: Unit | None, two: Unit | None) -> str:
     """What differs, in a sentence."""
     if parts is None:
+        if one is not None and two is not None:
+            return "code: what came out differs"
         return "only A has it" if two is None else "only B has it"
     if parts.what == "missing":
         side = "A" if one is not None and one.first == one.past else "B"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -47,6 +47,8 @@ class Sides:
     """Steps of A that run inside others and that B has too, in whatever context: see `remembered`."""
     known_b: NDArray[np.bool_]
     short: bool
+    skipped: list[int] = field(default_factory=list)
+    """Such steps that a walk went past, since only one side shows them there."""
 
 
 def sides(a: Compiled, b: Compiled, b_of_a: NDArray[np.int64], short: bool) -> Sides:
@@ -74,8 +76,10 @@ def _walk(both: Sides, rows_a: tuple[int, int], rows_b: tuple[int, int], begin: 
         if found is None:
             i, j = i + 1, j + 1
         elif found.what in ("pass", "input") and both.known_a[i]:
+            both.skipped.append(i)
             i += 1
         elif found.what in ("pass", "input") and both.known_b[j]:
+            both.skipped.append(j)
             j += 1
         elif found.what != "match":
             return found
@@ -83,8 +87,10 @@ def _walk(both: Sides, rows_a: tuple[int, int], rows_b: tuple[int, int], begin: 
             inner = _walk(both, (i + 1, _inside(a, i, rows_a[1])), (j + 1, _inside(b, j, rows_b[1])), begin)
             return found if inner is None or inner.what == "pass" else replace(found, inner=inner.inner or inner)
     while i < rows_a[1] and both.known_a[i]:
+        both.skipped.append(i)
         i += 1
     while j < rows_b[1] and both.known_b[j]:
+        both.skipped.append(j)
         j += 1
     if i == rows_a[1] and j == rows_b[1]:
         return None

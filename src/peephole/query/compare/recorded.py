@@ -38,6 +38,8 @@ class Recorded:
     path: str = ""
     capture: weakref.ref[Capture] | None = None
     """None for a baseline, which has hashes and figures alone."""
+    live: bool = False
+    """Whether it was still being recorded."""
 
     @property
     def open(self) -> Capture | None:
@@ -71,6 +73,7 @@ def recorded(capture: Capture) -> Recorded:
         _messages(capture),
         str(capture.path.resolve()),
         weakref.ref(capture),
+        capture.live,
     )
     _kept[capture] = found
     return found

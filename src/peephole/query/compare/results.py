@@ -8,6 +8,7 @@ from typing import Literal
 from peephole.query.compare.memory import MemoryRow
 from peephole.query.compare.parting import Parting
 from peephole.query.compare.times import TimeRow
+from peephole.query.compare.totals import Portion
 
 State = Literal["added", "removed", "changed", "same"]
 
@@ -58,6 +59,15 @@ class KernelRow:
     bytes_b: float
     place: str
     time: TimeRow | None
+    kind: str = "kernel"
+    """kernel, or what else has code of its own: a module, a half of a graph."""
+    uneven: bool = False
+    """Both sides have it and run it, with all others of the same code, more or less often."""
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it is a kernel, and not something that kernels are compiled in."""
+        return self.kind == "kernel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +87,7 @@ class Divergence:
     step_id_a: int
     step_id_b: int
     parting: Parting | None
-    """None for a context of one side only."""
+    """None for a context of one side only, and for one without rewrites whose code differs."""
     what: str
     follows: tuple[str, ...]
     """The contexts whose differences this one comes from; empty for one that begins here."""
@@ -86,6 +96,11 @@ class Divergence:
     def context(self) -> str:
         """What it is called, on A's side if it is there."""
         return self.context_a or self.context_b
+
+    @property
+    def one_sided(self) -> str:
+        """added or removed for a context of one side only; empty for one that both have."""
+        return "" if self.context_a and self.context_b else "removed" if self.context_a else "added"
 
     @property
     def match(self) -> int:
@@ -143,10 +158,15 @@ class Comparison:
     """Nothing differs but times."""
     verdict: str
     kernels: tuple[KernelRow, ...]
+    """And what else has code, where there are kernels besides."""
     divergence: tuple[Divergence, ...]
     """Earliest first."""
     rules: tuple[RuleRow, ...]
     times: tuple[TimeRow, ...]
+    totals: tuple[TimeRow, ...]
+    """All kernels together, and all copies."""
+    portions: tuple[Portion, ...]
+    """What the change of all kernels' time is made of."""
     memory: tuple[MemoryRow, ...]
     passes: tuple[PassRow, ...]
     counts: tuple[CountRow, ...]
@@ -159,4 +179,16 @@ class Comparison:
 
     def kernels_of(self, state: State) -> list[KernelRow]:
         """The kernels of one state."""
-        return [row for row in self.kernels if row.state == state]
+        return [row for row in self.kernels if row.state == state and row.is_kernel]
+
+    def begins(self) -> list[tuple[Divergence, int]]:
+        """The contexts that differ by themselves, one of each difference, with how many others differ by the same."""
+        kinds: dict[str, list[Divergence]] = {}
+        for row in self.divergence:
+            if not row.follows:
+                kinds.setdefault(row.what if row.parting else row.context, []).append(row)
+        return [(rows[0], len(rows) - 1) for rows in kinds.values()]
+
+    def others_of(self, state: State) -> list[KernelRow]:
+        """What else has code and is of that state."""
+        return [row for row in self.kernels if row.state == state and not row.is_kernel]

@@ -73,6 +73,8 @@ class Thing:
     name_b: str
     a: list[list[Runs]]
     b: list[list[Runs]]
+    kind: str = "kernel"
+    """Of kernels: kernel, or what else was compiled and ran with kernels inside it."""
 
 
 def time_rows(
@@ -109,8 +111,7 @@ def _row(thing: Thing) -> TimeRow:
     tested = min(len(a), len(b)) >= FEWEST and min(len(middle[0]), len(middle[1])) >= 1
     p = 1.0
     if tested and several:
-        enough = min(len(middle[0]), len(middle[1])) >= FEWEST
-        p = mann_whitney(*middle) if enough else t_test(*middle)
+        p = of_captures(*middle)
     elif tested:
         p = mann_whitney(a, b)
     medians = [float(np.median(own)) if len(own) else 0.0 for own in (middle if several else joined)]
@@ -120,6 +121,16 @@ def _row(thing: Thing) -> TimeRow:
     )  # fmt: skip
 
 
+def of_captures(a: Floats, b: Floats) -> float:
+    """The p of medians of captures: of few of them by Student's test, since ranks of few say nothing."""
+    return mann_whitney(a, b) if min(len(a), len(b)) >= FEWEST else t_test(a, b)
+
+
+def judged_alone(row: TimeRow, noise: float) -> TimeRow:
+    """A row that is one test by itself, with its verdict."""
+    return _judged(row, row.p, (0.0, 0.0), max(FLOOR, noise))
+
+
 def _judged(row: TimeRow, p: float, whole: tuple[float, float], floor: float) -> TimeRow:
     away = row.median_b - row.median_a
     large = abs(away) >= max(floor * row.median_a, FLOOR_NS)
@@ -127,7 +138,8 @@ def _judged(row: TimeRow, p: float, whole: tuple[float, float], floor: float) ->
     matters = abs(away) * max(row.count_a, row.count_b) >= SHARE * max(*whole, 1.0)
     if p < ALPHA and large and matters:
         return replace(row, p=p, verdict="slower" if away > 0 else "faster")
-    return replace(row, p=p, verdict="unsure" if large else "same")
+    # too short to be claimed is not the same either
+    return replace(row, p=p, verdict="unsure" if abs(away) >= floor * row.median_a else "same")
 
 
 def ratio_interval(row: TimeRow) -> tuple[float, float] | None:

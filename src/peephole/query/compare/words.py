@@ -1,13 +1,10 @@
-"""A comparison in words: the verdict, what could not be compared, what to know about the sides."""
+"""A comparison in words: what could not be compared, what to know about the sides."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from peephole.query.compare.results import Comparison
 
 if TYPE_CHECKING:
     from peephole.query.compare.recorded import Recorded
@@ -34,7 +31,9 @@ def notes_of(a: Sequence[Recorded], b: Sequence[Recorded], missing: set[str]) ->
     if one.path and one.path == two.path:
         notes.append(f"Both sides are the same capture, {one.name}.")
     for side, which in ((one, "A"), (two, "B")):
-        if not side.clean:
+        if side.live:
+            notes.append(f"{side.name} ({which}) is still being recorded: what there is by now is compared.")
+        elif not side.clean:
             notes.append(f"{side.name} ({which}) ended without closing: what it recorded until then is compared.")
         if side.dropped:
             notes.append(f"{side.name} ({which}) lost {side.dropped:,} records, so its counts are too small.")
@@ -59,7 +58,8 @@ def notes_of(a: Sequence[Recorded], b: Sequence[Recorded], missing: set[str]) ->
     if one.host and two.host and one.host != two.host:
         notes.append(f"A was recorded on {one.host}, B on {two.host}: times of different machines.")
     notes += _changed_since(one, "A") + _changed_since(two, "B")
-    if not any(unit.is_kernel for side in (one, two) for unit in side.compiled.units) and one.runs.runs:
+    ran = any(run.group == "kernels" for side in (one, two) for run in side.runs.runs)
+    if ran and not any(unit.is_kernel for side in (one, two) for unit in side.compiled.units):
         notes.append("No code was recorded: kernels are known by their names alone.")
     return notes
 
@@ -74,7 +74,7 @@ def _has(side: Recorded, part: str) -> bool:
 
 def _framework(side: Recorded) -> str:
     return (
-        ", ".join(f"{name} {version}" for name, version in side.frameworks.items())
+        ", ".join(f"{name} {version}".strip() for name, version in side.frameworks.items())
         or side.source
         or "something unknown"
     )
@@ -103,45 +103,3 @@ def _changed_since(side: Recorded, which: str) -> list[str]:
         if newer
         else []
     )
-
-
-def verdict_of(found: Comparison) -> Comparison:
-    """The comparison with its verdict: one line that says what matters most."""
-    changed, added, removed = (len(found.kernels_of(state)) for state in ("changed", "added", "removed"))
-    kernels = len(found.kernels)
-    parts = []
-    if changed or added or removed:
-        counts = [f"{n} {word}" for n, word in ((changed, "changed"), (added, "added"), (removed, "removed")) if n]
-        parts.append(f"{', '.join(counts)} of {kernels} kernel{'s' if kernels != 1 else ''}")
-    elif kernels:
-        parts.append(f"the same {kernels} kernel{'s' if kernels != 1 else ''}")
-    if found.rules and any(row.a != row.b for row in found.rules):
-        count = sum(row.a != row.b for row in found.rules)
-        parts.append(f"{count} rule{'s' if count != 1 else ''} fired more or less often")
-    elif found.divergence and not (changed or added or removed):
-        count = len(found.divergence)
-        parts.append(f"{count} context{'s' if count != 1 else ''} rewritten otherwise")
-    for row in found.memory:
-        if row.peak_a and row.peak_a != row.peak_b:
-            parts.append(f"peak memory of {row.device or 'the device'} {row.peak_b / row.peak_a - 1:+.1%}")
-    parts += [f"{int(row.b - row.a):+,} launches" for row in found.counts if row.name == "launches" and row.a != row.b]
-    if count := sum(row.differs for row in found.messages):
-        parts.append(f"{count} kind{'s' if count != 1 else ''} of messages more or less often")
-    claims = [row for row in found.times if row.verdict in ("slower", "faster") and row.group == "kernels"]
-    if claims and found.a.kernel_ns and found.b.kernel_ns:
-        share = found.b.kernel_ns / found.a.kernel_ns - 1
-        slower, faster = (sum(row.verdict == word for row in claims) for word in ("slower", "faster"))
-        made = [f"{n} {word}" for n, word in ((slower, "slower"), (faster, "faster")) if n]
-        parts.append(f"kernels take {share:+.1%} ({', '.join(made)})")
-    elif any(row.tested and row.group == "kernels" for row in found.times):
-        parts.append("no time shown to differ")
-    begins = [row for row in found.divergence if not row.follows]
-    text = "The same: " if found.same else ""
-    text += "; ".join(parts) if parts else ("nothing differs" if found.same else "they differ")
-    text = text[0].upper() + text[1:]
-    if begins and not found.same:
-        first = begins[0]
-        where = f" › {first.step}" if first.step else ""
-        where += f" › match {first.match}" if first.match else ""
-        text += f"; first in {first.context}{where}"
-    return replace(found, verdict=text + ".")

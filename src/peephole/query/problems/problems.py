@@ -55,6 +55,8 @@ class Problem:
     stack: tuple[StackFrame, ...] = ()
     others: tuple[str, ...] = ()
     """Further reasons: those of other compilations that did not fit either."""
+    bytes: int = -1
+    """How much memory it is about; -1 for none."""
 
     @property
     def is_own(self) -> bool:
@@ -124,6 +126,7 @@ def problems(capture: Capture) -> Problems:
     made = [
         *_decided(capture, known, owner, compilers, functions, times),
         *_slow(known, compilers, times, stacks, functions),
+        *_seen(capture, known, set(compilers.values()), functions),
     ]
     found.problems = _numbered(made)
     return found
@@ -266,12 +269,25 @@ def _slow(
     return found
 
 
+def _seen(
+    capture: Capture, known: dict[int, Context], compilers: set[Compiler], functions: dict[int, str]
+) -> list[Problem]:
+    """Those that compilers see in what was recorded."""
+    found = []
+    for one in (one for compiler in compilers for one in compiler.found_problems(capture)):
+        context = known[one.context]
+        group, function = _group(known, one.context), functions.get(one.context, "")
+        problem = _problem(one.words, context, group, function, one.words.reason)
+        found.append(replace(problem, file=one.file, line=one.line, bytes=one.bytes))
+    return found
+
+
 def _numbered(found: list[Problem]) -> list[Problem]:
-    """In the order of kinds, then as they happened; slow ones by their time. Each gets what it goes by."""
+    """In the order of kinds, then as they happened; slow and large ones first. Each gets what it goes by."""
     order = {kind: place for place, kind in enumerate(PROBLEMS)}
     found = sorted(
         found,
-        key=lambda one: (order.get(one.kind, len(order)), -one.cost if one.kind == "slow" else 0),
+        key=lambda one: (order.get(one.kind, len(order)), -one.cost if one.kind == "slow" else 0, -one.bytes),
     )
     seen: dict[tuple[str, str], int] = {}
     named = []

@@ -32,7 +32,8 @@ def graph_labels(capture: Capture, graph: GraphAt) -> GraphLabels:
     compiler = compiler_of_step(capture, graph.step)
     nodes = graph.nodes
     places = {id_: place for place, id_ in enumerate(nodes.id)}
-    src = [[places[id_] for id_ in sources] for sources in nodes.src]
+    place_of = places.__getitem__
+    src = [list(map(place_of, sources)) for sources in nodes.src]
     rows = zip(nodes.op, nodes.dtype, nodes.arg, nodes.shape, strict=True)
     labels = labels_of(compiler, rows, src, places.get(graph.root, -1))
     gone = [NodeText(node.op, node.dtype, node.arg or "", node.shape or "") for node in graph.removed]

@@ -73,7 +73,7 @@ def graph_at(trace: RewriteTrace, step_id: int, match: int) -> forms.GraphAt:
     last = len(named.entries)
     error = trace.text("error", trace.step_row(step_id)) if match == last else None
     root = int(ids[graph.boxes[graph.root].row]) if graph.root >= 0 else -1
-    graphs = [int(ids[graph.boxes[key].row]) for key in _tops(graph)]
+    graphs = [int(ids[graph.boxes[key].row]) for key in _tops(named, graph)]
     return forms.GraphAt(
         step_id, match, last, root, nodes, added, changed, removed, rule, diff, error, kind=kind, graphs=graphs
     )
@@ -169,7 +169,7 @@ def graph_between(trace: RewriteTrace, first: tuple[int, int], second: tuple[int
         lines,
         trace.text("error", trace.step_row(second[0])) if second[1] == len(named.entries) else None,
         kind="difference",
-        graphs=[at[key] for key in _tops(graph)],
+        graphs=[at[key] for key in _tops(named, graph)],
     )
     return result, sum(key in was for key in now)
 
@@ -203,12 +203,13 @@ def _removed(named: NamedStep, old: Mapping[int, Box | None], gone: list[int]) -
     return result
 
 
-def _tops(graph: NamedGraph) -> list[int]:
-    """The GRAPH boxes that a graph consists of."""
+def _tops(named: NamedStep, graph: NamedGraph) -> list[int]:
+    """The GRAPH boxes that a graph consists of; one that has a name is one graph, whatever it lists."""
     if graph.root not in graph.order:
         return []
     inside = graph.order[graph.root]
-    return inside if len(inside) > 1 and all(key in graph.order for key in inside) else [graph.root]
+    is_list = len(inside) > 1 and all(key in graph.order for key in inside)
+    return inside if is_list and named.nodes.name(graph.boxes[graph.root].row) is None else [graph.root]
 
 
 def _diff(named: NamedStep, match: int) -> list[DiffLine]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from peephole.compilers import compiler_of, compilers_in
+from peephole.compilers import compiler_named, compiler_of, compilers_in
 from peephole.compilers.answers import Kernel, Schedule
 from peephole.compilers.traces import trace_of
 from peephole.errors import PeepholeError
@@ -27,6 +27,14 @@ def schedule_contexts(capture: Capture) -> list[tuple[int, str]]:
     return [
         (number, name or "") for number, name, kind in rows if kind and compiler_of(capture, number).is_schedule(kind)
     ]
+
+
+def count_schedules(capture: Capture) -> int:
+    """How many contexts are schedules; nothing but their table is read."""
+    frame = capture.read("contexts", ["kind", "compiler"])
+    pairs = list(zip(frame.texts("kind"), frame.texts("compiler"), strict=True))
+    wanted = {(kind, name) for kind, name in set(pairs) if kind and name and compiler_named(name).is_schedule(kind)}
+    return sum(pair in wanted for pair in pairs) if wanted else 0
 
 
 def kernels_of_schedule(capture: Capture, context: int) -> list[Kernel]:

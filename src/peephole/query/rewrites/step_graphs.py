@@ -279,19 +279,22 @@ def rule_lines(capture: Capture, file: str | None, line: int, around: int = 3) -
 
 def graph_columns(pool: Pool, nodes: list[int], identity: list[int], shapes: Shapes, error: str | None) -> NodeColumns:
     """These nodes; the one that a replay ends with in an error has the error for its argument."""
-    texts = [pool.texts(node) for node in nodes]
+    owns = list(map(pool.own.__getitem__, nodes))
+    known = {own: pool.table.texts(own) for own in dict.fromkeys(owns)}
+    texts = list(map(known.__getitem__, owns))
     if error is not None and len(texts) == 1:
         texts = [(*texts[0][:2], error, None)]
-    ids = pool.ids
+    op, dtype, arg, tag = map(list, zip(*texts, strict=True)) if texts else ([], [], [], [])
+    id_of, src = pool.ids.__getitem__, pool.src
     return NodeColumns(
-        [ids[node] for node in nodes],
+        list(map(id_of, nodes)),
         identity,
-        [text[0] for text in texts],
-        [text[1] for text in texts],
-        [text[2] for text in texts],
-        [[ids[s] for s in pool.src[node]] for node in nodes],
+        op,
+        dtype,
+        arg,
+        [list(map(id_of, src[node])) for node in nodes],
         shapes.of(nodes),
-        [text[3] for text in texts],
+        tag,
     )
 
 

@@ -152,9 +152,10 @@ def _shares(window: Buckets, edges: NDArray[np.int64]) -> NDArray[np.float64]:
     if not len(window):
         return np.zeros(len(edges) - 1)
     after = np.cumsum(window.busy)
-    knots = np.stack([window.start, window.end], axis=1).ravel().astype(np.float64)
+    # from the first edge: the ns of a clock that counts from 1970 are more than a float tells apart
+    knots = (np.stack([window.start, window.end], axis=1).ravel() - edges[0]).astype(np.float64)
     values = np.stack([after - window.busy, after], axis=1).ravel().astype(np.float64)
-    return np.diff(np.interp(edges.astype(np.float64), knots, values))
+    return np.diff(np.interp((edges - edges[0]).astype(np.float64), knots, values))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ class Lineage:
     def __init__(self, capture: Capture, compiled: Compiled) -> None:
         self.content = content_of(capture)
         self.compiled = compiled
+        self.place_of = {unit.id: at for at, unit in enumerate(compiled.units)}
         rows = self.content.rows
         steps = capture.read("steps", ["root", "after"])
         matches = capture.read("matches", ["step", "before", "after"])
