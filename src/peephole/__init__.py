@@ -2,11 +2,12 @@
 
 In a program: `record`, `span`, `marker`, `signal`, `counter`, `flow`, `alloc`, `free`, `use`, and for rewrite engines
 `track_rewrites`, `rewrite_step`, `match`, `decision`, `node`. docs/recording.md explains them.
+In a notebook: `capture` and `view` (docs/notebook.md).
 """
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 TYPE_CHECKING = False  # importing typing for it would take most of the time
 if TYPE_CHECKING:
@@ -32,7 +33,14 @@ _HOMES: Final = {
     "match": "peephole.record.rewrites",
     "decision": "peephole.record.rewrites",
     "node": "peephole.record.nodes",
+    "capture": "peephole.notebook.cell",
+    "view": "peephole.notebook.viewing",
+    "load_ipython_extension": "peephole.notebook.magic",
+    "unload_ipython_extension": "peephole.notebook.magic",
 }
+
+_CALLED: Final = {"capture": "CaptureCell"}
+"""What a part of the API is called where it is."""
 
 __all__ = [
     "alloc",
@@ -84,7 +92,7 @@ def __getattr__(name: str) -> Any:
         # the collector came in while `typing` was being loaded, say: what ours need is not there yet
         return _Nothing()
     try:
-        value = getattr(importlib.import_module(home), name)
+        value = getattr(importlib.import_module(home), _CALLED.get(name, name))
         importlib.import_module("peephole.record.active").recorder  # noqa: B018 - it may be half loaded
     except OSError:  # no descriptor is left, for example: the program goes on
         return _Nothing()

@@ -59,6 +59,13 @@ def name_for(paths: Sequence[Path]) -> str:
     return safe_name(first.rpartition(".")[0] or first) + SUFFIX
 
 
+def names_for(runs: Sequence[Sequence[Path]]) -> list[str]:
+    """The folder names of captures made of these runs; those that would be alike begin with their files' folder."""
+    named = [(name_for(paths), safe_name(paths[0].resolve().parent.name)) for paths in runs]
+    places = {name: {place for other, place in named if other == name} for name, _ in named}
+    return [f"{place}-{name}" if len(places[name]) > 1 else name for name, place in named]
+
+
 def _write(source: Source, paths: Sequence[Path], out: Path, progress: Progress, replace: bool = False) -> Path:
     from peephole.store.writer import CaptureWriter  # pyarrow: not for a command that only asks what a file is
 
@@ -100,6 +107,16 @@ def by_source(paths: Sequence[Path]) -> list[list[Path]]:
             if name in groups and other in groups:
                 groups[name] += groups.pop(other)
     return list(groups.values())
+
+
+def by_run(paths: Sequence[Path]) -> list[list[Path]]:
+    """Files of any known sources, those that make one capture together: one source's, of one run where it has several;
+    an error for one of no known source."""
+    found: list[list[Path]] = []
+    for group in by_source(paths):
+        source = sources.find(group[0])
+        found += source.runs(group) if hasattr(source, "runs") else [group]
+    return found
 
 
 def _key(source: Source, paths: Sequence[Path]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from peephole.record import active, place
 from peephole.startup import watch
@@ -23,6 +23,23 @@ class record:
     def __init__(self, name: str | os.PathLike[str] | None = None) -> None:
         self._name = name
         self.path = ""
+
+    def table(self, name: str) -> Any:
+        """A table of what was recorded as a pyarrow.Table, once the recording has ended."""
+        from peephole.store.capture import open_capture
+
+        return open_capture(self.path).table(name)
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows of it."""
+        if not self.path or (active.recorder is not None and active.recorder.path == self.path):
+            return None
+        import importlib
+
+        # by name: a notebook stands right of every room, and this is imported by all of them
+        cell = importlib.import_module("peephole.notebook.cell").CaptureCell(self.path)
+        html: str = cell._repr_html_()
+        return html
 
     def __enter__(self) -> Self:
         self._outer = active.recorder is not None

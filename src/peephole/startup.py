@@ -69,11 +69,12 @@ FRAMEWORKS: Final = (
             "torch._inductor.codegen.cpp",
             "torch._inductor.codegen.triton",
             "torch.autograd.profiler",
+            "torch.distributed.distributed_c10d",
             "torch._inductor.config",
             "torch._functorch.config",
         ),
     ),
-    Framework("jax", "peephole.sources.xla.live.attach", ()),
+    Framework("jax", "peephole.sources.xla.live.attach", ("jax",)),
     Framework("distributed", "peephole.sources.dask.attach", ("distributed",)),
 )
 

@@ -15,7 +15,7 @@ from peephole.model import amounts
 Part = str | tuple[str, str]
 """A text, or a text and its rich style."""
 
-size = amounts.size
+size, duration = amounts.size, amounts.duration
 _LONG = 1_000_000
 """The width of something that is no terminal: nothing is cut in a file or a pipe."""
 
@@ -56,15 +56,6 @@ def pad(text: str, width: int, right: bool = False) -> str:
     text = fit(text, width)
     blank = " " * (width - cells(text))
     return blank + text if right else text + blank
-
-
-def duration(ns: int | float) -> str:
-    """A length of time for people: `12.3 µs`."""
-    value = float(ns)
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if abs(value) >= size:
-            return f"{amounts.digits(value / size)} {unit}"
-    return f"{ns:.0f} ns"
 
 
 def moment(ns: int) -> str:
@@ -184,6 +175,12 @@ class Printer:
                 widths[i] -= cut
                 excess -= cut
         return widths, excess
+
+
+def problem_lines(printer: Printer, problems: Iterable[tuple[str, int, str]]) -> None:
+    """What could not be understood or was left out: how many, why, an example."""
+    for reason, number, example in problems:
+        printer.line((f"{number:,} × ", "yellow"), reason, (f" ({example})" if example else "", "dim"))
 
 
 def _finite(value: Any) -> Any:

@@ -42,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
         "processes": count(len(facts.processes)) if len(facts.processes) > 1 else "",
         "size": size(facts.bytes["total"]),
         "notes": f"{count(facts.notes)}; peephole notes lists them" if facts.notes else "",
+        "sampled": "; ".join(facts.sampled),
         "dropped": f"{count(facts.dropped)} events" if facts.dropped and not _is_told(facts) else "",
     }
     for name, text in lines.items():
@@ -80,6 +81,7 @@ def as_json(facts: Info) -> dict[str, Any]:
         "notes": facts.notes,
         "bytes": facts.bytes,
         "span_ns": list(facts.span_ns) if facts.span_ns else None,
+        "sampled": list(facts.sampled),
         "problems": [{"reason": p.reason, "count": p.count, "example": p.example} for p in facts.problems],
         "dropped": facts.dropped,
         "source": facts.source,

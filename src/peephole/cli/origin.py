@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
 HELP = """Says which lines and tensor operations of the program a kernel came from, for every place in a schedule at
-which it runs; given FILE:LINE, which kernels compute something of that line.
+which it runs; given FILE:LINE, which kernels compute something of that line; given an instruction of a graph
+(`addmm_1`), the chain from the program's line over the graphs and rules to the kernels that compute it.
 
 With --lines the kernel's source is printed with the op that wrote each line, the pass and match in which that op
 appeared, its rule, and the tensor operations that the line computes."""
@@ -26,7 +27,11 @@ INTERMIXED = True
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("what", metavar="KERNEL|FILE:LINE", help="a kernel's name, or a line as in prog.py:4")
+    parser.add_argument(
+        "what",
+        metavar="KERNEL|FILE:LINE|NODE",
+        help="a kernel's name, a line as in prog.py:4, or an instruction's name",
+    )
     add_target(parser)
     parser.add_argument("--lines", action="store_true", help="the origin of each line of the kernel's source")
     add_json(parser)
@@ -47,13 +52,60 @@ def run(args: argparse.Namespace) -> int:
 
 def _from_kernel(capture: Capture, name: str, printer: Printer) -> int:
     from peephole.query.capture.context_lookup import find_context
+    from peephole.query.rewrites.chains import chains_of
     from peephole.query.rewrites.origins import origins
 
-    context = find_context(capture, name)
+    try:
+        context = find_context(capture, name)
+    except PeepholeError:
+        places = chains_of(capture, name)
+        if not places:
+            raise
+        return _chains(capture, name, places, printer)
     found = origins(capture, context.id)
     if not found:
         raise PeepholeError(f"No schedule of this capture runs {context.name}, so where it came from is not known.")
     _print(capture, found, printer)
+    return 0
+
+
+_STAGES = {
+    "line": "line",
+    "dynamo": "the program's graph",
+    "traced": "traced into",
+    "rule": "rule",
+    "lowered": "in the code's graph",
+    "kernel": "kernel",
+}
+
+
+def _chains(capture: Capture, name: str, places: list[tuple[int, int]], printer: Printer) -> int:
+    """Prints where instructions of a name come from and what computes them, one chain for each graph."""
+    from peephole.compilers.traces import trace_of
+    from peephole.query.rewrites.chains import chain
+    from peephole.query.rewrites.step_graphs import step_name
+
+    trace = trace_of(capture)
+    for step, node in places:
+        context = trace.numbered_names.get(trace.number("context", trace.step_row(step)), "")
+        links = chain(capture, step, node)
+        if printer.json:
+            kept = ("stage", "name", "op", "step", "match", "node", "line", "source")
+            told = [{key: getattr(link, key) for key in kept} for link in links]
+            printer.record({"node": name, "id": node, "context": context, "step": step, "links": told})
+            continue
+        printer.line((name, "bold"), (f"  {step_name(trace, step)} of {context}", "dim"))
+        rows, before = [], ""
+        for link in links:
+            stage = _STAGES[link.stage]
+            what = " ".join(part for part in (link.name, link.op) if part)
+            what = f"{_short(link.line)}  {what}" if link.line and link.stage in ("line", "rule") else what
+            rows.append(("  " + (stage if stage != before else ""), what, (link.source or "").strip()))
+            before = stage
+        if not rows:
+            printer.line("  nothing is recorded of where it comes from, and no kernel computes it")
+        columns = [Column("", style="dim"), Column("", style="bold"), Column("", style="dim", flexible=True)]
+        printer.table(columns, rows, header=False)
     return 0
 
 

@@ -6,7 +6,7 @@ import argparse
 import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
-from peephole.cli.format import Printer, count, duration
+from peephole.cli.format import Printer, count, duration, size
 from peephole.cli.target import add_json, add_target, open_target
 
 if TYPE_CHECKING:
@@ -14,22 +14,28 @@ if TYPE_CHECKING:
 
 KINDS: Final = {
     "break": ("Graph breaks", "each splits the program in two graphs"),
-    "recompile": ("Recompilations", "a guard failed, the frame was compiled again"),
+    "recompile": ("Recompilations", "what was compiled did not fit, so it was compiled again"),
     "specialization": ("Specialisations", "a value that may vary was taken as a constant"),
-    "fallback": ("Fallbacks", "a frame runs without being compiled"),
+    "fallback": ("Fallbacks", "what runs outside of the compiled code"),
+    "copy": ("Copies", "which passes put in, of values in another layout or still needed"),
+    "memory": ("Memory at the peak", "by line of the program"),
+    "buffer": ("Largest buffers", "of each module"),
     "slow": ("Slow phases", "where compiling spent its time"),
 }
 """Of each kind what it is called, and what it means."""
 
-HELP = """Lists the problems of compiling: graph breaks, recompilations with the guard that failed, sizes that were
-taken as constants, frames that run without being compiled, phases that took longer than half a second. Each with the
-line of the program, the reason and, where the compiler gives one, a hint."""
+HELP = """Lists the problems of compiling: graph breaks, recompilations with the guard that failed or JAX's reason,
+sizes that were taken as constants, what runs without being compiled, copies that passes put in, what holds the memory
+at its peak, phases that took longer than half a second. Each with the line of the program, the reason and, where there
+is one, a hint."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     add_target(parser)
-    parser.add_argument("--kind", choices=tuple(KINDS), help="problems of this kind alone")
+    parser.add_argument(
+        "--kind", choices=tuple(KINDS), metavar="KIND", help=f"problems of this kind alone: {', '.join(KINDS)}"
+    )
     add_json(parser)
 
 
@@ -85,6 +91,7 @@ def _print(problem: Problem, printer: Printer) -> None:
         f"  {where}" if where else "",
         (f"  {own}" if problem.kind != "recompile" or problem.group else "", "dim"),
         (f"  {duration(problem.cost)}" if problem.cost >= 0 else "", "bold"),
+        (f"  {size(problem.bytes)}" if problem.bytes >= 0 else "", "bold"),
     )
     if problem.reason and problem.reason != problem.title:
         _wrapped(problem.reason, printer, "      ", "")
@@ -110,6 +117,7 @@ def _record(problem: Problem) -> dict[str, Any]:
         "title": problem.title,
         "function": problem.function or None,
         "group": problem.group or None,
+        "bytes": problem.bytes if problem.bytes >= 0 else None,
         "cost_ns": problem.cost if problem.cost >= 0 else None,
         "time_ns": problem.time if problem.time >= 0 else None,
         "wanted": problem.wanted or None,

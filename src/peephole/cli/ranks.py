@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from peephole.cli.format import Column, Printer, count, duration, size
+from peephole.cli.format import Column, Printer, count, duration, problem_lines, size
+from peephole.cli.rank_tables import MOST, more_ranks, print_hosts, print_idle, print_kernels, print_steps
 from peephole.cli.target import add_json, add_target, open_target
 
 if TYPE_CHECKING:
+    from peephole.query.ranks.critical_path import Leg
     from peephole.query.ranks.run import Rank, Run
 
 HELP = """\
@@ -17,10 +20,12 @@ for them), their slow steps, how far communication was hidden behind computing, 
 
   peephole import ranks/*.json.gz -o run     a run of all ranks' traces
   peephole ranks run                         who was slow
+  peephole ranks run --steps                 the longest steps
   peephole ranks run --step 4                a step: each rank's own time, the path that took longest
-  peephole ranks run --collectives           each collective: who came last, by how much"""
-
-_MOST = 20
+  peephole ranks run --collectives           each collective: who came last, by how much
+  peephole ranks run --idle                  idle time of each rank, by cause
+  peephole ranks run --kernels               kernels that some ranks run longer than others
+  peephole ranks run --hosts                 machines whose ranks are slower than the others'"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,8 +33,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_target(parser)
     parser.add_argument("--step", type=int, metavar="N", help="one training step")
     parser.add_argument("--group", metavar="G", help="only collectives of this process group")
-    parser.add_argument("--collectives", action="store_true", help="the collectives, instead of the ranks")
-    parser.add_argument("--all", action="store_true", help="all rows, not the first 20")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--collectives", action="store_true", help="the collectives, instead of the ranks")
+    what.add_argument("--steps", action="store_true", help="the steps, the longest first")
+    what.add_argument("--idle", action="store_true", help="idle time of each rank, by cause")
+    what.add_argument("--kernels", action="store_true", help="kernels, the most uneven first")
+    what.add_argument("--hosts", action="store_true", help="machines, the slowest first")
+    parser.add_argument("--all", action="store_true", help=f"all rows, not the first {MOST}")
     add_json(parser)
 
 
@@ -41,6 +51,14 @@ def run(args: argparse.Namespace) -> int:
     printer = Printer(args.json)
     if args.collectives:
         _collectives(found, args, printer)
+    elif args.steps:
+        print_steps(found, args.all, printer)
+    elif args.idle:
+        print_idle(found, args.all, printer)
+    elif args.kernels:
+        print_kernels(found, args.all, printer)
+    elif args.hosts:
+        print_hosts(found, args.all, printer)
     elif args.step is not None:
         _step(found, args, printer)
     else:
@@ -49,12 +67,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _ranks(found: Run, args: argparse.Namespace, printer: Printer) -> None:
-    rows = found.ranks()
+    from peephole.query.ranks.groups import ranks_in_group
+
+    rows = found.ranks() if args.group is None else ranks_in_group(found, args.group)
     if args.json:
         for row in rows:
             printer.record(_rank_record(row))
         return
-    _summary(found, rows, printer)
+    _summary(found, rows, args.group, printer)
     columns = (
         Column("rank", right=True, style="bold"),
         Column("host", flexible=True),
@@ -63,33 +83,33 @@ def _ranks(found: Run, args: argparse.Namespace, printer: Printer) -> None:
         Column("others waited for it", right=True),
         Column("busy", right=True),
         Column("communication", right=True),
+        Column("exposed", right=True),
         Column("hidden", right=True),
         Column("clock", right=True),
         Column("slow steps", flexible=True),
     )
-    shown = rows if args.all else rows[:_MOST]
+    shown = rows if args.all else rows[:MOST]
     printer.table(columns, [_cells(row) for row in shown])
-    if len(shown) < len(rows):
-        printer.line((f"{count(len(rows) - len(shown))} more ranks: --all shows them", "dim"))
-    for reason, number, example in found.problems:
-        printer.line((f"{number:,} × ", "yellow"), reason, (f" ({example})" if example else "", "dim"))
+    more_ranks(len(rows) - len(shown), printer)
+    problem_lines(printer, found.problems)
 
 
-def _summary(found: Run, rows: list[Rank], printer: Printer) -> None:
+def _summary(found: Run, rows: list[Rank], group: str | None, printer: Printer) -> None:
     """The verdict, first."""
     slow = [row for row in sorted(rows, key=lambda row: -row.caused_ns) if row.slow_steps]
     steps = len(set(found.tables["rank_steps"].ints("step").tolist()))
-    printer.line(
-        f"{count(len(rows))} ranks, {count(steps)} steps, {count(len(found.tables['collectives']['name']))} collectives"
-    )
-    if not len(found.tables["collectives"]["name"]):
+    names = found.tables["collectives"]["group"]
+    number = len(names) if group is None else sum(name == group for name in names)
+    where = "" if group is None else f" of group {group}"
+    printer.line(f"{count(len(rows))} ranks, {count(steps)} steps, {count(number)} collectives{where}")
+    if not number:
         printer.line(
             ("No collective is shared: the ranks' clocks are not aligned, and nobody is seen to wait.", "yellow")
         )
     elif slow:
-        names = ", ".join(f"rank {row.rank} in {_steps(row.slow_steps)}" for row in slow[:4])
+        named = ", ".join(f"rank {row.rank} in {_steps(row.slow_steps)}" for row in slow[:4])
         more = f" and {len(slow) - 4} more ranks" if len(slow) > 4 else ""
-        printer.line(("slow: ", "dim"), (names + more, "bold"))
+        printer.line(("slow: ", "dim"), (named + more, "bold"))
     else:
         printer.line("No rank was slow in a step: nobody came late by a fifth of it.")
     printer.line()
@@ -111,7 +131,8 @@ def _cells(row: Rank) -> tuple[str, ...]:
         else f"{_signed(row.offset_ns)} ± {duration(row.bound_ns)}"
     )
     slow = ", ".join(map(str, row.slow_steps[:8])) + (" …" if len(row.slow_steps) > 8 else "")
-    times = (duration(row.caused_ns), duration(row.busy_ns), duration(row.communication_ns))
+    exposed = row.communication_ns - row.overlap_ns
+    times = tuple(map(duration, (row.caused_ns, row.busy_ns, row.communication_ns, exposed)))
     return (str(row.rank), row.host, duration(row.wait_ns), str(row.last), *times, hidden, clock, slow)
 
 
@@ -153,7 +174,7 @@ def _collectives(found: Run, args: argparse.Namespace, printer: Printer) -> None
             printer.record(row)
         return
     worst = sorted(rows, key=lambda row: -row["skew_ns"])
-    shown = rows if args.all else sorted(worst[:_MOST], key=lambda row: row["index"])
+    shown = rows if args.all else sorted(worst[:MOST], key=lambda row: row["index"])
     columns = (
         Column("#", right=True),
         Column("collective", style="bold", flexible=True),
@@ -190,28 +211,24 @@ _STEP = ("rank", "start_ns", "dur_ns", "busy_ns", "communication_ns", "overlap_n
 
 
 def _step(found: Run, args: argparse.Namespace, printer: Printer) -> None:
-    from peephole.query.ranks.critical_path import critical_path
+    from peephole.query.ranks.critical_path import named_path
+    from peephole.query.ranks.rank_slices import mostly
 
-    path = critical_path(found, args.step)
+    path = named_path(found, args.step, mostly)
     table = found.tables["rank_steps"]
-    mine = (table.ints("step") == args.step).tolist()
-    every = zip(*(_list(table[name]) for name in _STEP), strict=True)
-    rows = [dict(zip(_STEP, values, strict=True)) for values, own in zip(every, mine, strict=True) if own]
+    mine = (table.ints("step") == args.step).nonzero()[0]
+    rows = [
+        dict(zip(_STEP, values, strict=True)) for values in zip(*(_list(table[n][mine]) for n in _STEP), strict=True)
+    ]
     rows.sort(key=lambda row: -row["own_ns"])
     if args.json:
         for row in rows:
             printer.record({"step": args.step, **row})
         for leg in path:
-            printer.record(
-                {
-                    "path": leg.kind,
-                    "rank": leg.rank,
-                    "name": leg.name,
-                    "start_ns": leg.start_ns,
-                    "dur_ns": leg.end_ns - leg.start_ns,
-                    "waited_ns": leg.waited_for_ns,
-                }
-            )
+            facts = asdict(leg)
+            facts["dur_ns"] = facts.pop("end_ns") - leg.start_ns
+            facts["waited_ns"] = facts.pop("waited_for_ns")
+            printer.record({"path": facts.pop("kind"), **facts})
         return
     columns = (
         Column("rank", right=True, style="bold"),
@@ -222,19 +239,29 @@ def _step(found: Run, args: argparse.Namespace, printer: Printer) -> None:
         Column("communication", right=True),
         Column(""),
     )
-    shown = rows if args.all else rows[:_MOST]
+    shown = rows if args.all else rows[:MOST]
     names = ("own_ns", "wait_ns", "dur_ns", "busy_ns", "communication_ns")
     cells = [(str(r["rank"]), *(duration(r[name]) for name in names), "slow" if r["slow"] else "") for r in shown]
     printer.table(columns, cells)
-    if len(shown) < len(rows):
-        printer.line((f"{count(len(rows) - len(shown))} more ranks: --all shows them", "dim"))
+    more_ranks(len(rows) - len(shown), printer)
     printer.line()
     printer.line(("The path that took longest", "bold"))
+    _path(path, printer)
+
+
+def _path(path: list[Leg], printer: Printer) -> None:
     first = path[0].start_ns if path else 0
+    columns = (
+        Column("at", right=True),
+        Column("rank", right=True, style="bold"),
+        Column("took", right=True),
+        Column("what", flexible=True),
+        Column("", style="dim"),
+    )
+    rows = []
     for leg in path:
-        what = leg.name if leg.kind == "collective" else "computes"
-        waited = f", after it had waited {duration(leg.waited_for_ns)}" if leg.waited_for_ns else ""
-        at = f"+{duration(leg.start_ns - first)}"
-        printer.line(
-            f"  {at:>10}  rank {leg.rank}  {what}  ", (duration(leg.end_ns - leg.start_ns), "bold"), (waited, "dim")
-        )
+        what = leg.name if leg.kind == "collective" else f"computes, mostly {leg.name}" if leg.name else "computes"
+        waited = f"waited {duration(leg.waited_for_ns)} for rank {leg.waited_for}" if leg.waited_for_ns else ""
+        took = duration(leg.end_ns - leg.start_ns)
+        rows.append((f"+{duration(leg.start_ns - first)}", str(leg.rank), took, what, waited))
+    printer.table(columns, rows)

@@ -38,6 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     only.add_argument("--profile-only", action="store_true", help="record no rewrites")
     only.add_argument("--rewrites-only", action="store_true", help="record no timeline of the framework")
     parser.add_argument(
+        "--full", action="store_true", help="also what slows compiling down: XLA's explanations of fusion, emitter logs"
+    )
+    parser.add_argument(
         "-m", dest="module", metavar="MODULE …", nargs=argparse.REMAINDER, help="run a module, as `python -m` does"
     )
     parser.add_argument(
@@ -51,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
     capture = place.begin_capture(args.output, words[0], words, replace=args.force)
     environment = {**os.environ, "PEEPHOLE": "1", "PEEPHOLE_CAPTURE": capture}
     environment.pop("PEEPHOLE_ONLY", None)
+    if args.full:
+        environment["PEEPHOLE_FULL"] = "1"
     if args.profile_only or args.rewrites_only:
         environment["PEEPHOLE_ONLY"] = "profile" if args.profile_only else "rewrites"
     try:

@@ -22,6 +22,7 @@ Opens captures in the browser: rewrites, code, timeline, memory and the rest.
   peephole serve a.peep b.peep        several at once
   peephole serve profile.pkl          a file of any known source
   peephole serve a.peep trace.json    captures and files of any kinds together
+  peephole serve a/*.pkl b/*.pkl      several runs: one capture each
   peephole serve --host 0.0.0.0       for other machines too; the address then carries a token"""
 
 
@@ -71,13 +72,13 @@ def asked_for(given: list[str]) -> list[Path | Arriving]:
     raw = [Path(name) for name in given if is_raw(Path(name))]
     paths: list[Path | Arriving] = []
     if given:
-        # in the order in which they were given; the files of one source are one capture, where the first of them stands
-        groups = {group[0]: group for group in _by_source(raw)}
+        # in the order in which they were given; the files of one run are one capture, where the first of them stands
+        groups, called = _by_run(raw)
         reads = sum(file.stat().st_size for group in groups.values() for file in _spread(group)) <= READ_WHILE_LOADING
         for name in given:
             path = Path(name)
             if path in groups:
-                paths.append(_arriving(groups.pop(path)) if reads else find_target(groups.pop(path)))
+                paths.append(_arriving(groups.pop(path), called[path]) if reads else find_target(groups.pop(path)))
             elif path not in raw:
                 paths.append(find_target(name))
     elif find_captures(captures_folder()):
@@ -87,14 +88,16 @@ def asked_for(given: list[str]) -> list[Path | Arriving]:
     return paths
 
 
-def _by_source(raw: list[Path]) -> list[list[Path]]:
-    """Files and folders as they were given, those of one source together."""
+def _by_run(raw: list[Path]) -> tuple[dict[Path, list[Path]], dict[Path, str]]:
+    """Files and folders as they were given, those that make one capture together under the first of them, and what that
+    capture is called."""
     if not raw:
-        return []
-    from peephole.ingest import by_source
+        return {}, {}
+    from peephole.ingest import by_run, names_for
 
     given = {file: path for path in raw for file in _spread([path])}
-    return [list(dict.fromkeys(given[file] for file in group)) for group in by_source(list(given))]
+    runs = [list(dict.fromkeys(given[file] for file in group)) for group in by_run(list(given))]
+    return {run[0]: run for run in runs}, dict(zip([run[0] for run in runs], names_for(runs), strict=True))
 
 
 def _spread(paths: Sequence[Path]) -> list[Path]:
@@ -103,14 +106,13 @@ def _spread(paths: Sequence[Path]) -> list[Path]:
     return spread(paths)
 
 
-def _arriving(paths: Sequence[Path]) -> Arriving:
+def _arriving(paths: Sequence[Path], name: str) -> Arriving:
     """What the files will be when they are read."""
     from peephole.cli.arrive import Reading
-    from peephole.ingest import name_for
     from peephole.server.arriving import Arriving
 
     reading = Reading(paths)
-    return Arriving(name_for(paths), reading.start, reading.wait)
+    return Arriving(name, reading.start, reading.wait)
 
 
 def _newest_or_none() -> list[Path | Arriving]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from peephole.errors import CaptureError, PeepholeError
 from peephole.model.folder import PACKED_SUFFIX, SUFFIX, captures_folder, find_captures, is_capture
+from peephole.model.urls import is_remote
 from peephole.sources.base import Progress
 
 if TYPE_CHECKING:
@@ -50,7 +51,10 @@ def not_a_capture(word: str, usage: str) -> None:
 
 def find_target(target: Target) -> Path:
     """The path of the capture that the user means; raw files are imported first."""
-    given = [Path(target)] if isinstance(target, (str, Path)) else [Path(item) for item in target or ()]
+    words = [target] if isinstance(target, (str, Path)) else list(target or ())
+    if len(words) == 1 and is_remote(str(words[0])):
+        return _brought(str(words[0]))
+    given = [Path(word) for word in words]
     if not given:
         return _newest()
     if len(given) == 1 and (found := _capture_path(given[0])) is not None:
@@ -83,9 +87,12 @@ def progress_bar(what: str) -> Progress:
 
 
 def _capture_path(path: Path) -> Path | None:
-    """An existing capture by path, or by name in the user's folder; None when the path is a plain file."""
+    """An existing capture by path, or by name here or in the user's folder; None when the path is a plain file."""
     if path.exists():
         return None if is_raw(path) else path
+    for suffix in (SUFFIX, PACKED_SUFFIX):
+        if path.name and (whole := path.with_name(path.name + suffix)).exists():
+            return whole
     if len(path.parts) == 1:
         folder = captures_folder()
         for name in (path.name, path.name + SUFFIX, path.name + PACKED_SUFFIX):
@@ -109,6 +116,18 @@ def is_raw(path: Path) -> bool:
     from peephole import sources
 
     return bool(sources.files_in(path))
+
+
+def _brought(url: str) -> Path:
+    """A capture or a raw file in object storage, here."""
+    import tempfile
+
+    from peephole.store import remote
+
+    if remote.is_capture_url(url):
+        return remote.bring_capture(url)
+    with tempfile.TemporaryDirectory(prefix="peephole-") as scratch:
+        return _import([remote.fetch(one, Path(scratch)) for one in remote.expand(url)])
 
 
 def _newest() -> Path:

@@ -20,6 +20,8 @@ COMPILERS: Final = {
     "tinygrad": "peephole.compilers.tinygrad.compiler",
     "xla": "peephole.compilers.xla.compiler",
     "torch": "peephole.compilers.torch.compiler",
+    "mlir": "peephole.compilers.mlir.compiler",
+    "chakra": "peephole.compilers.chakra.compiler",
 }
 """By the name in `contexts.compiler`, the module whose `compiler` fills the protocol in."""
 

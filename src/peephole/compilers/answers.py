@@ -147,6 +147,26 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """A link of the chain from a line of the program over an instruction to the kernels that compute it."""
+
+    stage: str
+    """`line` of the program, `dynamo` (the user's graph), `traced` (the graph that passes begin with), `rule` that took
+    or put it, `lowered` (the graph that code is made of), `kernel`."""
+    name: str
+    op: str
+    step: int
+    """The pass in whose graph it stands; -1 for a line."""
+    match: int
+    node: int
+    """Id of its node; -1 for a line or a rule."""
+    context: int
+    """Of a kernel that was compiled by itself; -1 otherwise."""
+    line: str | None
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """Where one kernel of a schedule came from. `context` is its compilation, -1 for none."""
 
@@ -203,7 +223,7 @@ class ProblemWords:
     """What a compiler's own text about a problem says, in parts; what it does not say is empty."""
 
     kind: str
-    """`break`, `recompile`, `specialization`, `fallback` or `slow`."""
+    """One of `PROBLEMS`."""
     title: str
     """What it is, in a few words."""
     reason: str
@@ -219,3 +239,16 @@ class ProblemWords:
     """A page about it."""
     stack: tuple[StackFrame, ...] = ()
     """The user's frames, innermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundProblem:
+    """A problem that a compiler sees in what was recorded, beside those that its passes decided."""
+
+    context: int
+    """The compilation that it is of."""
+    words: ProblemWords
+    file: str
+    line: int
+    bytes: int
+    """How large it is; -1 when that is not known."""

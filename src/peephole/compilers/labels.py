@@ -112,19 +112,20 @@ def labels_of(compiler: Compiler, rows: Iterable[Row], src: Sequence[Sequence[in
     """The labels of a graph, given as the fields of its nodes; `src` are places, sources stand before users."""
     places: dict[Row, int] = {}
     look = [places.setdefault(row, len(places)) for row in rows]
-    texts = [NodeText(op, dtype, arg or "", shape or "") for op, dtype, arg, shape in places]
-    looks = [look_of(compiler, text) for text in texts]
-    values = compiler.constants([texts[place] for place in look], src, root)
+    own_texts = [NodeText(op, dtype, arg or "", shape or "") for op, dtype, arg, shape in places]
+    looks = [look_of(compiler, text) for text in own_texts]
+    texts = list(map(own_texts.__getitem__, look))
+    values = compiler.constants(texts, src, root)
     folded = {v for v, value in enumerate(values) if value is not None}
     own = [one.fold & ~CONSTANT for one in looks]
-    fold = [own[at] for at in look]
+    fold = list(map(own.__getitem__, look))
     for v in folded:
         fold[v] |= CONSTANT
     inside: list[str | None] = [None] * len(look)
     for v, sources in enumerate(src) if folded else ():
         if not folded.isdisjoint(sources):
-            inside[v] = _inside(compiler, texts[look[v]], tuple([values[s] for s in sources]))
-    facts = compiler.facts([texts[place] for place in look], src)
+            inside[v] = _inside(compiler, texts[v], tuple([values[s] for s in sources]))
+    facts = compiler.facts(texts, src)
     for v, expression in (facts.indexed if facts is not None else {}).items():
         assert facts is not None
         inside[v] = cut(f"({facts.ranges[v]}) {expression}" if facts.ranges[v] else expression)

@@ -1,7 +1,7 @@
 """What a compiler may fill in. Every method has an answer for a compiler that fills in nothing.
 
-A compiler lives in a folder of this room and has one line in the table of `peephole.compilers`; docs/compilers.md says
-how to add one. Methods are asked about contexts of this compiler alone.
+A compiler lives in a folder of this room and has one line in the table of `peephole.compilers`;
+docs/develop/compilers.md says how to add one. Methods are asked about contexts of this compiler alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from peephole.errors import PeepholeError
 from peephole.model.tables import NONE
 
 if TYPE_CHECKING:
-    from peephole.compilers.answers import LineOrigins, Origin, ProblemWords, Schedule, Why
+    from peephole.compilers.answers import FoundProblem, LineOrigins, Link, Origin, ProblemWords, Schedule, Why
     from peephole.compilers.hardware import Instruction
     from peephole.replay.rules import Rules
     from peephole.store.capture import Capture
@@ -23,7 +23,7 @@ AST: Final = "ast"
 KERNELS: Final = "kernels"
 """Roles of steps: the graph that a kernel is compiled from, and the kernels that a schedule became."""
 
-PROBLEMS: Final = ("break", "recompile", "specialization", "fallback", "slow")
+PROBLEMS: Final = ("break", "recompile", "specialization", "fallback", "copy", "memory", "buffer", "slow")
 """Kinds of problems, in the order in which they are listed."""
 
 
@@ -99,6 +99,10 @@ class Compiler:
         """
         return arg, NONE
 
+    def comparable_code(self, text: str) -> tuple[str, str]:
+        """Code of a kernel without what differs from run to run, and what that was in words, empty for nothing."""
+        return text, ""
+
     # steps and calls
 
     def role(self, step: str) -> str:
@@ -141,6 +145,14 @@ class Compiler:
         """Where every kernel of every schedule came from."""
         return []
 
+    def chain(self, capture: Capture, step: int, node: int) -> list[Link]:
+        """From the program's line over a node of a step's graphs to the kernels that compute it; none when unknown."""
+        return []
+
+    def named(self, capture: Capture, name: str) -> list[tuple[int, int]]:
+        """Step and node of the instructions of that name that `chain` can be asked about."""
+        return []
+
     def line_origins(self, capture: Capture, context: int, operations: bool) -> LineOrigins | None:
         """Where each line of a kernel's source came from; None when that is not known."""
         return None
@@ -158,6 +170,10 @@ class Compiler:
             return None
         title, _, rest = reason.strip().partition("\n")
         return ProblemWords(kind, title or kind, " ".join(rest.split()) or title)
+
+    def found_problems(self, capture: Capture) -> list[FoundProblem]:
+        """Problems that are in what was recorded, beside those that passes decided."""
+        return []
 
     def phase(self, name: str) -> str:
         """What happens in a phase of that name; empty when it is not known."""

@@ -14,11 +14,12 @@ import torch.nn.functional as F  # noqa: TID253
 from torch import nn  # noqa: TID253
 
 STEPS = int(os.environ.get("STEPS", "12"))
+ACTIVATION = os.environ.get("ACTIVATION", "relu")
 WIDTH, HEADS = 64, 4
 
 
 class Block(nn.Module):
-    """Attention and a layer of gelu, each around a norm."""
+    """Attention and two more layers, each around a norm."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +39,7 @@ class Block(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """The block."""
         x = x + self.attention(self.norm1(x))
-        return x + self.down(F.gelu(self.up(self.norm2(x))))
+        return x + self.down(getattr(F, ACTIVATION)(self.up(self.norm2(x))))
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A small real training program: a network of two layers learns which of two spirals a point lies on.
+"""A small real training program: a network of three layers learns which of two spirals a point lies on.
 
 It knows nothing of Peephole. Any tinygrad program can be recorded like this one.
 """
@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 import os
 
-from tinygrad import Tensor, TinyJit, nn  # noqa: TID253 - this file is a program, not part of the package
+from tinygrad import Device, Tensor, TinyJit, nn  # noqa: TID253 - this file is a program, not part of the package
 from tinygrad.helpers import Context, profile_marker  # noqa: TID253
 
-STEPS = int(os.environ.get("STEPS", "12"))
-POINTS = 32
+INTERPRETED = Device.DEFAULT == "PYTHON"
+STEPS = int(os.environ.get("STEPS", "12" if INTERPRETED else "80"))
+ACTIVATION = os.environ.get("ACTIVATION", "relu")
+POINTS, WIDTH = (32, 8) if INTERPRETED else (512, 128)
 
 
 def spirals() -> tuple[Tensor, Tensor]:
@@ -27,15 +29,18 @@ def spirals() -> tuple[Tensor, Tensor]:
 
 
 class Net:
-    """Two layers."""
+    """Three layers."""
 
     def __init__(self) -> None:
-        self.inner = nn.Linear(2, 8)
-        self.outer = nn.Linear(8, 2)
+        self.first = nn.Linear(2, WIDTH)
+        self.second = nn.Linear(WIDTH, WIDTH)
+        self.last = nn.Linear(WIDTH, 2)
 
     def __call__(self, points: Tensor) -> Tensor:
         """The scores of both arms for each point."""
-        return self.outer(self.inner(points).tanh())
+        for layer in (self.first, self.second):
+            points = getattr(layer(points), ACTIVATION)()
+        return self.last(points)
 
 
 def main() -> None:

@@ -9,6 +9,15 @@ def digits(value: float) -> str:
     return f"{value:.0f}" if size >= 1000 else f"{value:.1f}" if size >= 100 else f"{value:.2f}"
 
 
+def duration(ns: int | float) -> str:
+    """A length of time: `12.3 µs`."""
+    value = float(ns)
+    for unit, step in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if abs(value) >= step:
+            return f"{digits(value / step)} {unit}"
+    return f"{ns:.0f} ns"
+
+
 def size(count: int | float) -> str:
     """A number of bytes: `1.50 MB`."""
     value = float(count)

@@ -186,7 +186,7 @@ CONTEXTS: Final = Table(
         _str(
             "kind",
             "callify, schedule, kernel, jit, graph (a captured graph), half (of one that was partitioned: forward, "
-            "backward), module, rewrites (steps outside any other) or other",
+            "backward), module, function, rewrites (steps outside any other) or other",
         ),
         _i64("parent", "contexts.id", "context that it was opened in, -1 for none", NONE),
         _str("function", "function that was tracked"),
@@ -195,7 +195,10 @@ CONTEXTS: Final = Table(
         _i64("start", "ns", "when it was opened, -1 when unknown", NONE),
         _i64("dur", "ns", "until it was closed, -1 when unknown", NONE),
         _str(
-            "compiler", "whose passes these are: tinygrad, torch, xla, mlir or track_rewrites; null if unknown", since=2
+            "compiler",
+            "whose passes these are: tinygrad, torch, xla, mlir, chakra (operators that ran) or track_rewrites; null "
+            "if unknown",
+            since=2,
         ),
     ),
     ("id",),

@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from stat import S_ISDIR
 from types import TracebackType
 from typing import IO, Final, Self
 
@@ -107,7 +108,10 @@ def _locked(path: Path, wait: bool) -> int | None:
 
 
 def _lock(path: Path, wait: bool) -> int | None:
-    fd = os.open(path, os.O_RDONLY)
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except PermissionError:  # Windows opens no folder, and so locks none
+        return os.open(os.devnull, os.O_RDONLY)
     try:
         import fcntl
 
@@ -122,7 +126,7 @@ def _lock(path: Path, wait: bool) -> int | None:
 
 def _same(fd: int, path: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(fd), path.stat())
+        return not S_ISDIR(os.fstat(fd).st_mode) or os.path.samestat(os.fstat(fd), path.stat())
     except OSError:
         return False
 

@@ -96,9 +96,17 @@ def hostname() -> str:
 
 
 def rank() -> int:
-    """The rank that a launcher such as torchrun gave this process, -1 for none."""
+    """The rank that a launcher such as torchrun gave this process, or that a source learned; -1 for none."""
     value = os.environ.get("RANK", "")
-    return int(value) if value.isdecimal() and len(value) < 9 else -1
+    return int(value) if value.isdecimal() and len(value) < 9 else _learned.get(os.getpid(), -1)
+
+
+def learn_rank(number: int) -> None:
+    """Takes the rank of this process from a framework, where no launcher said it."""
+    _learned[os.getpid()] = number
+
+
+_learned: Final[dict[int, int]] = {}
 
 
 def write_json(path: str, value: object) -> None:

@@ -206,7 +206,8 @@ class Listed:
         if not nodes.is_graph(root):
             return ()
         inner = nodes.table.sources(root)
-        if len(inner) > 1 and all(nodes.is_graph(row) for row in inner):
+        # what holds the parts of a partitioned graph together has no name
+        if len(inner) > 1 and nodes.name(root) is None and all(nodes.is_graph(row) for row in inner):
             return tuple(keys.of_row[row] for row in inner)
         return (keys.of_row[root],)
 

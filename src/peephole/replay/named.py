@@ -78,6 +78,7 @@ class NamedStep:
             self.entries += self._groups()
         self._boxes, self._at = dict(self.before.boxes), 0
         self._rows = {key: row for row, key in keys.of_row.items()}
+        self._keys = keys
 
     @property
     def is_partition(self) -> bool:
@@ -124,6 +125,12 @@ class NamedStep:
             elif old is not None and new is None and number >= entry:
                 return created, number
         return created, -1
+
+    def place_of(self, row: int) -> tuple[int, int]:
+        """The box of a row, and an entry after which it is there: 0 when it went in; (-1, 0) when it has none."""
+        key = self._keys.of_row.get(row, -1)
+        there = key in self.before.boxes and self.before.boxes[key].row == row
+        return key, 0 if there or key < 0 else len(self.entries)
 
     def name_of(self, key: int) -> str:
         """What a box is called in a line of text: its name, else its op."""

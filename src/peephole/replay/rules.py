@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class Refused(Exception):
 class Shapes(Protocol):
     """The shapes of a pool's nodes, good until the pool is reset."""
 
-    def of(self, nodes: Iterable[int]) -> list[str | None]:
+    def of(self, nodes: Sequence[int]) -> list[str | None]:
         """The shapes of these nodes as texts; None where there is none or it is not known."""
         ...
 
@@ -76,7 +76,7 @@ class _Recorded:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    def of(self, nodes: Iterable[int]) -> list[str | None]:
+    def of(self, nodes: Sequence[int]) -> list[str | None]:
         pool, shapes = self._pool, self._pool.table.recorded_shapes
         rows = pool.table.rows([pool.ids[pool.model[node]] for node in nodes]).tolist()
         return [None if row < 0 else shapes[row] for row in rows]

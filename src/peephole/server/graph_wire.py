@@ -69,9 +69,9 @@ def graph_wire(graph: GraphAt, drawn: GraphLabels) -> dict[str, Any]:
     }
     if labels.facts is not None:
         around = labels.facts
-        wire["space"], wire["spaces"] = coded([text or None for text in around.space])
-        wire["open"], wire["opens"] = coded([text or None for text in around.ranges])
-        wire["index"], wire["indexes"] = coded([around.indexed.get(v) for v in range(len(nodes.id))])
+        wire["space"], wire["spaces"] = coded(around.space, "")
+        wire["open"], wire["opens"] = coded(around.ranges, "")
+        wire["index"], wire["indexes"] = coded(list(map(around.indexed.get, range(len(nodes.id)))))
     for name in TEXTS:
         wire[name], wire[name + "s"] = coded(list(getattr(nodes, name)))
     wire["name"], wire["names"] = coded(nodes.name)

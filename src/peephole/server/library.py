@@ -132,6 +132,16 @@ class Library:
             ) from None
 
 
+def _or_gone(shelf: Shelf, work: Callable[[], Result]) -> Result:
+    """What `work` gives; when that fails for want of a capture that is no longer there, a Refusal that says so."""
+    try:
+        return work()
+    except (PeepholeError, OSError):
+        if shelf.settled and not shelf.path.exists():
+            raise Refusal(410, f"{shelf.path.name} is no longer on disk: it was deleted or moved since.") from None
+        raise
+
+
 async def ask(shelf: Shelf, question: Callable[[Capture], Result]) -> Result:
     """The answer of a query, computed in a worker thread while no other thread uses this capture."""
 
@@ -140,7 +150,7 @@ async def ask(shelf: Shelf, question: Callable[[Capture], Result]) -> Result:
             return question(shelf.open())
 
     shelf.asked = True
-    return await run_in_threadpool(work)
+    return await run_in_threadpool(_or_gone, shelf, work)
 
 
 async def ask_once(shelf: Shelf, name: str, question: Callable[[Capture], Result]) -> Result:
@@ -151,7 +161,7 @@ async def ask_once(shelf: Shelf, name: str, question: Callable[[Capture], Result
             return shelf.once(shelf.open(), name, question)
 
     shelf.asked = True
-    return await run_in_threadpool(work)
+    return await run_in_threadpool(_or_gone, shelf, work)
 
 
 async def quick(shelf: Shelf, question: Callable[[Capture], Result], fresh: bool = False) -> Result:
@@ -170,7 +180,7 @@ async def quick(shelf: Shelf, question: Callable[[Capture], Result], fresh: bool
             return question(capture)
 
     shelf.asked = True
-    return await run_in_threadpool(work)
+    return await run_in_threadpool(_or_gone, shelf, work)
 
 
 def problem_sentence(error: Exception) -> str:

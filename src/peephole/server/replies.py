@@ -81,13 +81,12 @@ def columns(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
     return {_camel(name): [getattr(row, name) for row in rows] for name in names}
 
 
-def coded(values: Sequence[str | None]) -> tuple[list[int], list[str]]:
-    """A text column as codes into a list of distinct texts, -1 for null."""
-    if values.count(None) == len(values):
-        return [-1] * len(values), []
-    seen: dict[str, int] = {}
-    codes = [-1 if value is None else seen.setdefault(value, len(seen)) for value in values]
-    return codes, list(seen)
+def coded(values: Sequence[str | None], none: str | None = None) -> tuple[list[int], list[str]]:
+    """A text column as codes into a list of distinct texts, -1 for null, or for what stands for it."""
+    texts = [value for value in dict.fromkeys(values) if value is not None and value != none]
+    codes: dict[str | None, int] = {text: code for code, text in enumerate(texts)}
+    codes[None] = codes[none] = -1
+    return list(map(codes.__getitem__, values)), texts
 
 
 def _camel(name: str) -> str:

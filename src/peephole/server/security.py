@@ -54,6 +54,14 @@ HEADERS: dict[str, str] = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
 
+FRAMED: dict[str, str] = {
+    **{name: value for name, value in HEADERS.items() if name != "X-Frame-Options"},
+    "Content-Security-Policy": CONTENT_POLICY.replace(
+        "frame-ancestors 'none'", "frame-ancestors http://localhost:* http://127.0.0.1:* vscode-webview:"
+    ),
+}
+"""The same where a notebook on this machine shows the page in a cell: it alone may frame it."""
+
 
 @dataclass(frozen=True)
 class Gate:
@@ -62,6 +70,8 @@ class Gate:
     hosts: frozenset[str] = LOOPBACK
     token: str | None = None
     cookie: str = field(default="peephole")
+    framed: bool = False
+    """Whether a notebook of this machine may show the page in a cell."""
 
     def host_known(self, host: str) -> bool:
         """True for a Host header that names this server. Behind a token any address of a machine will do: a
@@ -102,7 +112,7 @@ class Guard:
         async def guarded_send(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in (FRAMED if self.gate.framed else HEADERS).items():
                     headers[name] = value
             await send(message)
 

@@ -151,10 +151,16 @@ def _receive(library: Library, server: uvicorn.Server, failed: list[PeepholeErro
 
 
 def _get_ready(library: Library) -> None:
-    """While the browser loads the page: what timeline and hardware trace need, when the first capture has them.
+    """While the browser loads the page: two captures that were given together compared; what timeline and hardware
+    trace need, when the first capture has them.
 
     Once the page asks, it asks for what it needs.
     """
+    if library.named == 2:
+        from peephole.server.routes import compare
+
+        with contextlib.suppress(PeepholeError):
+            compare.get_ready(*library.shelves()[:2])
     for shelf in library.shelves()[:1]:
         if shelf.asked:
             return

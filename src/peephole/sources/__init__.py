@@ -16,6 +16,8 @@ NAMES: Final = (
     "torch",
     "gt",
     "bytepack",
+    "chakra",
+    "mlir",
     "xla",
     "perfetto",
     "nsight",
@@ -28,7 +30,7 @@ NAMES: Final = (
 LEAVE_FILES: Final = ("tinygrad",)
 """Those of them whose producer leaves files at a known place (`LeavesFiles`)."""
 
-READ_FOLDERS: Final = ("torch", "xla")
+READ_FOLDERS: Final = ("torch", "xla", "mlir")
 """Those of them that a whole folder can be given to (`ReadsFolders`)."""
 
 HEAD: Final = 64 * 1024

@@ -72,5 +72,17 @@ class TakesAlong(Protocol):
     """Names of those sources. `read` gets all files, its own first."""
 
 
+class ComesInRuns(Protocol):
+    """A source may also have this: not every file of it belongs to the others, since one run is one or two files."""
+
+    def runs(self, paths: Sequence[Path]) -> list[list[Path]]:
+        """Its files, those of one run together, in the order in which they were given."""
+
+
+def each_alone(paths: Sequence[Path]) -> list[list[Path]]:
+    """The runs of a source for which one file is one run."""
+    return [[path] for path in paths]
+
+
 def no_progress(_done: int, _total: int) -> None:
     """A progress that shows nothing."""

@@ -14,7 +14,7 @@ from peephole.errors import CaptureError
 from peephole.model import bytepack as pack
 from peephole.model.sink import Sink, Strings
 from peephole.model.tables import TABLES
-from peephole.sources.base import FileFormat, Progress
+from peephole.sources.base import FileFormat, Progress, each_alone
 
 _MAX_SECTION: Final = 1 << 30
 _MAX_ROWS: Final = 1 << 24
@@ -34,6 +34,10 @@ class BytepackSource:
     def sniff(self, head: bytes, path: Path) -> bool:
         """Whether it begins with the magic."""
         return head.startswith(pack.MAGIC)
+
+    def runs(self, paths: Sequence[Path]) -> list[list[Path]]:
+        """Each file alone."""
+        return each_alone(paths)
 
     def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
         """Reads one file; what precedes a damage is kept and the damage counted."""

@@ -32,7 +32,15 @@ def comparison_object(found: Comparison, gate: Gate, only: frozenset[str]) -> di
             for row in found.rules
             if row.a != row.b
         ] if "rules" in only else [],
+        "others": {
+            state: [row.name for row in found.others_of(state)] if only & {"kernels", "code"} else []  # type: ignore[arg-type]
+            for state in states
+        },
         "times": [time_object(row) for row in found.times] if "time" in only else [],
+        "totals": [time_object(row) for row in found.totals] if "time" in only else [],
+        "portions": [
+            {"name": part.name, "kernels": part.kernels, "ns": round(part.ns)} for part in found.portions
+        ] if "time" in only else [],
         "memory": [
             {
                 "device": row.device, "peak_a": row.peak_a, "peak_b": row.peak_b,
@@ -73,7 +81,7 @@ def side_object(side: SideFacts) -> dict[str, Any]:
 def pair_object(row: KernelRow) -> dict[str, Any]:
     """A kernel of either side."""
     return {
-        "state": row.state, "a": row.name_a or None, "b": row.name_b or None, "matched_by": row.how,
+        "state": row.state, "kind": row.kind, "a": row.name_a or None, "b": row.name_b or None, "matched_by": row.how,
         "launches_a": row.launches_a, "launches_b": row.launches_b, "flops_a": row.flops_a, "flops_b": row.flops_b,
         "bytes_a": row.bytes_a, "bytes_b": row.bytes_b, "place": row.place,
     }  # fmt: skip
@@ -95,7 +103,7 @@ def divergence_object(row: Divergence) -> dict[str, Any]:
         "ordinal": parts.ordinal if parts else None,
         "match": row.match or None,
         "what": row.what,
-        "kind": parts.what if parts else "added" if not row.context_a else "removed",
+        "kind": parts.what if parts else row.one_sided or "code",
         "rule_a": rules[0],
         "rule_b": rules[1],
         "inner_match": parts.inner.match or None if parts and parts.inner else None,
@@ -136,6 +144,7 @@ def kernel_object(found: Comparison, one: OneKernel) -> dict[str, Any]:
         },
         "pairs": [pair_object(row)] if row else [],
         "divergence": [divergence_object(one.divergence)] if one.divergence else [],
+        "causes": [divergence_object(row) for row in one.causes],
         "times": [time_object(row.time)] if row and row.time else [],
         "passes": [
             {

@@ -6,6 +6,7 @@ from peephole.cli.compare.words import SIGNS, median_words, p_words, percent, ve
 from peephole.cli.format import Column, Printer, count
 from peephole.query.compare.code_lines import unified
 from peephole.query.compare.one_kernel import OneKernel
+from peephole.query.compare.results import Divergence
 
 
 def print_kernel(printer: Printer, one: OneKernel) -> None:
@@ -31,14 +32,15 @@ def print_kernel(printer: Printer, one: OneKernel) -> None:
     found = one.divergence
     if found is not None:
         printer.line(("parts   ", "dim"), (where(found), "yellow"), f"  {found.what}")
-        for name in found.follows[:4]:
-            printer.line(("        ", "dim"), f"follows from {name}")
-        parts = found.parting
-        for which, rule in (("A", parts.rule_a), ("B", parts.rule_b)) if parts else ():
-            if rule:
-                printer.line((f"      {which} ", "dim"), f"{rule.file}:{rule.line}")
-                if rule.text:
-                    printer.line(f"          {rule.text}")
+        _rules(printer, found)
+        for cause in one.causes:
+            printer.line(("follows ", "dim"), "from ", (where(cause), "yellow"), f"  {cause.what}")
+            _rules(printer, cause)
+        for name in found.follows[1:4]:
+            printer.line(("        ", "dim"), f"and from {name}")
+    elif one.passes:
+        matches = sum(step.matches_a for step in one.passes)
+        printer.line(("passes  ", "dim"), f"all {len(one.passes):,} are equal, with {matches:,} matches")
     _passes(printer, one)
     lines = unified(one.code)
     if lines:
@@ -50,6 +52,16 @@ def print_kernel(printer: Printer, one: OneKernel) -> None:
     elif one.code.lines:
         printer.line()
         printer.line((f"Code: {len(one.code.lines):,} equal lines", "bold cyan"))
+
+
+def _rules(printer: Printer, found: Divergence) -> None:
+    """The rule of each side, with its line."""
+    parts = found.parting
+    for which, rule in (("A", parts.rule_a), ("B", parts.rule_b)) if parts else ():
+        if rule:
+            printer.line((f"      {which} ", "dim"), f"{rule.file}:{rule.line}")
+            if rule.text:
+                printer.line(f"          {rule.text}")
 
 
 def _passes(printer: Printer, one: OneKernel) -> None:

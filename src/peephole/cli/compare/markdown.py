@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from peephole.cli.compare.words import SIGNS, median_words, p_words, percent, side_words, verdict_words, where
 from peephole.cli.format import duration, size
 from peephole.query.compare.gate import Gate
-from peephole.query.compare.results import Comparison
+from peephole.query.compare.results import Comparison, CountRow, PassRow
+from peephole.query.compare.times import TimeRow
 
 _MOST = 15
 
@@ -30,18 +31,28 @@ def markdown(found: Comparison, gate: Gate | None, only: frozenset[str]) -> str:
     lines += [f"> {_text(note)}  " for note in found.notes] + ([""] if found.notes else [])
     if only & {"kernels", "code", "time"}:
         lines += _kernels(found)
+    if "kernels" in only and found.counts:
+        lines += _table(("", "A", "B"), [_count(row) for row in found.counts])
     if only & {"code", "rules"}:
-        begins = [row for row in found.divergence if not row.follows]
-        if begins:
-            lines += ["**Where they part**", ""]
-            lines += [f"- `{_code(where(row))}`: {_text(row.what)}" for row in begins[:_MOST]]
-            more = len(found.divergence) - len(begins[:_MOST])
-            lines += [f"- {more:,} more, most of which follow from these" if more else "", ""]
+        lines += _parting(found)
     if "memory" in only and any(row.peak_a != row.peak_b for row in found.memory):
         lines += _table(
             ("peak memory", "A", "B", "change"),
-            [(row.device, size(row.peak_a), size(row.peak_b), percent(row.peak_a, row.peak_b)) for row in found.memory],
+            [
+                (row.device, size(row.peak_a), size(row.peak_b), percent(row.peak_a, row.peak_b))
+                for row in found.memory
+                if row.peak_a != row.peak_b
+            ],
         )
+        held = [(row, one) for row in found.memory for one in row.held if one.count_a != one.count_b]
+        if held:
+            cells = [
+                (row.device, f"{one.count_a:,}", f"{one.count_b:,}", one.name, one.dtype, size(one.bytes))
+                for row, one in held[:_MOST]
+            ]
+            lines += _folded("What held the peaks", _table(("device", "A", "B", "buffer", "dtype", "size"), cells))
+    if "time" in only:
+        lines += _host(found)
     rules = [row for row in found.rules if row.a != row.b]
     if "rules" in only and rules:
         lines += _folded(
@@ -53,10 +64,32 @@ def markdown(found: Comparison, gate: Gate | None, only: frozenset[str]) -> str:
         )
     if "compile" in only and (found.a.compile_ns or found.b.compile_ns):
         total = f"{duration(found.a.compile_ns)} → {duration(found.b.compile_ns)}"
-        lines += [f"Compile time {total} {percent(found.a.compile_ns, found.b.compile_ns)}, not tested.", ""]
+        title = f"Compile time {total} {percent(found.a.compile_ns, found.b.compile_ns)}, not tested"
+        passes = [row for row in found.passes if row.ns_a or row.ns_b][:_MOST]
+        head = ("pass", "A", "B", "change", "steps A, B", "matches A, B")
+        lines += _folded(title, _table(head, [_pass(row) for row in passes]))
     if found.normalised:
         lines += [f"<sub>Not counted as differences: {_text('; '.join(found.normalised))}</sub>"]
     return "\n".join(lines).rstrip()
+
+
+def _parting(found: Comparison) -> list[str]:
+    """Where they part: one context of each difference, its rules, and what follows."""
+    begins = found.begins()
+    if not begins:
+        return []
+    lines = ["**Where they part**", ""]
+    for row, more in begins[:_MOST]:
+        others = f" (and {more:,} more in the same way)" if more else ""
+        lines.append(f"- `{_code(where(row))}`: {_text(row.what)}{others}")
+        parts = row.parting
+        for which, rule in (("A", parts.rule_a), ("B", parts.rule_b)) if parts else ():
+            if rule is not None and rule.text:
+                lines.append(f"  - {which} `{_code(rule.text)}`")
+    left = len(begins) - _MOST
+    lines += [f"- {left:,} more differences"] if left > 0 else []
+    follows = sum(bool(row.follows) for row in found.divergence)
+    return [*lines, *([f"- {follows:,} contexts follow from these"] if follows else []), ""]
 
 
 def _kernels(found: Comparison) -> list[str]:
@@ -65,24 +98,49 @@ def _kernels(found: Comparison) -> list[str]:
         for row in found.kernels
         if row.state != "same" or (row.time is not None and row.time.verdict in ("slower", "faster"))
     ]
-    if not rows:
+    if not rows and not any(row.verdict in ("slower", "faster") for row in found.totals):
         return []
     table = []
     for row in rows[:_MOST]:
         name = (
             row.name if row.name_a == row.name_b or not (row.name_a and row.name_b) else f"{row.name_a} → {row.name_b}"
         )
-        time = row.time
-        cells = ("", "", "", "", "")
-        if time is not None:
-            change = percent(time.median_a, time.median_b) if time.n_a and time.n_b else ""
-            cells = (
-                median_words(time.median_a, time.n_a), median_words(time.median_b, time.n_b), change,
-                f"{time.n_a:,}, {time.n_b:,}{', p ' + p_words(time) if time.tested else ''}", verdict_words(time),
-            )  # fmt: skip
-        table.append((SIGNS[row.state], name, *cells))
+        table.append((SIGNS[row.state], name, *(_time(row.time) if row.time else ("", "", "", "", ""))))
+    table += [("", row.name, *_time(row)) for row in found.totals]
     lines = _table(("", "kernel", "A", "B", "change", "runs", "verdict"), table)
     return [*lines[:-1], f"… {len(rows) - _MOST:,} more", ""] if len(rows) > _MOST else lines
+
+
+def _count(row: CountRow) -> tuple[str, str, str]:
+    a, b = (size(value) if row.name == "bytes" else f"{round(value):,}" for value in (row.a, row.b))
+    return row.name, a, b if row.differs else "the same"
+
+
+def _pass(row: PassRow) -> tuple[str, ...]:
+    return (
+        row.name, duration(row.ns_a), duration(row.ns_b), percent(row.ns_a, row.ns_b),
+        f"{row.steps_a:,}, {row.steps_b:,}", f"{row.matches_a:,}, {row.matches_b:,}",
+    )  # fmt: skip
+
+
+def _host(found: Comparison) -> list[str]:
+    """The phases of the host, those that are shown to differ first."""
+    rows = [row for row in found.times if row.group == "host"]
+    if not rows:
+        return []
+    claims = [row for row in rows if row.verdict in ("slower", "faster")]
+    shown = [*claims, *(row for row in rows if row not in claims)][:_MOST]
+    title = f"{len(claims):,} of {len(rows):,} host phases shown to differ"
+    return _folded(
+        title, _table(("phase", "A", "B", "change", "runs", "verdict"), [(row.name, *_time(row)) for row in shown])
+    )
+
+
+def _time(time: TimeRow) -> tuple[str, str, str, str, str]:
+    change = percent(time.median_a, time.median_b) if time.n_a and time.n_b else ""
+    runs = f"{time.n_a:,}, {time.n_b:,}{', p ' + p_words(time) if time.tested else ''}"
+    medians = median_words(time.median_a, time.n_a), median_words(time.median_b, time.n_b)
+    return *medians, change, runs, verdict_words(time)
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
@@ -101,4 +159,4 @@ def _text(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    return " ".join(text.replace("`", "'").replace("|", "/").split())
+    return " ".join(text.replace("`", "'").split())

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from peephole.cli.compare.words import (
     SIGNS,
+    count_words,
     interval_words,
     median_words,
     p_words,
     percent,
+    portion_words,
     side_words,
+    state_counts,
     verdict_words,
     where,
 )
@@ -16,9 +19,12 @@ from peephole.cli.format import Column, Printer, count, duration, size
 from peephole.query.compare.gate import Gate
 from peephole.query.compare.results import Comparison
 from peephole.query.compare.times import TimeRow
+from peephole.query.compare.verdict import counted
 
 _MOST = 20
 """Rows of a part."""
+_MOST_EQUAL = 4
+"""Peaks that are equal and named all the same."""
 _STYLES = {"added": "green", "removed": "red", "changed": "yellow", "same": "dim"}
 
 
@@ -56,11 +62,10 @@ def _title(printer: Printer, text: str) -> None:
 
 def _kernels(printer: Printer, found: Comparison) -> None:
     rows = [row for row in found.kernels if row.state != "same"]
-    uneven = [row for row in found.kernels if row.state == "same" and row.launches_a != row.launches_b]
-    counts = [f"{len(found.kernels_of(state))} {state}" for state in ("added", "removed", "changed", "same")]
+    uneven = [row for row in found.kernels if row.state == "same" and row.uneven]
     if not found.kernels:
         return
-    _title(printer, f"Kernels: {', '.join(counts)}")
+    _title(printer, f"Kernels: {state_counts(found)}")
     shown = [*rows, *uneven][:_MOST]
     table = []
     for row in shown:
@@ -73,35 +78,31 @@ def _kernels(printer: Printer, found: Comparison) -> None:
         )
         runs = count(row.launches_a) if row.launches_a == row.launches_b else f"{row.launches_a:,} → {row.launches_b:,}"
         work = "" if row.flops_a == row.flops_b else percent(row.flops_a, row.flops_b)
-        table.append((SIGNS[row.state], name, runs, work, row.how, row.place.rpartition("/")[2]))
+        moved = "" if row.bytes_a == row.bytes_b else percent(row.bytes_a, row.bytes_b)
+        kind = "" if row.is_kernel else row.kind
+        table.append((SIGNS[row.state], name, kind, runs, work, moved, row.how, row.place.rpartition("/")[2]))
     if table:
         printer.table(
             [
-                Column(""), Column("kernel", flexible=True), Column("runs", right=True), Column("flops", right=True),
-                Column("matched by"), Column("line"),
+                Column(""), Column("kernel", flexible=True), Column(""), Column("runs", right=True),
+                Column("flops", right=True), Column("bytes", right=True), Column("matched by"), Column("line"),
             ],
             table,
         )  # fmt: skip
     if len(rows) + len(uneven) > len(shown):
         printer.line((f"… {len(rows) + len(uneven) - len(shown):,} more; --json has all", "dim"))
-    facts = [
-        f"{row.name} {_figure(row.name, row.a)} → {_figure(row.name, row.b)}" for row in found.counts if row.differs
-    ]
-    if facts:
-        printer.line(("counts  ", "dim"), ", ".join(facts))
-
-
-def _figure(name: str, value: float) -> str:
-    return size(value) if name == "bytes" else count(round(value))
+    if found.counts:
+        printer.line(("counts  ", "dim"), ", ".join(count_words(row) for row in found.counts))
 
 
 def _parting(printer: Printer, found: Comparison) -> None:
     if not found.divergence:
         return
-    begins = [row for row in found.divergence if not row.follows]
+    begins = found.begins()
     follows = [row for row in found.divergence if row.follows]
-    _title(printer, f"Where they part: {len(begins):,} of their own, {len(follows):,} that follow from others")
-    for row in begins[:_MOST]:
+    alone = len(found.divergence) - len(follows)
+    _title(printer, f"Where they part: {alone:,} of their own, {len(follows):,} that follow from others")
+    for row, more in begins[:_MOST]:
         printer.line("  ", (where(row), "yellow"), "  ", row.what)
         parts = row.parting
         for which, rule in (("A", parts.rule_a), ("B", parts.rule_b)) if parts else ():
@@ -116,10 +117,12 @@ def _parting(printer: Printer, found: Comparison) -> None:
             printer.line(
                 (f"      which comes from a pass inside it: step {inner.ordinal}{at} ({inner.what}{place})", "dim")
             )
+        if more:
+            printer.line((f"      and {counted(more, 'context')} more in the same way", "dim"))
     if len(begins) > _MOST:
         printer.line((f"  … {len(begins) - _MOST:,} more; --json has all", "dim"))
     for row in follows[:8]:
-        names = ", ".join(row.follows[:2]) + (f" and {len(row.follows) - 2} more" if len(row.follows) > 2 else "")
+        names = ", ".join(row.follows[:2]) + (f" and {len(row.follows) - 2:,} more" if len(row.follows) > 2 else "")
         printer.line((f"  {where(row)}  follows from {names}", "dim"))
     if len(follows) > 8:
         printer.line((f"  … {len(follows) - 8:,} more follow", "dim"))
@@ -137,6 +140,7 @@ def _times(printer: Printer, found: Comparison) -> None:
         rows = [row for row in found.times if row.group == group]
         if not rows:
             continue
+        together = [row for row in found.totals if row.group == group]
         claims = [row for row in rows if row.verdict in ("slower", "faster")]
         others = [row for row in rows if row not in claims]
         shown = [*claims, *others][: max(_MOST if group == "kernels" else 10, min(len(claims), 40))]
@@ -148,10 +152,12 @@ def _times(printer: Printer, found: Comparison) -> None:
                 Column("", right=True), Column("change", right=True), Column("runs", right=True),
                 Column("p", right=True), Column("verdict"),
             ],
-            [_time(row) for row in shown],
+            [_time(row) for row in (*together, *shown)],
         )  # fmt: skip
         if len(rows) > len(shown):
             printer.line((f"… {len(rows) - len(shown):,} more; --json has all", "dim"))
+        if group == "kernels" and found.portions:
+            printer.line(("all runs  ", "dim"), portion_words(found))
 
 
 def _time(row: TimeRow) -> tuple[str, ...]:
@@ -166,7 +172,12 @@ def _memory(printer: Printer, found: Comparison) -> None:
     if not found.memory:
         return
     _title(printer, "Peak memory")
+    equal = [row for row in found.memory if row.peak_a == row.peak_b]
+    if len(equal) > _MOST_EQUAL:
+        printer.line((f"  equal on {len(equal):,} devices or modules", "dim"))
     for row in found.memory:
+        if row.peak_a == row.peak_b and len(equal) > _MOST_EQUAL:
+            continue
         change = percent(row.peak_a, row.peak_b) if row.peak_a != row.peak_b else "equal"
         printer.line(f"  {row.device or 'device'}  {size(row.peak_a)} → {size(row.peak_b)}  {change}")
         if row.peak_a == row.peak_b:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from peephole.cli.format import duration
-from peephole.query.compare.results import Divergence, SideFacts
+from peephole.cli.format import count, duration, size
+from peephole.query.compare.results import Comparison, CountRow, Divergence, SideFacts, State
 from peephole.query.compare.times import TimeRow
+from peephole.query.compare.verdict import counted
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~", "same": "="}
 
 
 def percent(a: float, b: float) -> str:
-    """A change in per cent; empty when there is nothing to compare with."""
+    """A change in per cent, of tenfold and more as a factor; empty when there is nothing to compare with."""
+    if a and b / a >= 10:
+        return f"×{b / a:,.0f}"
     return f"{b / a - 1:+.1%}" if a else ("" if not b else "new")
 
 
@@ -54,8 +57,32 @@ def where(row: Divergence) -> str:
     return " › ".join(parts)
 
 
+def state_counts(found: Comparison) -> str:
+    """`0 added, 0 removed, 2 changed, 4 same; of 3 halves 1 changed, 2 same`."""
+    states: tuple[State, ...] = ("added", "removed", "changed", "same")
+    words = ", ".join(f"{len(found.kernels_of(state)):,} {state}" for state in states)
+    for kind in sorted({row.kind for row in found.kernels if not row.is_kernel}):
+        rows = [row for row in found.kernels if row.kind == kind]
+        counts = [(sum(row.state == state for row in rows), state) for state in states]
+        words += f"; of {counted(len(rows), kind)} " + ", ".join(f"{n:,} {state}" for n, state in counts if n)
+    return words
+
+
+def count_words(row: CountRow) -> str:
+    """`launches 12 → 14`, or one figure where both sides have it."""
+    figures = [size(value) if row.name == "bytes" else count(round(value)) for value in (row.a, row.b)]
+    return f"{row.name} {figures[0]}" if not row.differs else f"{row.name} {figures[0]} → {figures[1]}"
+
+
+def portion_words(found: Comparison) -> str:
+    """What the change of all kernels' time is made of."""
+    whole = f"{duration(found.a.kernel_ns)} → {duration(found.b.kernel_ns)}"
+    parts = [f"{part.name} {'+' if part.ns >= 0 else '-'}{duration(abs(part.ns))}" for part in found.portions]
+    return f"{whole}: {', '.join(parts)}"
+
+
 def side_words(side: SideFacts) -> str:
     """A side in one line."""
-    frameworks = ", ".join(f"{name} {version}" for name, version in side.frameworks.items())
+    frameworks = ", ".join(f"{name} {version}".strip() for name, version in side.frameworks.items())
     what = f"  {frameworks or side.source}"
     return f"{', '.join(side.names)}{what}{'  (baseline)' if side.baseline else ''}"

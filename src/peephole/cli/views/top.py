@@ -9,6 +9,7 @@ from peephole.cli.format import Column, Printer, count, duration
 from peephole.cli.views import Request
 from peephole.model.plain_names import plain
 from peephole.model.tables import NONE
+from peephole.query.capture.info import sampled
 from peephole.query.capture.names import missing
 from peephole.query.timeline.rates import rates
 from peephole.query.timeline.top import Top, TopRow, top
@@ -40,6 +41,8 @@ def show_top(capture: Capture, request: Request, chosen: Collection[int] | None,
     if others:
         spent = f"{duration(result.other_self)} by themselves in {count(result.other_count)} slices"
         printer.line((f"and {count(result.other_names)} others, {spent}", "dim"))
+    for words in sampled(capture):
+        printer.line((words, "dim"))
 
 
 def _table(rows: list[TopRow], speeds: dict[tuple[str, str], dict[str, float]], printer: Printer) -> None:

@@ -73,7 +73,7 @@ class KnownFacts:
             numbers = self._numbered(texts, src)
             spaces, ranges, indexed = self._walk.spaces, self._ranges, self._indexed
             expressions = {v: indexed[number] for v, number in enumerate(numbers) if indexed[number]}
-            return Facts([spaces[n] for n in numbers], [ranges[n] for n in numbers], expressions)
+            return Facts(list(map(spaces.__getitem__, numbers)), list(map(ranges.__getitem__, numbers)), expressions)
 
     def _numbered(self, texts: Sequence[NodeText], src: Sequence[Sequence[int]]) -> list[int]:
         """A number for each node, the same for those of the same text and sources."""
@@ -84,7 +84,7 @@ class KnownFacts:
             own = text_numbers.get(id(text))
             if own is None:
                 own = text_numbers[id(text)] = self._texts.setdefault(text, len(self._texts))
-            key = (own, *[numbers[s] for s in sources])
+            key = (own, *map(numbers.__getitem__, sources))
             number = known(key)
             if number is None:
                 number = self._numbers[key] = self._learn(text, key[1:])

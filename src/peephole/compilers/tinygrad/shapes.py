@@ -7,7 +7,7 @@ shape or it cannot be told.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Final
 
@@ -48,10 +48,15 @@ class Shapes:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._known: dict[int, Shape | None] = {}
+        self._texts: dict[int, str | None] = {}
 
-    def of(self, nodes: Iterable[int]) -> list[str | None]:
+    def of(self, nodes: Sequence[int]) -> list[str | None]:
         """The shapes of these nodes as texts; sources are given before their users."""
-        return [_text(self.shape(node)) for node in nodes]
+        texts = self._texts
+        for node in nodes:
+            if node not in texts:
+                texts[node] = _text(self.shape(node))
+        return list(map(texts.__getitem__, nodes))
 
     def shape(self, root: int) -> Shape | None:
         """The shape of one node."""

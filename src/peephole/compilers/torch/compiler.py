@@ -12,7 +12,7 @@ from peephole.compilers.torch import labels
 from peephole.model.tables import NONE
 
 if TYPE_CHECKING:
-    from peephole.compilers.answers import Origin, ProblemWords, Schedule, Why
+    from peephole.compilers.answers import Link, Origin, ProblemWords, Schedule, Why
     from peephole.store.capture import Capture
 
 NAME = "torch"
@@ -88,6 +88,18 @@ class Torch(Compiler):
         from peephole.compilers.torch.origin import all_origins
 
         return all_origins(capture)
+
+    def chain(self, capture: Capture, step: int, node: int) -> list[Link]:
+        """See `chain`."""
+        from peephole.compilers.torch.chain import chain
+
+        return chain(capture, step, node)
+
+    def named(self, capture: Capture, name: str) -> list[tuple[int, int]]:
+        """See `chain`."""
+        from peephole.compilers.torch.chain import named
+
+        return named(capture, name)
 
     def problem(self, kind: str, reason: str) -> ProblemWords | None:
         """See `problems`."""

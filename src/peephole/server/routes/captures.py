@@ -62,8 +62,12 @@ def _info(shelf: Shelf, capture: Capture) -> dict[str, Any]:
 
 def _kinds(capture: Capture) -> dict[str, int]:
     from peephole.query.problems.problems import tells_problems
+    from peephole.query.rewrites.schedules import count_schedules
 
-    return kind_counts(capture) | {"problems": int(tells_problems(capture))}
+    counts = kind_counts(capture) | {"problems": int(tells_problems(capture))}
+    if not counts.get("schedule") and (number := count_schedules(capture)):
+        counts["schedule"] = number
+    return counts
 
 
 def _advice(capture: Capture) -> str:

@@ -89,6 +89,7 @@ def _problem(one: Problem) -> dict[str, Any]:
         "line": one.line,
         "own": one.is_own,
         "cost": one.cost,
+        "bytes": one.bytes,
         "wanted": one.wanted,
         "got": one.got,
         "missed": one.missed,

@@ -10,11 +10,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from peephole.query.ranks.heat import METRICS, ORDERS, heat
-from peephole.query.ranks.rank_slices import longest
+from peephole.query.ranks.rank_slices import longest, own_window
 from peephole.query.ranks.run import Run, open_run
-from peephole.query.ranks.step_view import step_view
+from peephole.query.ranks.step_view import step_span, step_view
 from peephole.server.arrays import raw_reply
-from peephole.server.library import Shelf, ask
+from peephole.server.library import Library, Shelf, ask
 from peephole.server.replies import Refusal, query_number, reply
 from peephole.server.routes.captures import shelf_of
 from peephole.store.capture import Capture
@@ -58,21 +58,60 @@ async def ranks(request: Request) -> Response:
 
 
 async def step(request: Request) -> Response:
-    """One step: figures, stragglers, arrivals, the path, and the ranks that matter on one clock."""
+    """One step: figures, stragglers, arrivals, the path, and the ranks that matter on one clock.
+
+    Times are ns after the step's begin, since those of 1970 are more than a page can count; `t` is the part of it whose
+    slices are wanted.
+    """
     shelf = shelf_of(request)
     number = query_number(request, "step", 0, 0)
     words = [word for word in request.query_params.get("with", "").split(",") if word]
     if len(words) > _LANES or not all(word.isdigit() and len(word) < 10 for word in words):
         raise Refusal(400, f"with is a list of at most {_LANES} ranks: with=3,17")
+    part = _part(request)
 
     def answer(capture: Capture) -> dict[str, Any]:
         run = _run(shelf, capture)
         found = step_view(run, number, [int(word) for word in words])
-        lanes = [
-            {**asdict(lane), "slices": longest(run, lane.rank, lane.start_ns, lane.end_ns)} for lane in found.lanes
-        ]
+        zero = found.start_ns
+        lanes = []
+        for lane in found.lanes:
+            first, last = (zero + part[0], zero + part[1]) if part else (lane.start_ns, lane.end_ns)
+            slices = [(start - zero, dur, name) for start, dur, name in longest(run, lane.rank, first, last)]
+            talks = [(index, came - zero, wait, end - zero) for index, came, wait, end in lane.talks]
+            lanes.append({"rank": lane.rank, "role": lane.role, "talks": talks, "slices": slices})
+        legs = [{**asdict(leg), "start_ns": leg.start_ns - zero, "end_ns": leg.end_ns - zero} for leg in found.path]
+        collectives = [{**asdict(one), "start_ns": one.start_ns - zero} for one in found.collectives]
         ranks = [asdict(row) for row in found.ranks[:200]]
-        return {**asdict(found), "lanes": lanes, "ranks": ranks, "of": len(found.ranks)}
+        own = {"lanes": lanes, "ranks": ranks, "of": len(found.ranks), "path": legs, "collectives": collectives}
+        return {**asdict(found), **own, "start_ns": str(zero)}
+
+    return reply(await ask(shelf, answer))
+
+
+def _part(request: Request) -> tuple[int, int] | None:
+    text = request.query_params.get("t", "")
+    if not text:
+        return None
+    first, _, last = text.partition("-")
+    if not (first.isdigit() and last.isdigit() and len(first) < 16 and len(last) < 16 and int(first) < int(last)):
+        raise Refusal(400, "t is a part of the step in ns after its begin: t=1000-250000")
+    return int(first), int(last)
+
+
+async def rank(request: Request) -> Response:
+    """The capture of one rank, opened beside the run: its handle, and the part of a step on its own clock."""
+    shelf = shelf_of(request)
+    number, wanted = query_number(request, "rank", 0, 0), query_number(request, "step", 0, 0)
+    part = _part(request)
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        run = _run(shelf, capture)
+        zero, length = step_span(run, wanted)
+        first, last = part or (0, length)
+        path, t0, t1 = own_window(run, number, zero + first, zero + last)
+        library: Library = request.app.state.library
+        return {"id": library.add(path).handle, "t0": t0, "t1": t1}
 
     return reply(await ask(shelf, answer))
 
@@ -80,4 +119,5 @@ async def step(request: Request) -> Response:
 ROUTES = [
     Route("/captures/{capture}/ranks", ranks),
     Route("/captures/{capture}/ranks/step", step),
+    Route("/captures/{capture}/ranks/rank", rank),
 ]

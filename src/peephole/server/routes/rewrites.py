@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from peephole.model.tables import NONE
 from peephole.query.capture.context_tables import context_columns, step_columns
 from peephole.query.capture.contexts import context_detail
 from peephole.query.rewrites.recorded_node import recorded_node
@@ -22,6 +23,7 @@ from peephole.server.routes.captures import shelf_of
 from peephole.store.capture import Capture
 
 if TYPE_CHECKING:
+    from peephole.query.rewrites.chains import ChainLink
     from peephole.query.rewrites.node_history import NodeHistory, Passage
     from peephole.query.rewrites.step_graphs import MatchInfo
 
@@ -283,6 +285,18 @@ async def passages(request: Request) -> Response:
     return reply(await ask_while_wanted(request, shelf_of(request), answer))
 
 
+async def node_chain(request: Request) -> Response:
+    """From the program's line over the node of that id to the kernels that compute it, one object a link."""
+    step, node = path_number(request, "step"), query_number(request, "node", NONE)
+
+    def answer(capture: Capture) -> list[ChainLink]:
+        from peephole.query.rewrites.chains import chain
+
+        return chain(capture, step, node)
+
+    return reply(await ask(shelf_of(request), answer))
+
+
 MOST_FOLLOWED = 64
 """Boxes that are followed through the passes in one reply."""
 
@@ -359,5 +373,6 @@ ROUTES = [
     Route("/captures/{capture}/steps/{step}/lives", node_lives),
     Route("/captures/{capture}/steps/{step}/births", graph_births),
     Route("/captures/{capture}/steps/{step}/passages", passages),
+    Route("/captures/{capture}/steps/{step}/chain", node_chain),
     Route("/captures/{capture}/steps/{step}/progress", replay_progress),
 ]

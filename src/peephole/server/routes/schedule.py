@@ -35,13 +35,15 @@ async def one_schedule(request: Request) -> Response:
 
 
 async def schedules(request: Request) -> Response:
-    """How many kernels each schedule has, which the name of one that was cached does not say."""
+    """How many kernels each schedule has, which the name of a cached one does not say, and what they are called."""
 
-    def answer(capture: Capture) -> dict[str, list[int]]:
+    def answer(capture: Capture) -> dict[str, list[Any]]:
         from peephole.query.rewrites.schedules import kernels_of_schedule, schedule_contexts
 
         found = [context for context, _ in schedule_contexts(capture)]
-        return {"context": found, "kernels": [len(kernels_of_schedule(capture, context)) for context in found]}
+        kernels = [kernels_of_schedule(capture, context) for context in found]
+        names = [list(dict.fromkeys(kernel.name for kernel in each)) for each in kernels]
+        return {"context": found, "kernels": [len(each) for each in kernels], "names": names}
 
     return reply(await ask_once(shelf_of(request), "schedules", answer))
 

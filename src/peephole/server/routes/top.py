@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from peephole.query.capture.info import sampled
 from peephole.query.timeline import top_table
 from peephole.query.timeline import tracks as timeline
 from peephole.query.timeline.slice_names import slice_name
@@ -50,6 +51,7 @@ async def table(request: Request) -> Response:
             "total": found.total,
             "count": found.count,
             "exact": found.exact,
+            "sampled": sampled(capture),
             "bins": top_table.BINS,
             "tracks": {"id": [row.id for row in found.tracks], "name": [row.title for row in found.tracks]},
             "name": [row.name for row in rows],

@@ -7,7 +7,8 @@ import zlib
 from pathlib import Path
 from typing import Final
 
-_HEAD: Final = 1 << 20
+HEAD: Final = 1 << 20
+"""Bytes of a trace in which its rank stands."""
 _RANK: Final = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}\[\]]*?"rank"\s*:\s*(\d+)')
 
 
@@ -15,10 +16,17 @@ def rank_of(path: Path) -> int | None:
     """The rank that a trace names in its beginning, None where it names none."""
     try:
         with path.open("rb") as file:
-            head = file.read(_HEAD)
+            return rank_in(file.read(HEAD))
+    except OSError:
+        return None
+
+
+def rank_in(head: bytes) -> int | None:
+    """The rank that the beginning of a trace names, None where it names none."""
+    try:
         if head[:2] == b"\x1f\x8b":
-            head = zlib.decompressobj(wbits=31).decompress(head, _HEAD)
-    except (OSError, zlib.error):
+            head = zlib.decompressobj(wbits=31).decompress(head, HEAD)
+    except zlib.error:
         return None
     found = _RANK.search(head)
     return int(found[1]) if found else None

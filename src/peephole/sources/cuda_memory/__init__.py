@@ -8,7 +8,7 @@ from typing import Final
 
 from peephole.errors import CaptureError
 from peephole.model.sink import Sink
-from peephole.sources.base import FileFormat, Progress
+from peephole.sources.base import FileFormat, Progress, each_alone
 
 _KEYS: Final = (b"\x08segments", b"X\x08\x00\x00\x00segments", b"\rdevice_traces", b"X\r\x00\x00\x00device_traces")
 """How the keys that such a file has look in a pickle."""
@@ -30,6 +30,10 @@ class CudaMemorySource:
     def sniff(self, head: bytes, path: Path) -> bool:
         """Whether it is a pickle that begins with a dictionary that has one of the keys."""
         return head[:1] == b"\x80" and b"}" in head[:16] and any(key in head[:_FIRST] for key in _KEYS)
+
+    def runs(self, paths: Sequence[Path]) -> list[list[Path]]:
+        """Each snapshot alone."""
+        return each_alone(paths)
 
     def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
         """Reads the snapshot; CaptureError when it is not plain data of that form."""

@@ -23,7 +23,7 @@ from peephole.sources.scans.byte_table import ByteTable
 from peephole.sources.scans.pair_table import PairTable
 from peephole.sources.scans.wire import Malformed, double, fields, packed, signed
 
-CHUNK: Final = 4 << 20
+CHUNK: Final = 2 << 20
 ROOM: Final = 1 << 16
 """Packets that are read at once."""
 _UNPACKED: Final = 512 << 20

@@ -76,7 +76,7 @@ class Slices:
         self._arena.append(arena)
         self._held.append(events)
         self._count += len(events)
-        if self._count >= 2 * self._window:
+        if self._count >= self._window + self._window // 2:
             self._match(self._window)
 
     def _match(self, keep: int) -> None:

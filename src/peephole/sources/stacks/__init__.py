@@ -9,7 +9,7 @@ from typing import Final
 
 from peephole.errors import CaptureError
 from peephole.model.sink import Sink
-from peephole.sources.base import FileFormat, Progress
+from peephole.sources.base import FileFormat, Progress, each_alone
 
 _FOLDED: Final = re.compile(rb"[^\n]*[^\s;][^\n]* [0-9]+(?:\.[0-9]+)?\r?")
 _PERF: Final = re.compile(rb"\S[^\n]*?\s+-?\d+(?:/-?\d+)?\s+(?:\[\d+\]\s+)?\d+\.\d+:\s[^\n]*\n\s+[0-9a-f]+ ")
@@ -47,6 +47,10 @@ class StacksSource:
     def sniff(self, head: bytes, path: Path) -> bool:
         """Whether it is one of them."""
         return bool(kind_of(head))
+
+    def runs(self, paths: Sequence[Path]) -> list[list[Path]]:
+        """Each profile alone."""
+        return each_alone(paths)
 
     def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
         """Reads the profile; CaptureError when it is not what it seemed."""

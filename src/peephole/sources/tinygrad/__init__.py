@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -31,6 +32,20 @@ class Tinygrad:
         from peephole.sources.tinygrad.pickle.files import read
 
         read(paths, sink, progress)
+
+    def runs(self, paths: Sequence[Path]) -> list[list[Path]]:
+        """One of each kind is one run, wherever they lie; of more, those that VIZ wrote beside each other."""
+        kinds = [_is_list(path) for path in paths]
+        if kinds.count(True) <= 1 and kinds.count(False) <= 1:
+            return [list(paths)]
+        found: dict[tuple[str, str, int], list[Path]] = {}
+        seen: Counter[tuple[str, str, bool]] = Counter()
+        for path, is_list in zip(paths, kinds, strict=True):
+            tail = path.name.removeprefix("profile").removeprefix("rewrites")
+            place = (str(path.parent), tail)
+            found.setdefault((*place, seen[*place, is_list]), []).append(path)
+            seen[*place, is_list] += 1
+        return list(found.values())
 
     def complete(self, paths: Sequence[Path]) -> Sequence[Path]:
         """The given files and, where only one was given, the other one that VIZ wrote next to it."""
@@ -64,6 +79,19 @@ class Tinygrad:
                 return near and self.sniff(file.read(65536), sibling)
         except OSError:
             return False
+
+
+def _is_list(path: Path) -> bool:
+    """Whether a pickle is a list, as the profile is, and not the object that holds the rewrites."""
+    import pickletools
+
+    from peephole.sources import head_of
+
+    try:
+        names = (opcode.name for opcode, _, _ in pickletools.genops(head_of(path)))
+        return next(name for name in names if name not in ("PROTO", "FRAME")) == "EMPTY_LIST"
+    except (ValueError, StopIteration):
+        return False
 
 
 SOURCE: Final = Tinygrad()

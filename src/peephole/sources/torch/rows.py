@@ -20,6 +20,9 @@ HALF_CONTEXT: Final = "half"
 KERNEL_CONTEXT: Final = "kernel"
 """A kernel by its own name, `cpp_fused_gelu_view_3`; its parent is the half."""
 
+RANK_CONTEXT: Final = "other"
+"""The compilations of one process of several, `rank 0`."""
+
 FORWARD: Final = "forward"
 BACKWARD: Final = "backward"
 INFERENCE: Final = "inference"
@@ -76,6 +79,11 @@ _MODULE = re.compile(r"\btorch\.ops\.")
 def fusion_round(number: int) -> str:
     """The name of the step of one round of fusion, from 1."""
     return f"fusion round {number}"
+
+
+def rank_name(rank: int) -> str:
+    """The name of the context over a rank's compilations."""
+    return f"rank {rank}"
 
 
 def half_name(compile_id: str, half: str) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from time import perf_counter
 from types import CodeType, ModuleType
 from typing import Any, Final
+from weakref import ref
 
 from peephole.sources.tinygrad.live import hidden
 from peephole.sources.tinygrad.live.recode import plain_names
@@ -99,8 +100,9 @@ class Number:
             if shown:
                 self._mirror.show(known)
             return known
-        fields, metadata = self._fields(), self._ops.all_metadata if self._level.value >= 2 else None
+        fields, metadata = self._fields(), self._ops.all_metadata.data if self._level.value >= 2 else None
         notes = self.notes
+        nodes: Any = None if self._mirror is None else self._mirror.nodes
         number = -1
         stack = [node]
         while stack:
@@ -121,12 +123,29 @@ class Number:
                 continue
             stack.pop()
             number = self._next()
-            what = (node.op, node.dtype, tuple(sources), node.arg, node.tag)
-            said = None if metadata is None else metadata.get(node)
-            if said is None and node.op in notes and below and (noted := below[0].__dict__.get(notes[node.op])):
-                fields[number] = (*what, (noted,))
-            else:
-                fields[number] = what if metadata is None else (*what, said)
+            op, dtype, arg, tag = node.op, node.dtype, node.arg, node.tag
+            said = None if metadata is None else metadata.get(ref(node))
+            if said is None and op in notes and below and (noted := below[0].__dict__.get(notes[op])):
+                said = (noted,)
+            try:  # its texts are looked up after it has its number: see `NodeFields.forget`
+                pack, length, middle, size = nodes.formats[len(sources)]
+                texts = nodes.own
+                fields[number] = pack(
+                    length,
+                    number,
+                    nodes.ops[id(op)],
+                    texts[id(dtype)],
+                    texts[id(arg)],
+                    texts[id(tag)],
+                    middle,
+                    nodes.said[id(said)],
+                    0,
+                    size,
+                    *sources,
+                )
+            except (KeyError, AttributeError):  # a text that nobody has written yet, or nobody who writes them
+                what = (op, dtype, tuple(sources), arg, tag)
+                fields[number] = what if metadata is None and said is None else (*what, said)
             own[name] = number
         if shown:
             self._mirror.show(number)

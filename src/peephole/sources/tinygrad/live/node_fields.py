@@ -1,7 +1,8 @@
-"""The fields of tinygrad's nodes, as bytes once they are written. Standard library only.
+"""The fields of tinygrad's nodes, as the bytes that go into the journal. Standard library only.
 
 There are hundreds of thousands, and they stay, since a later graph may share them. As tuples they would all be looked
-at whenever Python collects garbage, which then costs the program more than the recording of them does.
+at whenever Python collects garbage, which then costs the program more than the recording of them does. So a node
+whose texts are known is made a record when it is numbered (`matching.py`), and the others when they are written.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from peephole.sources.tinygrad.live.packing import node_parts
+from peephole.sources.tinygrad.live.packing import Packed, node_parts
 
 _SIMPLE: Final = (int, float, str, bool, bytes, type(None))
 
 
 class NodeFields(Mapping[int, tuple[Any, ...]]):
-    """What `uop_fields` says, whichever way it is kept."""
+    """What `uop_fields` says, whichever way it is kept.
+
+    The dictionaries of numbers go by the `id` of a value: what is held here has its id for itself.
+    """
 
     def __init__(self, kept: dict[int, Any], *, packed: bool, before: NodeFields | None = None, since: int = 0) -> None:
         """`before` knows the texts of the nodes up to `since`: they were numbered otherwise by then."""
@@ -23,17 +27,22 @@ class NodeFields(Mapping[int, tuple[Any, ...]]):
         self.packed = packed
         """Whether what is written may be kept as bytes: not in a dictionary that the program sees."""
         self.since = since
+        self.ops: dict[int, int] = {}
+        """The numbers of the texts of ops."""
+        self.own: dict[int, int] = {}
+        """The same of dtypes, args and tags that no other value shares its text with: they can be told from it."""
+        self.said: dict[int, int] = {}
+        """The same of metadata."""
+        self.formats: dict[int, tuple[Packed, int, bytes, int]] = {}
         self._before = before
         self._ops: dict[int, Any] = {}
         self._values: dict[int, Any] = {}
-        self.several: set[int] = set()
-        """The ids of values that share their text with another one, so that the text does not say which it is."""
+        self._said: dict[int, Any] = {}
+        self._held: list[Any] = []
 
     def __getitem__(self, number: int) -> tuple[Any, ...]:
         found = self.kept[number]
-        if type(found) is not bytes:
-            return found  # type: ignore[no-any-return]
-        return self._before[number] if self._before is not None and number < self.since else self._unpacked(found)
+        return found if type(found) is not bytes else self._of(number)._unpacked(found)[:5]
 
     def __iter__(self) -> Iterator[int]:
         return iter(list(self.kept))
@@ -41,19 +50,41 @@ class NodeFields(Mapping[int, tuple[Any, ...]]):
     def __len__(self) -> int:
         return len(self.kept)
 
-    def learn_op(self, op: Any, number: int) -> None:
-        """Learns what a number of an op's text stands for."""
-        self._ops[number] = op
+    def whole(self, number: int) -> tuple[Any, ...]:
+        """The fields of a node with its metadata."""
+        found: Any = self.kept[number]
+        node = found if type(found) is not bytes else self._of(number)._unpacked(found)
+        return node if len(node) == 6 else (*node[:5], None)
 
-    def learn(self, value: Any, number: int) -> None:
-        """Learns what a number of a text stands for."""
-        if value is not None and not _alike(self._values.setdefault(number, value), value):
-            self.several.add(id(value))
+    def forget(self) -> None:
+        """Packs no more: from here on texts have other numbers, and whoever is packing finds none."""
+        for numbers in (self.ops, self.own, self.said, self.formats):
+            numbers.clear()
+
+    def learn(self, op: Any, number: int) -> None:
+        """Learns the number of an op's text."""
+        self._ops[number] = op
+        self.ops[id(op)] = number
+
+    def learn_value(self, value: Any, number: int) -> None:
+        """Learns the number of a text of a dtype, arg or tag."""
+        self._held.append(value)
+        if value is None or _alike(self._values.setdefault(number, value), value):
+            self.own[id(value)] = number
+
+    def learn_metadata(self, said: Any, number: int) -> None:
+        """Learns the number of a text of metadata."""
+        self._held.append(said)
+        self._said.setdefault(number, said)
+        self.said[id(said)] = number
+
+    def _of(self, number: int) -> NodeFields:
+        return self if self._before is None or number >= self.since else self._before._of(number)
 
     def _unpacked(self, record: bytes) -> tuple[Any, ...]:
-        op, dtype, arg, tag, src = node_parts(record)
+        op, dtype, src, arg, tag, said = node_parts(record)
         values = self._values
-        return self._ops[op], values.get(dtype), src, values.get(arg), values.get(tag)
+        return self._ops[op], values.get(dtype), src, values.get(arg), values.get(tag), self._said.get(said)
 
 
 def _alike(one: Any, other: Any) -> bool:

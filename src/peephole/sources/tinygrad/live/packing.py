@@ -7,6 +7,7 @@ journal's (model/journal.py): a record's 32nd byte is its kind, so a format here
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Final
 
 from peephole.model.journal import SLOT, TABLE_KINDS, record_format
@@ -27,24 +28,27 @@ NO_LISTS: Final = -1
 """The lengths of two lists that are null: what a rule took and put is its node before and after."""
 
 
-_NODE_HEAD: Final = struct.Struct("<IqIIII")
-_SIZE: Final = struct.Struct("<I")
-_SIZE_AT: Final = struct.calcsize("<IqIIIIHBBHII")
+_MIDDLE: Final = struct.pack("<HBBH", 0, 0, NODE, 0)
+"""What of a node's record is always the same: half of shape, flags, kind, the other half."""
+_HEAD: Final = struct.Struct("<IqIIII6sIII")
+_lists: Final[dict[int, struct.Struct]] = {}
+
+Packed = Callable[..., bytes]
 
 
-def node_record(sources: int) -> struct.Struct:
-    """length, id, op, dtype, arg, tag, half of shape, flags, kind, its other half, metadata, name, size of src, src."""
+def node_packer(sources: int) -> tuple[Packed, int, bytes, int]:
+    """What packs a node with that many sources, and what it is given beside them.
+
+    `pack(length, id, op, dtype, arg, tag, middle, metadata, 0, size, *src)` with (pack, length, middle, size).
+    """
     size = SLOT + 14 + 8 * sources
-    return struct.Struct(f"<IqIIIIHBBHIII{sources}q{-size % SLOT}x")
+    return struct.Struct(f"{_HEAD.format}{sources}q{-size % SLOT}x").pack, 40 + 8 * sources, _MIDDLE, 8 * sources
 
 
-def node_length(sources: int) -> int:
-    """The payload's length of a node with that many sources."""
-    return 40 + 8 * sources
-
-
-def node_parts(record: bytes) -> tuple[int, int, int, int, tuple[int, ...]]:
-    """The numbers of the op's, dtype's, arg's and tag's texts, and the sources, of a node's record."""
-    _, _, op, dtype, arg, tag = _NODE_HEAD.unpack_from(record)
-    (size,) = _SIZE.unpack_from(record, _SIZE_AT)
-    return op, dtype, arg, tag, struct.unpack_from(f"<{size // 8}q", record, _SIZE_AT + 4)
+def node_parts(record: bytes) -> tuple[int, int, tuple[int, ...], int, int, int]:
+    """The numbers of the op's, dtype's, arg's, tag's and metadata's texts, of a node's record, and its sources."""
+    _, _, op, dtype, arg, tag, _, metadata, _, size = _HEAD.unpack_from(record)
+    numbers = _lists.get(size)
+    if numbers is None:
+        numbers = _lists[size] = struct.Struct(f"<{size // 8}q")
+    return op, dtype, numbers.unpack_from(record, _HEAD.size), arg, tag, metadata

@@ -26,9 +26,7 @@ from peephole.sources.tinygrad.live.packing import (
     MATCH_LENGTH,
     MATCH_RECORD,
     NO_LISTS,
-    NODE,
-    node_length,
-    node_record,
+    node_packer,
 )
 from peephole.sources.tinygrad.programs import program_of
 from peephole.sources.tinygrad.steps import Range, error_of, metadata_text, place, step_row, step_times
@@ -86,19 +84,15 @@ class LiveRewrites:
         self._next_node = 0
         self._missing = NONE
         """A node that was not there in the last round, though later ones were."""
-        self._learned: list[Any] = []
-        """What texts were made of: an object that is there has its id for itself."""
         self._writer: Writer | None = None
-        self._op_numbers: dict[int, int] = {}
         self._numbers: dict[int, int] = {}
-        self._metadata_numbers: dict[int, int] = {}
+        """The numbers of the texts of dtypes, args and tags."""
         self._rules: dict[Any, tuple[int, int]] = {}
         self._parents: dict[int, int] = {}
         self._untimed: dict[int, tuple[_Context, list[_Step]]] = {}
         """Contexts and their steps until the context's own range says when they were."""
         self._times: dict[int, tuple[int, int]] = {}
         self._context_times: dict[int, tuple[int, int]] = {}
-        self._formats: dict[int, tuple[Callable[..., bytes], int, int]] = {}
         self._failures = Failures(ops)
         self._nodes = NodeFields(hidden.recorded(ops, "uop_fields"), packed=False)
         self._number_anew()
@@ -243,48 +237,40 @@ class LiveRewrites:
     def _take_nodes(self) -> None:
         """All nodes that there are now; they are numbered in the order in which they are entered."""
         fields = self._fields().kept
-        several, since = self._nodes.several if self._nodes.packed else None, self._nodes.since
         number = self._next_node
         if fields.get(number) is None and (number := self._after_missing(fields, number)) == NONE:
             return
         writer = self._own_writer()
-        ops, numbers, metadata, formats = self._op_numbers, self._numbers, self._metadata_numbers, self._formats
+        since = self._nodes.since
         parts: list[bytes] = []
-        node: tuple[Any, ...] | None
         while (node := fields.get(number)) is not None:  # None: the last one, or another thread is about to enter it
-            if type(node) is bytes:  # another recording, or a forked process, has written it
-                node = self._nodes[number]
-            op, dtype, src, arg, tag, meta = node if len(node) == 6 else (*node[:5], None)
-            try:
-                pack, length, size = formats[len(src)]
-                record = pack(
-                    length,
-                    number,
-                    ops[id(op)],
-                    numbers[id(dtype)],
-                    numbers[id(arg)],
-                    numbers[id(tag)],
-                    0,
-                    0,
-                    NODE,
-                    0,
-                    metadata[id(meta)],
-                    0,
-                    size,
-                    *src,
-                )
-            except KeyError:  # a text or a count of sources that was not there yet
-                self._learn(op, dtype, len(src), arg, tag, meta)
+            if type(node) is bytes and number >= since:
+                parts.append(node)
+            elif (record := self._packed(number)) is not None:
+                parts.append(record)
+            else:
                 continue
-            parts.append(record)
-            if several is not None and number >= since and id(arg) not in several and id(tag) not in several:
-                fields[number] = record
             number += 1
-            if len(parts) == AT_ONCE:
+            if len(parts) >= AT_ONCE:
                 writer.records(parts)
                 parts = []
         writer.records(parts)
         self._next_node = number
+
+    def _packed(self, number: int) -> bytes | None:
+        """The record of a node, which is kept where that tells the same; None when a text of it had to be learned."""
+        nodes, numbers = self._nodes, self._numbers
+        op, dtype, src, arg, tag, said = nodes.whole(number)
+        try:
+            pack, length, middle, size = nodes.formats[len(src)]
+            texts = nodes.ops[id(op)], numbers[id(dtype)], numbers[id(arg)], numbers[id(tag)]
+            record = pack(length, number, *texts, middle, nodes.said[id(said)], 0, size, *src)
+        except KeyError:
+            self._learn(op, dtype, len(src), arg, tag, said)
+            return None
+        if nodes.packed and number >= nodes.since and nodes.own.keys() >= {id(dtype), id(arg), id(tag)}:
+            nodes.kept[number] = record
+        return record
 
     def _fields(self) -> NodeFields:
         """The fields of all nodes; the program may have put another dictionary there that is not hidden from it."""
@@ -297,8 +283,13 @@ class LiveRewrites:
         """Goes on with other numbers of texts: what is kept as bytes by now has the old ones."""
         fields = hidden.of(self._ops, "uop_fields")
         if isinstance(fields, hidden.Fields):
-            kept = fields.kept
-            self._nodes = NodeFields(kept, packed=True, before=fields.nodes, since=next(reversed(kept), NONE) + 1)
+            if fields.nodes is not None:
+                fields.nodes.forget()
+            kept, counted = fields.kept, repr(getattr(self._ops, "ucount", ""))  # "count(42)"
+            since = next(reversed(kept), NONE) + 1
+            if counted.startswith("count("):  # whoever gets a number from here on finds none of the old ones
+                since = max(since, int(counted[6:-1]))
+            self._nodes = NodeFields(kept, packed=True, before=fields.nodes, since=since)
             fields.nodes = self._nodes
 
     def _after_missing(self, fields: Mapping[int, Any], number: int) -> int:
@@ -312,24 +303,22 @@ class LiveRewrites:
             return NONE
         return min(later for later in list(fields) if later > number)
 
-    def _learn(self, op: Any, dtype: Any, sources: int, arg: Any, tag: Any, meta: Any) -> None:
+    def _learn(self, op: Any, dtype: Any, sources: int, arg: Any, tag: Any, said: Any) -> None:
         """Numbers the texts of a node."""
-        texts = self._texts
-        nodes = self._nodes
-        nodes.learn_op(op, self._number(op, texts.op, self._op_numbers))
-        nodes.learn(dtype, self._number(dtype, texts.dtype, self._numbers))
-        nodes.learn(arg, self._number(arg, texts.arg, self._numbers))
-        nodes.learn(tag, self._number(tag, texts.arg, self._numbers))
-        self._number(meta, lambda value: metadata_text(value, line_of), self._metadata_numbers)
-        self._formats[sources] = (node_record(sources).pack, node_length(sources), sources * 8)
+        texts, nodes = self._texts, self._nodes
+        if id(op) not in nodes.ops:
+            nodes.learn(op, self._number(op, texts.op))
+        for value, text_of in ((dtype, texts.dtype), (arg, texts.arg), (tag, texts.arg)):
+            if id(value) not in self._numbers:
+                self._numbers[id(value)] = number = self._number(value, text_of)
+                nodes.learn_value(value, number)
+        if id(said) not in nodes.said:
+            nodes.learn_metadata(said, self._number(said, lambda value: metadata_text(value, line_of)))
+        nodes.formats[sources] = node_packer(sources)
 
-    def _number(self, value: Any, text_of: Callable[[Any], str | None], numbers: dict[int, int]) -> int:
-        number = numbers.get(id(value))
-        if number is None:
-            text = None if value is None else text_of(value)
-            self._learned.append(value)
-            number = numbers[id(value)] = 0 if text is None else max(0, self._own_writer().intern(text))
-        return number
+    def _number(self, value: Any, text_of: Callable[[Any], str | None]) -> int:
+        text = None if value is None else text_of(value)
+        return 0 if text is None else max(0, self._own_writer().intern(text))
 
     def _own_writer(self) -> Writer:
         """This thread's writer; another thread's numbers its texts anew."""
@@ -338,6 +327,6 @@ class LiveRewrites:
             if self._writer is not None:
                 self._number_anew()
             self._writer = writer
-            for numbers in (self._op_numbers, self._numbers, self._metadata_numbers, self._rules):
-                numbers.clear()
+            self._numbers.clear()
+            self._rules.clear()
         return writer

@@ -14,10 +14,12 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from peephole.record import process
 from peephole.sources.torch.live.compilations import Compilations
 from peephole.sources.torch.live.dynamo import Dynamo
 from peephole.sources.torch.live.fusion import Fusion
 from peephole.sources.torch.live.fx_nodes import FxNodes
+from peephole.sources.torch.live.hooks import wrap
 from peephole.sources.torch.live.inductor import Inductor
 from peephole.sources.torch.live.passes import Passes
 from peephole.sources.torch.live.profile import Profile, when_code_runs
@@ -56,6 +58,7 @@ class Live:
         self.recorder = recorder
         self.nodes.begin(recorder)
         self.at.begin_recording(recorder)
+        self.running.begin()
         self._begin(recorder)
 
     def _begin(self, recorder: Recorder) -> None:
@@ -64,6 +67,7 @@ class Live:
         recorder.on_fork(self.passes.reset)
         recorder.on_fork(self.running.begin)
         recorder.on_exit(self.say_missing)
+        recorder.on_exit(self.running.say_sampled)
 
     def look(self) -> None:
         """Attaches to whichever modules are loaded by now."""
@@ -93,6 +97,7 @@ class Live:
             "torch._inductor.codegen.cpp": lambda m: _class(m, "CppScheduling", self.inductor.define_kernel),
             "torch._inductor.codegen.triton": lambda m: _class(m, "TritonScheduling", self.inductor.define_kernel),
             "torch.autograd.profiler": self.profile.watch,
+            "torch.distributed.distributed_c10d": lambda m: _ranks(m, self.profile),
             "torch._inductor.config": lambda m: _switch_off(m, "fx_graph_cache", "TORCHINDUCTOR_FX_GRAPH_CACHE"),
             "torch._functorch.config": lambda m: _switch_off(
                 m, "enable_autograd_cache", "TORCHINDUCTOR_AUTOGRAD_CACHE"
@@ -140,6 +145,17 @@ def _refuse(recorder: Recorder, version: str) -> None:
 
 
 _refused: Final[list[str]] = []
+
+
+def _ranks(module: Any, profile: Profile) -> list[str]:
+    """Learns the rank of a process that no launcher gave one, and what each rank does once they are together."""
+
+    def joined(state: Any, result: Any, raised: BaseException | None) -> None:
+        if raised is None:
+            process.learn_rank(module.get_rank())
+            profile.joined(module.get_world_size())
+
+    return [] if wrap(module, "init_process_group", lambda args, words: True, joined) else ["init_process_group"]
 
 
 def _class(module: Any, name: str, watch: Callable[[type], bool]) -> list[str]:

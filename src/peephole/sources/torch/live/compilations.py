@@ -12,10 +12,19 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 from peephole.model.tables import NONE
+from peephole.record import process
 from peephole.record.recorder import Recorder
 from peephole.record.rows import json_text
 from peephole.sources.torch.live.fx_nodes import FxNodes
-from peephole.sources.torch.rows import COMPILER, DYNAMO, GRAPH_CONTEXT, HALF_CONTEXT, half_name
+from peephole.sources.torch.rows import (
+    COMPILER,
+    DYNAMO,
+    GRAPH_CONTEXT,
+    HALF_CONTEXT,
+    RANK_CONTEXT,
+    half_name,
+    rank_name,
+)
 
 NO_ID: Final = "-"
 """The compile id of what is compiled without Dynamo, as other tools write it."""
@@ -116,6 +125,8 @@ class Context:
         """Names of the inputs of each half that the partitioner made."""
         self.inherited: dict[str, str] = {}
         """Where nodes come from that rules made without saying it."""
+        self.traced: dict[str, int] = {}
+        """Nodes by name of the graph that AOTAutograd traces."""
         self.passed = False
         """Whether passes over a graph have begun."""
         recorder.row("contexts", **row)
@@ -152,6 +163,7 @@ class Compilations:
     def _reset(self) -> None:
         self._graphs.clear()
         self._local = threading.local()
+        self._over: int | None = None
 
     # which compilation
 
@@ -166,9 +178,19 @@ class Compilations:
         own = compile_id or self.compile_id()
         found = self._graphs.get(own)
         if found is None:
-            found = self._graphs[own] = self._open(own, GRAPH_CONTEXT, NONE, [own])
+            found = self._graphs[own] = self._open(own, GRAPH_CONTEXT, self._of_rank(), [own])
         self.nodes.inherited = found.inherited
         return found.parts[-1] if found.parts else found
+
+    def _of_rank(self) -> int:
+        """The context over all of this process where it is one of several ranks."""
+        if self._over is None:
+            self._over, rank = NONE, process.rank()
+            if rank >= 0:
+                self._over = self.recorder.new_id()
+                row = {"name": rank_name(rank), "kind": RANK_CONTEXT, "compiler": COMPILER}
+                self.recorder.row("contexts", id=self._over, start=perf_counter_ns(), **row)
+        return self._over
 
     def known(self, compile_id: str) -> Context | None:
         """The first context of a compile id, if there is one."""

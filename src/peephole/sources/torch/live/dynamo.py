@@ -28,8 +28,8 @@ class Dynamo:
 
     def __init__(self, at: Compilations) -> None:
         self.at = at
-        self._frames: dict[str, tuple[CodeType, str]] = {}
-        """Code and stack of the frames that are being compiled, by compile id."""
+        self._frames: dict[str, tuple[CodeType, str, int]] = {}
+        """Code, stack and begin of the frames that are being compiled, by compile id."""
 
     @property
     def recorder(self) -> Recorder:
@@ -45,12 +45,13 @@ class Dynamo:
     def _frame_begins(self, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
         code, compile_id = args[0] if args else words["code"], words.get("compile_id")
         own = NO_ID if compile_id is None else str(compile_id)
-        self._frames[own] = (code, json_text(_stack(code)))
-        return own, perf_counter_ns()
+        start = perf_counter_ns()
+        self._frames[own] = (code, json_text(_stack(code)), start)
+        return own, start
 
     def _frame_ends(self, state: tuple[str, int], result: Any, raised: BaseException | None) -> None:
         own, start = state
-        code, _ = self._frames.get(own, (None, ""))
+        code, *_ = self._frames.get(own, (None, "", start))
         context = self.at.known(own)
         if code is not None and type(raised).__name__ in ("RecompileLimitExceeded", "FailOnRecompileLimitHit"):
             self._decide(own, FALLBACK, str(raised), (code.co_filename, code.co_firstlineno))
@@ -91,6 +92,9 @@ class Dynamo:
         root = self.at.nodes.graph(gm.graph, MAIN)
         context.last = root
         step = self.at.dynamo(context)
+        frame = self._frames.get(self.at.compile_id())
+        if frame is not None:
+            step.file, step.line, step.start = frame[0].co_filename, def_line(frame[0]), frame[2]
         step.write(root, root, perf_counter_ns() - step.start)
 
     # what it tells

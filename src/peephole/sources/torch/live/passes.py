@@ -9,7 +9,7 @@ from typing import Any, Final
 from peephole.model.tables import GRAPH, NONE
 from peephole.record.recorder import Recorder
 from peephole.record.rows import json_text
-from peephole.sources.torch.live.compilations import Compilations, Step
+from peephole.sources.torch.live.compilations import Compilations, Context, Step
 from peephole.sources.torch.live.fx_nodes import FxNodes
 from peephole.sources.torch.live.hooks import Place, caller, wrap, written_at
 from peephole.sources.torch.rows import (
@@ -19,6 +19,7 @@ from peephole.sources.torch.rows import (
     INFERENCE,
     JOINT,
     JOINT_GRAPH,
+    OUTPUT,
     PARTITION,
     POST_GRAD,
     PRE_GRAD,
@@ -80,8 +81,24 @@ class Passes:
             inputs = [node.name for node in gm.graph.nodes if node.op == "placeholder"]
             training = any(name.startswith("tangents") for name in inputs)
             context.passed = True
-            self.at.show(JOINT_GRAPH if training else HALF_GRAPHS[INFERENCE], self.nodes.graph(gm.graph, MAIN), context)
+            name = JOINT_GRAPH if training else HALF_GRAPHS[INFERENCE]
+            came_out = self.nodes.graph(gm.graph, MAIN)
+            if context.traced:
+                self._traced(name, gm.graph, came_out, context)
+            else:
+                self.at.show(name, came_out, context)
         return self._stage(JOINT, gm)
+
+    def _traced(self, name: str, graph: Any, came_out: int, context: Context) -> None:
+        """A step from Dynamo's graph to the one that AOTAutograd traced: what each operation of the program became."""
+        step = Step(context, name, 0)
+        for (before, gradient), made in traced_from(graph, context.traced).items():
+            added = [self.nodes.seen(node) for node in made]
+            row = {"before": before, "after": added[-1], "removed": None if gradient else [before], "added": added}
+            self.recorder.row("matches", step=step.id, ordinal=step.matches, line=NONE, **row)
+            step.matches += 1
+        step.write(context.last, came_out, 0)
+        context.last, context.traced = came_out, {}
 
     def _post_grad(self, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
         return self._stage(POST_GRAD, args[0])
@@ -96,6 +113,8 @@ class Passes:
         self.at.end(step, self.nodes.graph(graph, MAIN), None if raised is None else repr(raised))
         if step.depth == 0:
             self._write_vain(step)
+            if step.name == PRE_GRAD and raised is None:
+                step.context.traced = {node.name: self.nodes.seen(node) for node in graph.nodes if node.op != OUTPUT}
 
     # each pass inside
 
@@ -324,6 +343,27 @@ def rule_place(entry: Any) -> Place:
     if handler is None:
         handler = getattr(entry, "normalize_args", None)
     return written_at(handler) if handler is not None else (None, NONE)
+
+
+def traced_from(graph: Any, known: dict[str, int]) -> dict[tuple[int, bool], list[Any]]:
+    """What each node of Dynamo's graph was traced into, by `from_node`, and then what its gradient was.
+
+    Nodes of a gradient carry no such word, but the number of the operation that they are the gradient of.
+    """
+    found: dict[tuple[int, bool], list[Any]] = {}
+    by_number: dict[Any, int] = {}
+    for node in graph.nodes:
+        number = node.meta.get("seq_nr")
+        sources = node.meta.get("from_node") or ()
+        before = next((known[one.name] for one in reversed(sources) if one.name in known), NONE)
+        gradient = before == NONE
+        if gradient:
+            before = by_number.get(number, NONE)
+        elif number is not None:
+            by_number[number] = before
+        if before != NONE:
+            found.setdefault((before, gradient), []).append(node)
+    return found
 
 
 def inputs_of(gm: Any) -> tuple[str, ...]:

@@ -1,11 +1,13 @@
 """torch's own profile on the capture's clock: operations of every thread, and the memory of its allocator.
 
 Standard library only. Whenever a profiler of torch ends, whoever began it, what it saw is written; with
-PEEPHOLE_TORCH_PROFILE=1 one of ours runs from the first compiled code on, and gives way to the program's own.
+PEEPHOLE_TORCH_PROFILE=1 one of ours runs from the first compiled code on, and gives way to the program's own. In a rank
+of several one runs from the moment on at which the ranks have found each other, unless that variable is 0.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import sys
@@ -22,6 +24,8 @@ from peephole.sources.torch.live.hooks import failed, wrap
 _COMPILED: Final = re.compile(r"Torch-Compiled Region: (\S+)")
 _MOST: Final = 2_000_000
 """Events of one profile that are written."""
+_TOGETHER: Final = 50
+"""Steps of a rank whose events are written together."""
 
 
 class Profile:
@@ -32,6 +36,10 @@ class Profile:
         self.wanted = os.environ.get("PEEPHOLE_TORCH_PROFILE", "0") not in ("", "0")
         self._own: Any = None
         self._mine = False
+        self._ends = False
+        self._steps = 0
+        self._step_track = NONE
+        self._step_begun = 0
 
     def watch(self, module: ModuleType) -> list[str]:
         """Watches torch.autograd.profiler; gives what is not there."""
@@ -41,7 +49,32 @@ class Profile:
 
     # ours
 
-    def begin(self) -> None:
+    def joined(self, ranks: int) -> None:
+        """The process is one of so many ranks: what each did, and when, is what such a recording is made for."""
+        if ranks < 2 or os.environ.get("PEEPHOLE_TORCH_PROFILE") == "0" or self._own is not None:
+            return
+        importlib.import_module("torch.profiler")  # it is there, and most programs have not loaded it
+        self.begin(memory=False)
+        optimizer = sys.modules.get("torch.optim.optimizer")
+        if optimizer is not None and self._step_begun == 0:
+            optimizer.register_optimizer_step_post_hook(self._stepped)
+        self._step_begun = time.perf_counter_ns()
+
+    def _stepped(self, *_: Any) -> None:
+        """A training step ended. What was seen is written every few steps, so that a long run needs no more memory."""
+        now = time.perf_counter_ns()
+        if self._own is None:  # the program's own profiler knows its steps
+            return
+        if self._step_track == NONE:
+            self._step_track = self.at.recorder.track("steps", "host", order=9)
+        begun, self._step_begun = self._step_begun, now
+        self.at.recorder.slice(self._step_track, begun, now - begun, f"step {self._steps}")
+        self._steps += 1
+        if self._steps % _TOGETHER == 0 and threading.current_thread() is threading.main_thread():
+            self.end()
+            self.begin(memory=False)
+
+    def begin(self, memory: bool = True) -> None:
         """Starts a profiler of ours, in the main thread, once; it is asked for by name."""
         if self._own is not None or threading.current_thread() is not threading.main_thread():
             return
@@ -51,12 +84,14 @@ class Profile:
             return
         self._mine = True
         try:
-            own = profiler.profile(activities=[profiler.ProfilerActivity.CPU], profile_memory=True)
+            own = profiler.profile(activities=[profiler.ProfilerActivity.CPU], profile_memory=memory)
             own.start()
             self._own = own
         finally:
             self._mine = False
-        self.at.recorder.on_exit(self.end)
+        if not self._ends:
+            self._ends = True
+            self.at.recorder.on_exit(self.end)
 
     def end(self) -> None:
         """Ends ours, if it runs."""

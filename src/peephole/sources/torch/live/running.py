@@ -8,6 +8,7 @@ region itself is recorded each time.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from time import perf_counter_ns
@@ -35,10 +36,20 @@ class Running:
         self.begins = begins
         """Called before the first run of a region."""
         self._local = threading.local()
+        self._regions: list[_Region] = []
 
     def begin(self) -> None:
         """Begins anew, in another recording or process."""
         self._local = threading.local()
+        for region in self._regions:
+            region.runs = region.timed = 0
+
+    def say_sampled(self) -> None:
+        """Says in how many runs of compiled code kernels were timed, where that is not all of them."""
+        timed, runs = (sum(getattr(region, name) for region in self._regions) for name in ("timed", "runs"))
+        if timed < runs:
+            words = f"kernels were timed in {timed:,} of {runs:,} runs of compiled code"
+            self._recorder().facts(**{f"sampled {os.getpid()}": f"{words}: counts and times of kernels cover those"})
 
     def tracks(self) -> tuple[int, int]:
         """The tracks of this thread: of regions, and of kernels."""
@@ -61,6 +72,7 @@ class Running:
         if not callable(call):
             return
         region = _Region(self, name, context, len(wrapper.calls))
+        self._regions.append(region)
         scope = vars(module)
         for kernel, number in contexts.items():
             function = scope.get(kernel)
@@ -75,20 +87,27 @@ class Running:
 class _Region:
     """The code of a half: whether the kernels of its current run are recorded."""
 
-    __slots__ = ("context", "every", "kernels", "name", "on", "runs")
+    __slots__ = ("_running", "context", "every", "kernels", "name", "on", "runs", "timed")
 
     def __init__(self, running: Running, name: str, context: int, kernels: int) -> None:
         self.name = name
         self.context = context
         self.kernels = kernels
+        self._running = running
         self.on = False
         self.runs = 0
+        self.timed = 0
+        """Of these runs, how many with their kernels."""
         self.every = 1
         """Of so many runs one is recorded with its kernels."""
 
     def begins(self) -> bool:
         self.runs += 1
         self.on = self.runs <= FIRST_RUNS or self.runs % self.every == 0
+        if self.on:
+            self.timed += 1
+        elif self.runs == self.timed + 1:
+            self._running.say_sampled()  # the first that is left out: a program that is killed has said it
         return self.on
 
     def ended(self, dur: int) -> None:

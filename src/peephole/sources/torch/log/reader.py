@@ -21,6 +21,7 @@ from peephole.sources.torch.log.book import Book, Context
 from peephole.sources.torch.log.clock import Clock
 from peephole.sources.torch.log.process import Process
 from peephole.sources.torch.log.records import Record, read_records
+from peephole.sources.torch.rows import RANK_CONTEXT, rank_name
 
 _HEAD: Final = 4 << 20
 _RANK: Final = re.compile(r"rank_(\d{1,6})_")
@@ -96,7 +97,7 @@ class _Reading:
             self._sink.problem("log of more than one process in one file, shown separately", found, path.name)
 
     def _lane(self, number: int, rank: int, time: Callable[[Record], int]) -> _Lane:
-        track, group = self.tracks, self.book.context("", "other")
+        track, group = self.tracks, self.book.context("", RANK_CONTEXT)
         self.tracks += 2
         process = Process(self.book, track + 1, group.id, time, self._base)
         return _Lane(process, number, rank, track, group)
@@ -106,7 +107,7 @@ class _Reading:
         lanes = list(self._processes.values())
         for lane in lanes:
             lane.process.finish()
-            lane.group.name = f"rank {lane.rank}" if lane.rank >= 0 else f"process {lane.number}"
+            lane.group.name = rank_name(lane.rank) if lane.rank >= 0 else f"process {lane.number}"
         if not self._records and not have_others:
             raise CaptureError("There is no record of torch.compile in these files.")
         if len(lanes) == 1:
