@@ -72,5 +72,25 @@ const page = {
   define: { LAYOUT_WORKER: JSON.stringify(worker === null ? "" : addressOf(worker.metafile, WORKER, ".js")) },
   plugins: [{ name: "pages", setup: (setup) => setup.onEnd((done) => done.metafile && writePages(done.metafile)) }],
 };
-if (watch) await (await context(page)).watch();
-else await build(page);
+// the page as a file of its own: one script and one style sheet that stand in it, no worker (`peephole share`)
+const copy = {
+  ...shared,
+  entryPoints: { shared: "src/shared.ts" },
+  format: "iife",
+  outdir: join(out, "share"),
+  entryNames: "[name]",
+  define: { LAYOUT_WORKER: '""' },
+  // of the views whose script comes later it has one; the others have no data in such a file
+  plugins: [
+    {
+      name: "problems alone",
+      setup: (setup) =>
+        setup.onResolve({ filter: /\/later\.ts$/ }, () => ({ path: join(web, "src/views/problems/problems_view.ts") })),
+    },
+  ],
+};
+if (watch) for (const one of [page, copy]) await (await context(one)).watch();
+else {
+  await build(page);
+  if (pages.includes("index.html")) await build(copy);
+}

@@ -70,6 +70,12 @@ export class CallModel {
     return number < 0 ? this.wire.title : plain(this.wire.functions.name[number]!) || "no name";
   }
 
+  /** The name without the place at its end, which stands beside it or in the tooltip. */
+  label(node: number): string {
+    const name = this.name(node);
+    return this.place(node) === "" ? name : name.replace(/ \([^()]*\.\w+:\d+\)$/, "");
+  }
+
   place(node: number): string {
     const number = this.wire.function[node]!;
     return number < 0 ? "" : this.wire.functions.place[number]!;

@@ -1,5 +1,6 @@
-/** Talks to the server: JSON in, typed objects out, one sentence when something fails. */
+/** Asks the page's source: JSON in, typed objects out, one sentence when something fails. */
 import { connection } from "./connection.ts";
+import { source } from "./source.ts";
 
 /** A request that failed; `message` is a sentence for the user. */
 export class ServerError extends Error {
@@ -55,7 +56,7 @@ const early = new Map<string, Promise<Response>>();
 /** Asks for what will be wanted in a moment; whoever wants it first gets that answer, once. */
 function askEarly(path: string): void {
   if (early.has(path)) return;
-  const answer = fetch(`/api/v1/${path}`);
+  const answer = source().ask(path, {});
   // nobody may ever come for it
   answer.catch(() => undefined);
   early.set(path, answer);
@@ -71,7 +72,7 @@ async function ask(path: string, signal?: AbortSignal, sent: RequestInit = {}): 
       ? signal
         ? abortable(asked, signal)
         : asked
-      : fetch(url, signal ? { ...sent, signal } : sent));
+      : source().ask(path, signal ? { ...sent, signal } : sent));
   } catch (error) {
     if (isAbort(error)) throw error;
     connection.heard(false);

@@ -29,7 +29,7 @@ export function totalChange(kernel: KernelWire): number {
 }
 
 export function differs(kernel: KernelWire): boolean {
-  return kernel.state !== "same" || kernel.launchesA !== kernel.launchesB || claimed(kernel);
+  return kernel.state !== "same" || kernel.uneven || claimed(kernel);
 }
 
 export function claimed(kernel: KernelWire): boolean {

@@ -1,13 +1,16 @@
 /** The problems of a capture as they are listed: filtered, sorted, in groups, without those that were muted. */
-import { location } from "../base/format.ts";
+import { bytes, duration, location } from "../base/format.ts";
 import type { ProblemWire } from "../wire/problems.ts";
 
 /** Of each kind what it is called, one of it, and what it means. */
 export const KINDS: Record<string, readonly [string, string, string]> = {
   break: ["Graph breaks", "Graph break", "each splits the program in two graphs"],
-  recompile: ["Recompilations", "Recompilation", "a guard failed, the frame was compiled again"],
+  recompile: ["Recompilations", "Recompilation", "what was compiled did not fit, so it was compiled again"],
   specialization: ["Specialisations", "Specialisation", "a value that may vary was taken as a constant"],
-  fallback: ["Fallbacks", "Fallback", "a frame runs without being compiled"],
+  fallback: ["Fallbacks", "Fallback", "what runs outside of the compiled code"],
+  copy: ["Copies", "Copy", "which passes put in, of values in another layout or still needed"],
+  memory: ["Memory at the peak", "Memory at the peak", "by line of the program"],
+  buffer: ["Largest buffers", "Large buffer", "of each module"],
   slow: ["Slow phases", "Slow phase", "longer than 0.5 s by themselves"],
 };
 
@@ -57,7 +60,13 @@ export function listed(problems: readonly ProblemWire[], choice: Choice): { rows
 function by(order: Order): (a: ProblemWire, b: ProblemWire) => number {
   if (order === "time") return (a, b) => a.time - b.time;
   if (order === "place") return (a, b) => a.file.localeCompare(b.file) || a.line - b.line;
-  return (a, b) => b.cost - a.cost;
+  return (a, b) => b.cost - a.cost || b.bytes - a.bytes;
+}
+
+/** What a problem costs: its time or its memory; empty when neither is known. */
+export function costText(problem: ProblemWire): string {
+  if (problem.cost >= 0) return duration(problem.cost);
+  return problem.bytes >= 0 ? bytes(problem.bytes) : "";
 }
 
 /** The list as text, to send around. */
@@ -69,7 +78,7 @@ export function report(rows: readonly Row[], compilations: number): string {
       continue;
     }
     const { problem } = row;
-    const cost = problem.cost >= 0 ? `, ${(problem.cost / 1e9).toFixed(2)} s` : "";
+    const cost = problem.cost >= 0 || problem.bytes >= 0 ? `, ${costText(problem)}` : "";
     lines.push(`- ${problem.title} at ${place(problem)} (${problem.id})${cost}`, `  ${problem.reason}`);
     for (const hint of problem.hint.split("\n").filter(Boolean)) lines.push(`  hint: ${hint}`);
   }

@@ -387,6 +387,7 @@ function drawPeak(
   flagged: boolean,
 ): void {
   const { peak, peakTime, span, cursor } = picture;
+  if (picture.data === null) return; // there is no scale to place it on yet
   const whole = peakTime >= span.t0 && peakTime <= span.t1;
   const { time, value } = whole ? { time: peakTime, value: peak } : picture.highest;
   if (value <= 0 || time < span.t0 || time > span.t1) return;

@@ -41,7 +41,7 @@ export class Navigator {
     if (formatPlace(place) === formatPlace(this.current)) return;
     if (mode === "push") {
       this.flush();
-      this.window.history.pushState(null, "", formatPlace(place));
+      this.write("pushState", place);
       this.written = performance.now();
     }
     this.settle(place);
@@ -87,6 +87,14 @@ export class Navigator {
   private flush(): void {
     if (!this.drop()) return;
     this.written = performance.now();
-    this.window.history.replaceState(null, "", formatPlace(this.current));
+    this.write("replaceState", this.current);
+  }
+
+  private write(how: "pushState" | "replaceState", place: Place): void {
+    try {
+      this.window.history[how](null, "", formatPlace(place));
+    } catch {
+      // a cell of a notebook may have no address of its own: the place is known here alone then
+    }
   }
 }

@@ -59,5 +59,7 @@ export interface ViewDef {
   readonly first?: readonly string[];
   /** A tab without data is not shown. */
   available(info: KnownInfo): boolean;
-  create(page: Page): View;
+  create?(page: Page): View;
+  /** Instead of `create`, where the view's script is fetched when it is first wanted: what makes it. */
+  load?(): Promise<(page: Page) => View>;
 }

@@ -239,6 +239,20 @@ export interface BirthsWire {
   dur: number[];
 }
 
+/** A link of the chain from the program's line over a node to its kernels; -1 where there is no step, box or context. */
+export interface LinkWire {
+  stage: "line" | "dynamo" | "traced" | "rule" | "lowered" | "kernel";
+  name: string;
+  op: string;
+  step: number;
+  match: number;
+  identity: number;
+  node: number;
+  context: number;
+  line: string | null;
+  source: string | null;
+}
+
 /** A node as it was recorded; only `known: false` for one that a replay made. */
 export interface NodeWire {
   id: number;

@@ -49,6 +49,9 @@ export interface KernelWire {
   bytesA: number;
   bytesB: number;
   place: string;
+  kind: string;
+  /** Runs more or less often, with all others of the same code. */
+  uneven: boolean;
   time: TimeWire | null;
 }
 
@@ -118,6 +121,10 @@ export interface CompareWire {
   divergence: DivergenceWire[];
   rules: RuleCountWire[];
   times: TimeWire[];
+  /** All kernels together, all copies. */
+  totals: TimeWire[];
+  /** What the change of all kernels' time is made of. */
+  portions: { name: string; kernels: number; ns: number }[];
   memory: MemoryPeakWire[];
   passes: PassCountWire[];
   counts: CountWire[];
@@ -147,6 +154,8 @@ export interface BothGraphsWire {
 }
 
 export interface PassPairWire {
+  /** Its name, `#2` behind the second of it. */
+  key: string;
   name: string;
   depth: number;
   step_a: number;
@@ -178,6 +187,11 @@ export interface KernelPairWire {
   removed: number;
   added: number;
   graphs: BothGraphsWire | null;
+  /** What its difference follows from, up to where that begins. */
+  causes: DivergenceWire[];
+  /** The pass that was asked for, empty for where they part, and the match. */
+  chosen: string;
+  match: number;
 }
 
 export interface CurveWire {
@@ -226,6 +240,5 @@ export interface LanesWire {
 export interface BothWindowsWire {
   a: LanesWire;
   b: LanesWire;
-  moments?: { name: string; a: number; b: number }[];
-  kernel?: [number, number];
+  moments?: { kind: "marker" | "step" | "kernel" | "pass"; name: string; a: number; b: number }[];
 }

@@ -33,6 +33,8 @@ export interface ProblemWire {
   /** Nanoseconds from the timeline's begin, -1 when unknown. */
   time: number;
   cost: number;
+  /** Memory that it is about, -1 for none. */
+  bytes: number;
   wanted: string;
   got: string;
   missed: string;

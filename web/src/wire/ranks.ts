@@ -44,8 +44,6 @@ export interface StepCollectiveWire {
 export interface StepLaneWire {
   rank: number;
   role: string;
-  start_ns: number;
-  end_ns: number;
   /** Collective, when it came, how long it waited, when it was done. */
   talks: [number, number, number, number][];
   /** Start, length, name. */
@@ -59,11 +57,33 @@ export interface PathLegWire {
   start_ns: number;
   end_ns: number;
   waited_for_ns: number;
+  /** Of a collective: the rank that came last to it. */
+  waited_for: number;
 }
 
+/** What may have made the rank with most own time late. */
+export interface WhyWire {
+  rank: number;
+  /** What it computed, and how many kernels it ran, against the median rank. */
+  work: number;
+  runs: number;
+  /** -1 where it made nobody wait. */
+  first_slow_step: number;
+  slow_steps: number;
+}
+
+/** A rank's own capture, and the part of a step on its clock. */
+export interface RankPlaceWire {
+  id: string;
+  t0: number;
+  t1: number;
+}
+
+/** Times are ns after the begin of the step. */
 export interface StepWire {
   step: number;
-  start_ns: number;
+  /** ns since 1970, more than a number holds. */
+  start_ns: string;
   dur_ns: number;
   ranks: StepRankWire[];
   of: number;
@@ -73,4 +93,5 @@ export interface StepWire {
   collectives: StepCollectiveWire[];
   lanes: StepLaneWire[];
   path: PathLegWire[];
+  why: WhyWire;
 }

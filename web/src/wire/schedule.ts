@@ -88,8 +88,9 @@ export interface WhyWire {
   common: number[];
 }
 
-/** How many kernels schedules have. */
+/** How many kernels schedules have, and what they are called, each name once. */
 export interface SchedulesWire {
   context: number[];
   kernels: number[];
+  names: string[][];
 }

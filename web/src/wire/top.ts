@@ -10,6 +10,8 @@ export interface TopWire {
   total: number;
   count: number;
   exact: boolean;
+  /** What was not recorded each time that it ran, in words. */
+  sampled: string[];
   bins: number;
   tracks: { id: number[]; name: string[] };
   name: string[];

@@ -48,7 +48,7 @@ export function callRow(
       toggle();
     });
   const level = wire.depth[node]! - (wire.function[0]! < 0 ? 1 : 0);
-  const label = tip(h("span.mono.ell.name", ...nameNodes(model.name(node))), () => model.name(node));
+  const label = tip(h("span.mono.ell.name", ...nameNodes(model.label(node))), () => model.name(node));
   const name = h("div.cname", twisty, dot, label);
   name.style.paddingLeft = `${Math.min(level, DEEPEST) * 14}px`;
   const [file, line] = fileAndLine(model.place(node));

@@ -124,7 +124,7 @@ export class FlameStage {
   private labels(model: CallModel): FlameLabels {
     return {
       colour: (node) => this.palette.colour[model.wire.function[node]!] ?? 0,
-      name: (node) => model.name(node),
+      name: (node) => model.label(node),
       time: (node) => duration(model.weight(node)),
       dimmed: (node) => !this.hit(node),
     };

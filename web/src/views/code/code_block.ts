@@ -65,6 +65,12 @@ export class CodeBlock {
     return this.texts[number - 1] ?? "";
   }
 
+  /** Gives the room beside the lines back to them: nothing is known about any. */
+  bare(): void {
+    this.element.classList.remove("marked");
+    for (const beside of this.element.querySelectorAll(".pv")) beside.remove();
+  }
+
   /** Writes op, pass and rule beside the lines. */
   decorate(marks: readonly LineMark[]): void {
     for (const [index, mark] of marks.entries()) {

@@ -224,8 +224,10 @@ class CodeView implements View {
       const origin = await abortable(this.page.client.once<LinesWire>(`contexts/${context.id}/lines`), signal);
       if (signal.aborted || origin.artifact !== tab.artifact!.row) return;
       this.origin = origin;
-      this.block!.decorate(lineMarks(origin));
-      this.drawHead(tab, origin.note ?? "");
+      const told = origin.lines.some((line) => line.kind !== "none");
+      if (told) this.block!.decorate(lineMarks(origin));
+      else this.block!.bare();
+      this.drawHead(tab, told ? (origin.note ?? "") : null);
       this.drawLine(false);
       this.body.dataset["traced"] = String(context.id);
     } catch (error) {

@@ -14,22 +14,27 @@ export function kernelName(name: string): HTMLElement {
 
 /** The title of a track, of which the part that tells it from others of its name stays when the room is short. */
 export function trackName(tag: string, title: string, where: string, attributes: Attributes = {}): HTMLElement {
-  if (where === "") return h(`${tag}.ell.name`, attributes, title);
-  return h(
-    `${tag}.both.name`,
-    attributes,
-    h("span.ell", title.slice(0, -` · ${where}`.length)),
-    h("span", ` · ${clip(where, APART)}`),
-  );
+  const tail = lastNumber(title) || (where === "" ? "" : ` · ${clip(where, APART)}`);
+  if (tail === "") return h(`${tag}.ell.name`, attributes, title);
+  const head = title.endsWith(tail) ? title.slice(0, -tail.length) : title.slice(0, -` · ${where}`.length);
+  return h(`${tag}.both.name`, { ...attributes, "aria-label": title }, h("span.ell", head), h("span", tail));
+}
+
+/** " 15413" of "compile worker 15413": many threads share the words before it. */
+function lastNumber(title: string): string {
+  return / \d{1,9}$/.exec(title)?.[0] ?? "";
 }
 
 export function bothEnds(tag: string, text: string, attributes: Record<string, string> = {}): HTMLElement {
   const name = clip(text, 160);
-  if (!endsAsKernel(name) || name.length <= TAIL) return h(`${tag}.ell.name`, attributes, name);
+  const serial = /#\d+$/.exec(name)?.[0] ?? "";
+  const tail = TAIL + serial.length;
+  if (!endsAsKernel(name.slice(0, name.length - serial.length)) || name.length <= tail)
+    return h(`${tag}.ell.name`, attributes, name);
   return h(
     `${tag}.both.name`,
     { ...attributes, "aria-label": name },
-    h("span.ell", name.slice(0, -TAIL)),
-    h("span", name.slice(-TAIL)),
+    h("span.ell", name.slice(0, -tail)),
+    h("span", name.slice(-tail)),
   );
 }

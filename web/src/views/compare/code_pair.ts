@@ -40,10 +40,17 @@ export function codePair(pair: KernelPairWire): HTMLElement {
       h("div.half-code", ...pair.code.map((one) => line(one, side))),
     );
   };
-  return h(
+  const halves = h(
     "div.halves",
     { tabindex: 0, role: "region", "aria-label": `Code of both, ${count(pair.code.length)} lines` },
     half("a"),
     half("b"),
   );
+  requestAnimationFrame(() => {
+    // what differs first, with a few lines above it
+    const first = halves.querySelector(".cl.d, .cl.a")?.getBoundingClientRect();
+    const frame = halves.getBoundingClientRect();
+    if (first && first.bottom > frame.bottom) halves.scrollTop += first.top - frame.top - frame.height / 3;
+  });
+  return halves;
 }

@@ -1,6 +1,6 @@
 /** Compare: what a change altered between two captures; the verdict first, then what it is made of. */
 import { fill, h } from "../../base/dom.ts";
-import { count, counted } from "../../base/format.ts";
+import { count } from "../../base/format.ts";
 import { isAbort, getJson } from "../../data/client.ts";
 import { bothNames, differs } from "../../data/compare.ts";
 import type { Params } from "../../state/place.ts";
@@ -16,27 +16,15 @@ import type {
 } from "../../wire/compare.ts";
 import { filterBox } from "../common/filter_box.ts";
 import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/states.ts";
-import type { Page, View, ViewDef } from "../registry.ts";
+import type { Page, View } from "../registry.ts";
 import { codePair } from "./code_pair.ts";
 import { memoryPair } from "./memory_pair.ts";
-import { graphSection, partSide } from "./part_side.ts";
+import { formatPairs, HandPairs, pairQuery, parsePairs } from "./hand_pairs.ts";
+import { graphSection, type PartActions, partSide } from "./part_side.ts";
 import { SortTable, type SortColumn } from "./sort_table.ts";
 import { callColumns, kernelColumns, passColumns, ruleColumns, timeColumns } from "./tables.ts";
 import { TimelinePair } from "./timeline_pair.ts";
-import { drawVerdict } from "./verdict.ts";
-
-export const COMPARE: ViewDef = {
-  id: "compare",
-  title: "Compare",
-  panes: { left: null, right: "Where they part" },
-  keys: [
-    ["Next, previous difference", "N ⇧N"],
-    ["Swap A and B", "X"],
-    ["Filter", "F"],
-  ],
-  available: (info) => info.partner !== undefined,
-  create: (page) => new CompareView(page),
-};
+import { drawVerdict, statusParts } from "./verdict.ts";
 
 const TABS: readonly (readonly [string, string])[] = [
   ["kernels", "Kernels"],
@@ -49,7 +37,7 @@ const TABS: readonly (readonly [string, string])[] = [
   ["memory", "Memory"],
 ];
 
-class CompareView implements View {
+export class CompareView implements View {
   private params: Params = {};
   private found: CompareWire | null = null;
   private pair: KernelPairWire | null = null;
@@ -70,6 +58,7 @@ class CompareView implements View {
   private readonly only = h("span.seg", { role: "group", "aria-label": "Which kernels" });
   private readonly stage = h("div.stage.cmp-stage");
   private readonly side = h("div.scroll");
+  private readonly hand = new HandPairs((pairs) => this.page.nav.set({ pair: formatPairs(pairs) || null }));
 
   constructor(private readonly page: Page) {
     const filter = this.box.element.querySelector("label")!;
@@ -82,6 +71,7 @@ class CompareView implements View {
         this.tabs,
         this.only,
         h("span.grow"),
+        h("button.btn.cmp-by-hand", { type: "button", onclick: () => this.hand.toggle() }, "Pair by hand"),
         h(
           "button.btn.cmp-swap",
           { type: "button", onclick: () => this.swap(), "aria-keyshortcuts": "X" },
@@ -89,6 +79,7 @@ class CompareView implements View {
           h("kbd", "X"),
         ),
       ),
+      this.hand.element,
       this.stage,
     );
     const step = (by: number, label: string, text: string): HTMLElement =>
@@ -148,8 +139,7 @@ class CompareView implements View {
   }
 
   private get pairs(): string {
-    const pairs = this.params["pair"]?.split(",").filter(Boolean) ?? [];
-    return pairs.map((pair) => `pair=${encodeURIComponent(pair)}`).join("&");
+    return pairQuery(parsePairs(this.params["pair"]));
   }
 
   private async arrive(): Promise<void> {
@@ -158,6 +148,7 @@ class CompareView implements View {
       this.page.nav.set({ a: this.page.info.id, b: this.other }, "replace");
       return;
     }
+    this.hand.show(this.found, parsePairs(this.params["pair"]), ""); // so that one that cannot be made can be taken out
     const query = `${this.below}?${this.pairs}`;
     if (query !== this.asked) {
       this.asked = query;
@@ -198,9 +189,10 @@ class CompareView implements View {
   }
 
   private swap(): void {
-    const { kernel, tab, only, q } = this.params;
+    const { kernel, tab, only, q, pass, match } = this.params;
     const row = this.found?.kernels.find((one) => one.name === kernel || one.b === kernel);
-    const kept = { tab, only, q, kernel: row ? row.b || row.a : kernel };
+    const pair = formatPairs(parsePairs(this.params["pair"]).map(([a, b]) => [b, a] as const)) || undefined;
+    const kept = { tab, only, q, pass, match, pair, kernel: row ? row.b || row.a : kernel };
     const params: Record<string, string> = { a: this.other, b: this.page.info.id };
     for (const [key, value] of Object.entries(kept)) if (value !== undefined) params[key] = value;
     this.page.nav.go({ capture: this.other, view: "compare", params });
@@ -214,13 +206,15 @@ class CompareView implements View {
     if (names.length === 0) return;
     const at = names.indexOf(this.chosen(found));
     const to = names[(at < 0 ? (by > 0 ? 0 : names.length - 1) : at + by + names.length) % names.length]!;
-    this.page.nav.set({ kernel: to, tab: this.params["tab"] === "kernels" ? null : (this.params["tab"] ?? null) });
+    this.page.nav.set({ kernel: to, pass: null, match: null });
   }
 
-  /** The pair that the side and the code are about: the address's, else where they part first, else the first kernel. */
+  /** The pair that the side and the code are about: the address's, else the first kernel that changed, else where they part. */
   private chosen(found: CompareWire): string {
     const named = this.params["kernel"];
     if (named !== undefined) return named;
+    const changed = found.kernels.find((row) => row.state === "changed");
+    if (changed) return changed.name;
     const first = found.divergence.find((one) => one.isKernel && one.follows.length === 0) ?? found.divergence[0];
     return first ? first.a || first.b : (found.kernels[0]?.name ?? "");
   }
@@ -230,8 +224,9 @@ class CompareView implements View {
     if (document.activeElement !== this.box.input) this.box.input.value = this.params["q"] ?? "";
     drawVerdict(this.verdict, found);
     this.drawBar(found, tab);
+    this.hand.show(found, parsePairs(this.params["pair"]), this.chosen(found));
     this.drawStage(found, tab);
-    this.drawStatus(found);
+    this.page.status(...statusParts(found));
     void this.drawPair(found, tab);
     this.page.middle.dataset["shown"] = `${tab}/${found.kernels.length}/${found.same ? "same" : "different"}`;
   }
@@ -277,7 +272,7 @@ class CompareView implements View {
   }
 
   private drawStage(found: CompareWire, tab: string): void {
-    const kind = `${this.asked} ${tab}`;
+    const kind = `${this.asked} ${tab} ${tab === "calls" ? (this.params["q"] ?? "") : ""}`;
     const changed = kind !== this.drawn;
     this.drawn = kind;
     clearLayer(this.stage);
@@ -318,12 +313,14 @@ class CompareView implements View {
     const calls = await waitFor(
       this.stage,
       { title: "Summing up calls" },
-      (stop) => this.page.client.get<BothCallsWire>(`${this.below}/calls`, stop),
+      () => this.page.client.once<BothCallsWire>(`${this.below}/calls`),
       signal,
     );
     if (!calls || this.params["tab"] !== tab) return;
     const table = new SortTable<CallRowWire>("Call trees of both", callColumns(), { sort: () => undefined });
-    table.show(calls.rows, "", true, () => false);
+    const words = (this.params["q"] ?? "").toLowerCase();
+    const rows = calls.rows.filter((row) => row.name.toLowerCase().includes(words));
+    table.show(rows, "", true, () => false);
     fill(
       this.stage,
       calls.rows.length > 0
@@ -363,7 +360,7 @@ class CompareView implements View {
     );
     this.table = new SortTable<KernelWire>("Kernels of both", kernelColumns(found.kernels), {
       sort: (sort, down) => this.sort(sort, down),
-      choose: (row) => this.page.nav.set({ kernel: row.name }),
+      choose: (row) => this.page.nav.set({ kernel: row.name, pass: null, match: null }),
     });
     const chosen = this.chosen(found);
     this.table.show(rows, this.params["sort"] ?? "", this.params["down"] !== "0", (row) => row.name === chosen);
@@ -385,7 +382,7 @@ class CompareView implements View {
 
   /** Both graphs where the chosen pair parts, as large as there is room. */
   private drawGraphs(): void {
-    const graphs = this.pair && graphSection(this.pair, (this.stage.clientWidth - 60) / 2);
+    const graphs = this.pair && graphSection(this.pair, (this.stage.clientWidth - 60) / 2, this.actions);
     const none = emptyState("No graphs to show", "This pair is equal, or one side has no graph where they part.");
     fill(this.stage, graphs ? h("div.scroll.cmp-scroll.cmp-large", graphs) : h("div.layer", none));
   }
@@ -413,7 +410,9 @@ class CompareView implements View {
       fill(this.side, h("p.none", "There is nothing to look at more closely."));
       return;
     }
-    const query = `${this.below}/kernel?name=${encodeURIComponent(name)}&${this.pairs}`;
+    const { pass = "", match = "0" } = this.params;
+    const place = pass === "" ? "" : `&pass=${encodeURIComponent(pass)}&match=${encodeURIComponent(match)}`;
+    const query = `${this.below}/kernel?name=${encodeURIComponent(name)}${place}&${this.pairs}`;
     if (query === this.askedPair && this.pair) return;
     this.askedPair = query;
     this.siding.abort();
@@ -423,16 +422,11 @@ class CompareView implements View {
       const pair = await this.page.client.get<KernelPairWire>(query, signal);
       if (signal.aborted) return;
       this.pair = pair;
-      fill(
-        this.side,
-        ...partSide(pair, {
-          rewrites: (side, step, match) => this.rewrites(side, step, match),
-          pair: (other) => this.page.nav.address("compare", { ...this.params, kernel: other }),
-        }),
-      );
+      fill(this.side, ...partSide(pair, this.actions));
       if (tab === "kernels") this.drawCode(pair);
       else if (tab === "graphs") this.drawGraphs();
       this.side.dataset["pair"] = name;
+      this.side.dataset["place"] = `${pair.chosen}/${pair.match}`;
       if (found.memory.length > 0) void this.drawMemory(found, signal);
     } catch (error) {
       if (!isAbort(error))
@@ -448,6 +442,20 @@ class CompareView implements View {
     if (!signal.aborted && this.side.isConnected) this.side.append(memoryPair(curves, found.memory, 96));
   }
 
+  private readonly actions: PartActions = {
+    rewrites: (side, step, match) => this.rewrites(side, step, match),
+    pair: (other) => {
+      const { pass: _pass, match: _match, ...rest } = this.params;
+      return this.page.nav.address("compare", { ...rest, kernel: other });
+    },
+    place: (pass, match) => {
+      const { pass: _pass, match: _match, ...rest } = this.params;
+      const kernel = this.pair?.name ?? rest["kernel"] ?? "";
+      const at = pass === "" ? {} : { pass, ...(match > 0 ? { match: String(match) } : {}) };
+      return this.page.nav.address("compare", { ...rest, kernel, ...at });
+    },
+  };
+
   private rewrites(side: "a" | "b", step: number, match: number): string {
     const params = { step: String(step), ...(match > 0 ? { match: String(match) } : {}) };
     return this.page.nav.addressIn(side === "a" ? this.page.info.id : this.other, "rewrites", params);
@@ -456,6 +464,7 @@ class CompareView implements View {
   private timeline(found: CompareWire): TimelinePair {
     const name = this.chosen(found);
     const row = found.kernels.find((one) => one.name === name);
+    const parted = found.divergence.find((one) => one.a === name || one.b === name);
     return new TimelinePair({
       window: (query, signal) => this.page.client.get<BothWindowsWire>(`${this.below}/${query}`, signal),
       align: () => this.params["align"] ?? "begin",
@@ -469,28 +478,10 @@ class CompareView implements View {
       },
       setView: (from, length) => this.page.nav.set({ t: `${from},${length}` }, "replace"),
       kernel: row && row.a !== "" && row.b !== "" ? { a: row.a, b: row.b } : null,
+      pass:
+        parted && parted.stepA >= 0 && parted.stepB >= 0
+          ? { name: parted.step, a: parted.stepA, b: parted.stepB }
+          : null,
     });
-  }
-
-  private drawStatus(found: CompareWire): void {
-    const of = (state: string): number => found.kernels.filter((row) => row.state === state).length;
-    const part = (value: number, label: string): HTMLElement => h("span", h("b", count(value)), ` ${label}`);
-    this.page.status(
-      [
-        h("span", h("b", count(found.kernelCount)), found.kernelCount === 1 ? " kernel" : " kernels"),
-        part(of("added"), "added"),
-        part(of("removed"), "removed"),
-        part(of("changed"), "changed"),
-        h("span.wide", h("b", count(of("same"))), " the same"),
-      ],
-      [
-        h(
-          "span.wide",
-          { title: found.normalised.join("\n") },
-          `${counted(found.normalised.length, "kind")} of accidents taken out`,
-        ),
-        h("span.wide", "p: Mann–Whitney, Benjamini–Hochberg; first run left out"),
-      ],
-    );
   }
 }

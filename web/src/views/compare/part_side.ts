@@ -10,6 +10,8 @@ export interface PartActions {
   rewrites(side: "a" | "b", step: number, match: number): string;
   /** The address of another pair. */
   pair(name: string): string;
+  /** The address of a pass of this pair, and of a match of it; empty for where they part. */
+  place(pass: string, match: number): string;
 }
 
 const BEFORE = 3;
@@ -18,19 +20,15 @@ const AFTER = 8;
 export function partSide(pair: KernelPairWire, actions: PartActions): HTMLElement[] {
   const parted = pair.divergence;
   const name = bothNames(pair.a, pair.b);
-  if (!parted)
-    return [
-      h(
-        "div.sec",
-        h("div.h", h("span.grow.mono.ell", name)),
-        h(
-          "p",
-          pair.passes.length > 0
-            ? `Equal in ${counted(pair.passes.length, "pass", "passes")} with ${counted(pair.equalMatches, "match", "matches")}.`
-            : "No rewrites were recorded of this one.",
-        ),
-      ),
-    ];
+  if (!parted) {
+    const equal = pair.passes.length > 0;
+    const words = equal
+      ? `Equal in ${counted(pair.equal, "pass", "passes")} with ${counted(pair.equalMatches, "match", "matches")}.`
+      : "No rewrites were recorded of this one.";
+    const graphs = graphSection(pair, 300, actions);
+    const head = h("div.sec", h("div.h", h("span.grow.mono.ell", name)), h("p", words), ...passRows(pair, actions));
+    return graphs ? [head, graphs] : [head];
+  }
   const sections = [
     h(
       "div.sec",
@@ -52,6 +50,8 @@ export function partSide(pair: KernelPairWire, actions: PartActions): HTMLElemen
             .flatMap((one, at) => [at > 0 ? ", " : "", h("a", { href: actions.pair(one) }, one)]),
           parted.follows.length > 3 ? ` and ${parted.follows.length - 3} more.` : ".",
         ),
+      pair.causes.length > 1 &&
+        h("p.faint", `It begins in ${[pair.causes.at(-1)!.a, pair.causes.at(-1)!.step].filter(Boolean).join(" › ")}.`),
       parted.inner !== null &&
         h(
           "p.faint",
@@ -62,16 +62,17 @@ export function partSide(pair: KernelPairWire, actions: PartActions): HTMLElemen
   ];
   const rules = parted.rules.map((rule, at) => ruleOf(rule, at === 0 ? "A" : "B")).filter((one) => one !== null);
   if (rules.length > 0) sections.push(h("div.sec", h("div.h", "Rules"), ...rules));
-  const graphs = graphSection(pair, 300);
+  const graphs = graphSection(pair, 300, actions);
   if (graphs) sections.push(graphs);
   return sections;
 }
 
 /** Both graphs where a pair parts, drawn smaller when they are wider than that; null when there are none. */
-export function graphSection(pair: KernelPairWire, widest: number): HTMLElement | null {
+export function graphSection(pair: KernelPairWire, widest: number, actions: PartActions): HTMLElement | null {
   const { graphs, divergence: parted } = pair;
-  if (!graphs || !parted || graphs.nodes.length === 0) return null;
+  if (!graphs || (graphs.nodes.length === 0 && pair.chosen === "")) return null;
   const note = (side: 0 | 1): string => {
+    if (pair.chosen !== "" || !parted) return pair.chosen;
     if (parted.match === 0) return (side === 0 ? parted.step : parted.stepNameB) || graphs.what;
     const rule = parted.rules[side];
     return rule ? location(rule.file, rule.line) : "no rule matched";
@@ -87,8 +88,34 @@ export function graphSection(pair: KernelPairWire, widest: number): HTMLElement 
         h("span", h("i.only-b"), `${count(graphs.only_b)} B only`),
       ),
     ),
+    ...matchSteps(pair, actions),
     graphPair(graphs, { a: note(0), b: note(1) }, widest),
   );
+}
+
+/** To the match before and behind the one whose graphs are shown; empty where the pass has none. */
+function matchSteps(pair: KernelPairWire, actions: PartActions): HTMLElement[] {
+  const step = shownPass(pair);
+  const last = step ? Math.max(step.matches_a, step.matches_b) : 0;
+  if (!step || last === 0) return [];
+  const at = pair.chosen === "" ? (pair.divergence?.match ?? 0) : pair.match;
+  const link = (to: number, text: string, label: string): HTMLElement =>
+    to < 0 || to > last
+      ? h("span.btn.off", { "aria-hidden": "true" }, text)
+      : h("a.btn", { href: actions.place(step.key, to), "aria-label": label }, text);
+  return [
+    h(
+      "span.cmp-matches",
+      link(at - 1, "‹", "Previous match of both"),
+      h("span.dim", `match ${count(at)} of ${count(last)}`),
+      link(at + 1, "›", "Next match of both"),
+    ),
+  ];
+}
+
+/** The pass whose graphs are shown: the chosen one, else the one in which they part. */
+function shownPass(pair: KernelPairWire): PassPairWire | undefined {
+  return pair.passes.find((step) => (pair.chosen === "" ? step.state === "parts" : step.key === pair.chosen));
 }
 
 function ruleOf(rule: RuleLineWire | null, side: string): HTMLElement | null {
@@ -101,31 +128,34 @@ function ruleOf(rule: RuleLineWire | null, side: string): HTMLElement | null {
 }
 
 function passRows(pair: KernelPairWire, actions: PartActions): HTMLElement[] {
-  const at = pair.passes.findIndex((step) => step.state === "parts");
+  const shown = shownPass(pair);
+  const at = shown ? pair.passes.indexOf(shown) : pair.passes.length > 0 ? 0 : -1;
   if (at < 0) return [];
-  const shown = pair.passes.slice(Math.max(0, at - BEFORE), at + AFTER);
-  const match = pair.divergence?.match ?? 0;
+  const equal = `${counted(pair.equal, "pass", "passes")}, ${counted(pair.equalMatches, "match", "matches")}`;
+  const parts = pair.passes.some((step) => step.state === "parts");
+  const back = h("a.ell", { href: actions.place("", 0) }, "Back to where they part");
   return [
     h(
       "div.prow.faint",
       h("span"),
-      h(
-        "span.ell",
-        `Equal up to here: ${counted(pair.equal, "pass", "passes")}, ${counted(pair.equalMatches, "match", "matches")}`,
-      ),
+      pair.chosen !== "" && parts ? back : h("span.ell", parts ? `Equal up to here: ${equal}` : "Passes"),
       h("span.num", "A"),
       h("span.num", "B"),
     ),
-    ...shown.map((step) => passRow(step, match, actions)),
+    ...pair.passes
+      .slice(Math.max(0, at - BEFORE), at + AFTER)
+      .map((step) => passRow(step, step === shown, pair, actions)),
   ];
 }
 
-function passRow(step: PassPairWire, match: number, actions: PartActions): HTMLElement {
+/** A pass: its name shows both graphs there, its numbers lead to the rewrites of either side. */
+function passRow(step: PassPairWire, on: boolean, pair: KernelPairWire, actions: PartActions): HTMLElement {
   const parts = step.state === "parts";
+  const match = pair.chosen === "" ? (pair.divergence?.match ?? 0) : pair.match;
   const link = (side: "a" | "b"): HTMLElement => {
     const [number, matches] = side === "a" ? [step.step_a, step.matches_a] : [step.step_b, step.matches_b];
     if (number < 0) return h("span.num.faint", "–");
-    const to = parts ? Math.min(match, matches) : 0;
+    const to = on ? Math.min(match, matches) : 0;
     return h(
       "a.num",
       { href: actions.rewrites(side, number, to), title: `Rewrites of ${side.toUpperCase()} at this pass` },
@@ -133,9 +163,18 @@ function passRow(step: PassPairWire, match: number, actions: PartActions): HTMLE
     );
   };
   return h(
-    `div.prow${parts ? ".on" : ""}`,
+    `div.prow${on ? ".on" : ""}`,
     h("span.mono.faint", step.state === "equal" ? "=" : parts ? "≠" : ""),
-    h(`span.ell${step.state === "equal" ? ".dim" : parts ? "" : ".faint"}`, parts ? h("b", step.name) : step.name),
+    h(
+      `a.ell.pass${step.state === "equal" ? ".dim" : parts ? "" : ".faint"}`,
+      {
+        href: parts ? actions.place("", 0) : actions.place(step.key, 0),
+        title: "Both graphs at this pass",
+        "aria-current": on ? "true" : null,
+      },
+      parts ? h("b", step.name) : step.name,
+      step.state === "follows" ? " follows" : "",
+    ),
     link("a"),
     link("b"),
   );

@@ -71,7 +71,12 @@ export class SortTable<Row> {
           one.value
             ? h(
                 `button${one.id === sort ? ".on" : ""}`,
-                { type: "button", onclick: () => this.actions.sort(one.id, one.id === sort ? !down : true) },
+                {
+                  type: "button",
+                  // the column of marks has no title to read
+                  "aria-label": one.title === "" ? `Sort by ${one.id}` : null,
+                  onclick: () => this.actions.sort(one.id, one.id === sort ? !down : true),
+                },
                 one.title,
                 one.id === sort ? (down ? " ↓" : " ↑") : "",
               )

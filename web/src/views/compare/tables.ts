@@ -46,7 +46,12 @@ export function kernelColumns(kernels: readonly KernelWire[]): SortColumn<Kernel
       title: "Kernel",
       value: (row) => row.name,
       cell: (row) =>
-        h("span.mono.ell", { title: `${row.place}\nmatched by ${row.how || "nothing"}` }, bothNames(row.a, row.b)),
+        h(
+          "span.mono.ell",
+          { title: `${row.place}\nmatched by ${row.how || "nothing"}` },
+          bothNames(row.a, row.b),
+          row.kind === "kernel" ? null : h("span.faint", ` ${row.kind}`),
+        ),
     },
     { id: "a", title: "A", num: true, value: (row) => row.time?.medianA ?? 0, cell: (row) => median(row.time, "A") },
     { id: "b", title: "B", num: true, value: (row) => row.time?.medianB ?? 0, cell: (row) => median(row.time, "B") },
@@ -74,8 +79,7 @@ export function kernelColumns(kernels: readonly KernelWire[]): SortColumn<Kernel
       num: true,
       wide: true,
       value: (row) => Math.abs(row.launchesA - row.launchesB),
-      cell: (row) =>
-        h(`span${row.launchesA === row.launchesB ? ".dim" : ""}`, `${count(row.launchesA)}, ${count(row.launchesB)}`),
+      cell: (row) => h(`span${row.uneven ? "" : ".dim"}`, `${count(row.launchesA)}, ${count(row.launchesB)}`),
     },
     {
       id: "p",

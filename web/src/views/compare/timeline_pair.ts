@@ -15,7 +15,11 @@ export interface TimelineSource {
   view(): [number, number] | null;
   setView(from: number, length: number): void;
   kernel: { a: string; b: string } | null;
+  /** The pass in which the chosen pair parts: the numbers of the step on either side. */
+  pass: { name: string; a: number; b: number } | null;
 }
+
+const ALIGNED = { kernel: "the first run of ", pass: "the pass ", marker: "marker ", step: "" } as const;
 
 const HEAD = 118;
 const LANE = 22;
@@ -77,8 +81,9 @@ export class TimelinePair {
   private async begin(): Promise<void> {
     this.asking.abort();
     this.asking = new AbortController();
-    const { kernel } = this.source;
-    const named = kernel ? `&kernel=${encodeURIComponent(kernel.a)}&kernelB=${encodeURIComponent(kernel.b)}` : "";
+    const { kernel, pass } = this.source;
+    let named = kernel ? `&kernel=${encodeURIComponent(kernel.a)}&kernelB=${encodeURIComponent(kernel.b)}` : "";
+    if (pass) named += `&pass=${encodeURIComponent(pass.name)}&stepA=${pass.a}&stepB=${pass.b}`;
     try {
       const first = await this.source.window(
         `window?moments=1&pixels=1&a0=0&a1=1&b0=0&b1=1${named}`,
@@ -99,10 +104,8 @@ export class TimelinePair {
   private align(first: BothWindowsWire): void {
     const wanted = this.source.align();
     const options: [string, string, [number, number]][] = [["begin", "the begin", [0, 0]]];
-    if (first.kernel && first.kernel[0] >= 0 && first.kernel[1] >= 0)
-      options.push(["kernel", `the first run of ${this.source.kernel!.a}`, first.kernel]);
-    for (const moment of first.moments ?? [])
-      options.push([`marker:${moment.name}`, moment.name, [moment.a, moment.b]]);
+    for (const { kind, name, a, b } of first.moments ?? [])
+      options.push([kind === "kernel" || kind === "pass" ? kind : `${kind}:${name}`, ALIGNED[kind] + name, [a, b]]);
     const found = options.find((option) => option[0] === wanted) ?? options[0]!;
     fill(this.pick, ...options.map(([value, label]) => h("option", { value, selected: value === found[0] }, label)));
     this.offsets = found[2];

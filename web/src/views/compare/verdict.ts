@@ -1,6 +1,6 @@
 /** The verdict: one sentence, the two sides, what could not be compared, and the figures that differ. */
 import { fill, h } from "../../base/dom.ts";
-import { duration } from "../../base/format.ts";
+import { count, counted, duration } from "../../base/format.ts";
 import { change, claimed } from "../../data/compare.ts";
 import type { CompareWire } from "../../wire/compare.ts";
 import { sideChip } from "./side_chip.ts";
@@ -17,7 +17,8 @@ export function drawVerdict(element: HTMLElement, found: CompareWire): void {
     ),
   ];
   const facts = found.counts.filter((row) => row.differs).slice(0, 4);
-  const time = found.kernels.some(claimed);
+  const total = found.totals.find((row) => row.group === "kernels");
+  const time = found.kernels.some(claimed) || total?.verdict === "slower" || total?.verdict === "faster";
   fill(
     element,
     h(
@@ -39,6 +40,15 @@ export function drawVerdict(element: HTMLElement, found: CompareWire): void {
                 ),
               ]
             : []),
+          ...found.portions
+            .filter((part) => part.name !== "not shown to differ" && Math.abs(part.ns) >= 1)
+            .flatMap((part) => [
+              h("dt", `${part.name} kernels`),
+              h(
+                `dd.num${part.ns > 0 ? ".slower" : ".faster"}`,
+                `${part.ns < 0 ? "−" : "+"}${duration(Math.abs(part.ns))}`,
+              ),
+            ]),
           ...facts.flatMap((row) => [
             h("dt", row.name),
             h("dd.num", `${figure(row.name, row.a)} → ${figure(row.name, row.b)}`),
@@ -46,4 +56,28 @@ export function drawVerdict(element: HTMLElement, found: CompareWire): void {
         )
       : null,
   );
+}
+
+/** What the status bar says at the left and at the right. */
+export function statusParts(found: CompareWire): [HTMLElement[], HTMLElement[]] {
+  const kernels = found.kernels.filter((row) => row.kind === "kernel");
+  const of = (state: string): number => kernels.filter((row) => row.state === state).length;
+  const part = (value: number, label: string): HTMLElement => h("span", h("b", count(value)), ` ${label}`);
+  return [
+    [
+      part(kernels.length, kernels.length === 1 ? "kernel" : "kernels"),
+      part(of("added"), "added"),
+      part(of("removed"), "removed"),
+      part(of("changed"), "changed"),
+      h("span.wide", h("b", count(of("same"))), " the same"),
+    ],
+    [
+      h(
+        "span.wide",
+        { title: found.normalised.join("\n") },
+        `${counted(found.normalised.length, "kind")} of accidents taken out`,
+      ),
+      h("span.wide", "p: Mann–Whitney, Benjamini–Hochberg; first run left out"),
+    ],
+  ];
 }

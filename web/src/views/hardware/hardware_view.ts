@@ -17,7 +17,7 @@ import {
   type TraceWire,
 } from "../../wire/hardware.ts";
 import { clearLayer, emptyState, errorState, failure, showLayer, waitFor } from "../common/states.ts";
-import type { Page, View, ViewDef } from "../registry.ts";
+import type { Page, View } from "../registry.ts";
 import { CounterTable } from "./counter_table.ts";
 import { FlowGraph } from "./flow_graph.ts";
 import { HardwareBar, type Mode } from "./hardware_bar.ts";
@@ -25,25 +25,11 @@ import { busiest, codeAddress, counterStrip, noWaves, statusParts } from "./fact
 import { HardwareStage } from "./hardware_stage.ts";
 import { InstructionList } from "./instruction_list.ts";
 
-export const HARDWARE: ViewDef = {
-  id: "hardware",
-  title: "Hardware",
-  panes: { left: null, right: "Instructions" },
-  keys: [
-    ["Zoom", "W S"],
-    ["Pan", "A D"],
-    ["Next, previous event of the lane", "→ ←"],
-    ["Fit", "Space"],
-  ],
-  available: (info) => (info.tables["hardware"] ?? 0) > 0,
-  create: (page) => new HardwareView(page),
-};
-
 interface WantedLanes extends Wanted {
   lanes: number[];
 }
 
-class HardwareView implements View {
+export class HardwareView implements View {
   private readonly trouble = h("div"); // below the instructions: the focused event could not be read
   private readonly bar = new HardwareBar(
     (change) => this.go(change),

@@ -2,7 +2,7 @@
 import { h } from "../../base/dom.ts";
 import { clip, count, duration, location, percent } from "../../base/format.ts";
 import { codeNodes } from "../../base/highlight.ts";
-import { KINDS } from "../../data/problems.ts";
+import { costText, KINDS } from "../../data/problems.ts";
 import type { SourceLine } from "../../wire/capture.ts";
 import type { CompilationWire, ProblemWire, ProblemsWire } from "../../wire/problems.ts";
 import { locationLink } from "../common/location.ts";
@@ -40,6 +40,7 @@ export function problemSections(
       duration(problem.cost),
       found.compiling > 0 && h("span.faint", ` · ${percent(problem.cost, found.compiling)} of compiling`),
     );
+  else if (problem.bytes >= 0) fact("Memory", costText(problem));
   else fact("Cost", h("span.faint", "not timed"));
   if (problem.time >= 0) fact("When", link(`at ${duration(problem.time)}`, actions.timeline, ""));
   const hints = problem.hint.split("\n").filter(Boolean);

@@ -1,41 +1,24 @@
 /** Problems: graph breaks, recompilations, specialisations, fallbacks, slow phases; one line each, one at the side. */
 import { fill, h } from "../../base/dom.ts";
 import { count, counted, duration } from "../../base/format.ts";
-import { KINDS, listed, muteKey, report, type Order, type Row } from "../../data/problems.ts";
+import { costText, KINDS, listed, muteKey, report, type Order, type Row } from "../../data/problems.ts";
 import type { Params } from "../../state/place.ts";
 import { readSetting, writeSetting } from "../../state/settings.ts";
 import type { ProblemLinesWire, ProblemsWire, ProblemWire } from "../../wire/problems.ts";
 import { filterField } from "../common/filter_box.ts";
 import { copyButton } from "../common/copy.ts";
-import { locationLink } from "../common/location.ts";
 import { clearLayer, emptyState, showLayer, waitFor, words } from "../common/states.ts";
 import { VirtualList } from "../common/virtual_list.ts";
-import type { Page, View, ViewDef } from "../registry.ts";
+import { tip } from "../common/tooltip.ts";
+import type { Page, View } from "../registry.ts";
 import { attachMenu } from "../shell/menu.ts";
 import { problemSections, sideTitle, sourceLines, type SideActions } from "./problem_side.ts";
-
-export const PROBLEMS: ViewDef = {
-  id: "problems",
-  title: "Problems",
-  panes: { left: null, right: "Problem" },
-  keys: [
-    ["Next, previous problem", "N ⇧N"],
-    ["Through the list", "↓ ↑"],
-    ["Its moment on the timeline", "T"],
-    ["Its compilation", "P Enter"],
-    ["Its code", "C"],
-    ["Filter", "F"],
-  ],
-  first: ["problems"],
-  available: (info) => (info.kinds["problems"] ?? 0) > 0,
-  create: (page) => new ProblemsView(page),
-};
 
 const ORDERS: Record<Order, string> = { cost: "By cost", time: "By time", place: "By place" };
 const MUTED = "problems.muted";
 const narrow = window.matchMedia("(max-width: 1150px)");
 
-class ProblemsView implements View {
+export class ProblemsView implements View {
   private readonly input: HTMLInputElement;
   private readonly sorts = h("button.btn", { type: "button" }, "By cost ▾");
   private readonly who = h("span.seg", { role: "group", "aria-label": "Whose lines" });
@@ -292,7 +275,7 @@ class ProblemsView implements View {
       ),
       problem.file === "" ? h("span.faint", "unknown") : h("span.ell.at", shortPlace(problem)),
       h("span.ell.why", ...words(problem.reason)),
-      h("span.num.cost", problem.cost >= 0 ? duration(problem.cost) : h("span.faint", "not timed")),
+      h("span.num.cost", costText(problem) || h("span.faint", "not timed")),
     );
   }
 
@@ -412,11 +395,10 @@ class ProblemsView implements View {
 }
 
 /** File and line without its folder, which the tooltip has: a line's number is never cut. */
-function shortPlace(problem: ProblemWire): HTMLElement {
-  const link = locationLink(problem.file, problem.line);
-  const name = problem.file.split(/[\\/]/).pop() ?? problem.file;
-  link.textContent = problem.line >= 0 ? `${name}:${problem.line}` : name;
-  return link;
+function shortPlace({ file, line }: ProblemWire): HTMLElement {
+  const name = file.split(/[\\/]/).pop() ?? file;
+  // no link: the row is what is chosen, and the side has the way to the editor
+  return tip(h("span.mono", line >= 0 ? `${name}:${line}` : name), () => (line >= 0 ? `${file}:${line}` : file));
 }
 
 function readMuted(): string[] {

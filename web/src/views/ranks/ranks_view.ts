@@ -3,32 +3,18 @@ import { fill, h } from "../../base/dom.ts";
 import { count, counted, duration } from "../../base/format.ts";
 import { isAbort } from "../../data/client.ts";
 import { HeatModel, heatTexts, isOver, METRICS, valueText, type Metric } from "../../data/ranks.ts";
-import { cellAt, drawHeat, drawStep, heatHeight, heatPlace, type HeatPlace } from "../../draw/ranks_draw.ts";
+import { cellAt, drawHeat, heatHeight, heatPlace, type HeatPlace } from "../../draw/ranks_draw.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import { readArrays } from "../../wire/arrays.ts";
-import type { HeatHead, StepWire } from "../../wire/ranks.ts";
+import type { HeatHead, RankPlaceWire, StepWire } from "../../wire/ranks.ts";
 import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/states.ts";
 import { PointerTip } from "../common/viewport/resting_tip.ts";
-import type { Page, View, ViewDef } from "../registry.ts";
+import type { Page, View } from "../registry.ts";
 import { attachMenu, type MenuItem } from "../shell/menu.ts";
+import { HeatPicture } from "./heat_picture.ts";
+import { LanesStage, readPart } from "./lanes_stage.ts";
 import { RanksStage } from "./ranks_stage.ts";
 import { drawStepSide } from "./step_side.ts";
-
-export const RANKS: ViewDef = {
-  id: "ranks",
-  title: "Ranks",
-  panes: { left: null, right: "Step" },
-  keys: [
-    ["Cell", "← → ↑ ↓"],
-    ["First and last step", "Home End"],
-    ["Next, previous step with a slow rank", "N ⇧N"],
-    ["Show the rank in the lanes below", "Enter"],
-    ["Critical path", "P"],
-  ],
-  first: ["ranks"],
-  available: (info) => (info.kinds["ranks"] ?? 0) > 1,
-  create: (page) => new RanksView(page),
-};
 
 const ORDERS: readonly [string, string][] = [
   ["slow", "Slowest first"],
@@ -36,8 +22,10 @@ const ORDERS: readonly [string, string][] = [
   ["host", "By host"],
 ];
 const ROWS = 128;
+/** ms after which a walk over the cells has come to a rest. */
+const RESTS = 120;
 
-class RanksView implements View {
+export class RanksView implements View {
   private readonly metrics = h("span.seg", { role: "group", "aria-label": "What the map shows" });
   private readonly orders = h("button.btn", { type: "button" }, "Slowest first ▾");
   private readonly legend = h("span.legend.wide");
@@ -50,9 +38,22 @@ class RanksView implements View {
     "Critical path ",
     h("kbd", "P"),
   );
+  private readonly fitButton = h(
+    "button.btn",
+    { type: "button", "aria-keyshortcuts": "Space", onclick: () => this.fit() },
+    "Fit ",
+    h("kbd", "Space"),
+  );
+  private readonly timelineButton = h(
+    "button.btn",
+    { type: "button", "aria-keyshortcuts": "T", onclick: () => this.openRank() },
+    "Timeline ",
+    h("kbd", "T"),
+  );
   private readonly stepHost = h("div.rank-step");
+  private readonly picture = new HeatPicture();
   private readonly heatStage: RanksStage;
-  private readonly stepStage: RanksStage;
+  private readonly lanes: LanesStage;
   private readonly tip = new PointerTip();
   private loading = new AbortController();
   private stepping = new AbortController();
@@ -61,12 +62,13 @@ class RanksView implements View {
   private step: StepWire | null = null;
   private asked = "";
   private askedStep = "";
+  private asking = -RESTS;
 
   constructor(private readonly page: Page) {
     page.middle.append(
       h("div.bar", this.metrics, this.orders, h("span.grow"), this.legend),
       this.scroll,
-      h("div.bar.rank-bar", this.crumb, h("span.grow"), this.pathButton),
+      h("div.bar.rank-bar", this.crumb, h("span.grow"), this.timelineButton, this.pathButton, this.fitButton),
       this.stepHost,
     );
     attachMenu(this.orders, "Order of ranks", () => this.orderItems());
@@ -76,16 +78,21 @@ class RanksView implements View {
       title: "Ranks by steps",
       detail: () => this.metricTitle,
       paint: (pen, theme, size) => {
-        if (this.model) drawHeat(pen, theme, this.model, this.place(size.width), size, this.chosen);
+        if (!this.model) return;
+        const place = this.place(size.width);
+        const cells = this.picture.painter(pen, theme, this.model, place, size);
+        drawHeat(pen, theme, this.model, place, size, this.chosen, cells);
       },
     });
-    this.stepStage = new RanksStage(this.stepHost, {
-      label: "Some ranks of the step on one clock",
-      title: "Ranks on one clock",
-      detail: () => `step ${this.step?.step ?? ""}`,
-      paint: (pen, theme, size) => {
-        if (this.step) drawStep(pen, theme, this.step, size, this.params["path"] !== "0");
-      },
+    this.lanes = new LanesStage(this.stepHost, {
+      look: () => ({
+        path: this.params["path"] !== "0",
+        bound: Math.max(this.model?.head.bound ?? 0, 0),
+        chosen: this.chosen.rank,
+      }),
+      moved: (part) => this.page.nav.set({ t: part }, "replace"),
+      rank: (rank) => this.page.nav.set({ rank, step: this.chosen.step }, "replace"),
+      open: (rank) => this.openRank(rank),
     });
     const { canvas } = this.heatStage;
     canvas.addEventListener("click", (event) => this.click(event));
@@ -101,6 +108,9 @@ class RanksView implements View {
   key(event: KeyboardEvent): boolean {
     const { model } = this;
     if (event.key.toLowerCase() === "p") return this.togglePath();
+    if (event.key.toLowerCase() === "t") return this.openRank();
+    if (event.key === " ") return this.fit();
+    if (this.lanes.key(event)) return true;
     if (!model || model.columns === 0) return false;
     const { step, rank } = this.chosen;
     const column = model.column(step);
@@ -118,6 +128,7 @@ class RanksView implements View {
   }
 
   escape(): boolean {
+    if (this.params["t"] !== undefined) return this.fit();
     if (this.params["with"] === undefined) return false;
     this.page.nav.set({ with: null });
     return true;
@@ -127,7 +138,7 @@ class RanksView implements View {
     this.loading.abort();
     this.stepping.abort();
     this.heatStage.dispose();
-    this.stepStage.dispose();
+    this.lanes.dispose();
     this.tip.dispose();
   }
 
@@ -194,15 +205,25 @@ class RanksView implements View {
 
   private async arriveStep(): Promise<void> {
     const { step, rank } = this.chosen;
-    const extra = this.params["with"];
-    const query = `ranks/step?step=${step}${extra === undefined ? "" : `&with=${encodeURIComponent(extra)}`}`;
+    const lanes = new Set((this.params["with"] ?? "").split(",").filter((word) => word !== ""));
+    const extra = [...lanes.add(String(rank))].join(",");
+    const part = readPart(this.params["t"]);
+    const wanted = part ? `&t=${part.t0}-${part.t1}` : "";
+    const query = `ranks/step?step=${step}&with=${extra}${wanted}`;
+    this.lanes.setPart(part);
     fill(this.crumb, h("b", `Step ${step}`), h("i", "›"), h("span.ell", "one clock, the ranks that matter"));
     if (query !== this.askedStep) {
       this.askedStep = query;
       this.stepping.abort();
       this.stepping = new AbortController();
+      const { signal } = this.stepping;
+      const soon = performance.now() - this.asking < RESTS;
+      this.asking = performance.now();
+      // who walks with a key held down is not asked for at each step of the way
+      if (soon) await new Promise((rested) => window.setTimeout(rested, RESTS));
+      if (signal.aborted) return;
       try {
-        this.step = await this.page.client.get<StepWire>(query, this.stepping.signal);
+        this.step = await this.page.client.get<StepWire>(query, signal);
       } catch (error) {
         if (isAbort(error)) return;
         this.askedStep = "";
@@ -213,12 +234,34 @@ class RanksView implements View {
         return;
       }
     }
-    this.stepStage.soon();
+    this.lanes.show(this.step!);
     drawStepSide(this.page.right, this.step!, rank, {
       rank: (one) => this.page.nav.set({ rank: one, step }),
       step: (by) => this.moveStep(by),
     });
     this.page.middle.dataset["shown"] = String(this.step!.step);
+  }
+
+  /** The capture of a rank, in the timeline, at the part of the step that is shown. */
+  private openRank(rank = this.chosen.rank): boolean {
+    const { step } = this.chosen;
+    if (step < 0) return false;
+    const part = this.params["t"] === undefined ? "" : `&t=${this.params["t"]}`;
+    this.page.client.get<RankPlaceWire>(`ranks/rank?rank=${rank}&step=${step}${part}`).then(
+      ({ id, t0, t1 }) =>
+        this.page.nav.go({ capture: id, view: "timeline", params: { t0: String(t0), t1: String(t1) } }),
+      (error: unknown) =>
+        fill(
+          this.page.right,
+          failure(error, () => this.openRank(rank)),
+        ),
+    );
+    return true;
+  }
+
+  private fit(): boolean {
+    this.page.nav.set({ t: null }, "replace");
+    return true;
   }
 
   private controls(): void {
@@ -229,6 +272,7 @@ class RanksView implements View {
           "button",
           {
             type: "button",
+            class: metric === this.metric ? "on" : "",
             "aria-pressed": String(metric === this.metric),
             onclick: () => this.page.nav.set({ metric: metric === "own" ? null : metric }, "replace"),
           },
@@ -239,6 +283,7 @@ class RanksView implements View {
     const title = ORDERS.find(([name]) => name === this.params["order"])?.[1] ?? ORDERS[0]![1];
     this.orders.textContent = `${title} ▾`;
     this.pathButton.setAttribute("aria-pressed", String(this.params["path"] !== "0"));
+    this.pathButton.classList.toggle("on", this.params["path"] !== "0");
     fill(
       this.legend,
       h("span.faint", isOver(this.metric) ? "over the median of the step" : "share of the step"),
@@ -267,7 +312,7 @@ class RanksView implements View {
             : `clocks aligned on ${counted(head.collectives, "collective")}, ± ${duration(head.bound)}`;
     this.page.status(
       [counted(head.all, "rank"), counted(head.steps.length, "step"), counted(head.collectives, "collective")],
-      [clock, ...head.problems.slice(0, 2).map((one) => `${count(one.count)} ${one.reason}`)],
+      [clock, ...head.problems.slice(0, 2).map((one) => `${count(one.count)} ${one.reason}: ${one.example}`)],
     );
   }
 
@@ -279,7 +324,9 @@ class RanksView implements View {
   private choose(row: number, column: number): boolean {
     const { model } = this;
     if (!model) return false;
-    this.page.nav.set({ rank: model.head.ranks[row]!, step: model.head.steps[column]! }, "replace");
+    const step = model.head.steps[column]!;
+    const same = step === this.chosen.step;
+    this.page.nav.set({ rank: model.head.ranks[row]!, step, ...(same ? {} : { t: null }) }, "replace");
     return true;
   }
 
@@ -287,7 +334,7 @@ class RanksView implements View {
     const { model } = this;
     if (!model) return;
     const column = Math.max(0, Math.min(model.columns - 1, model.column(this.chosen.step) + by));
-    this.page.nav.set({ step: model.head.steps[column]! });
+    this.page.nav.set({ step: model.head.steps[column]!, t: null });
   }
 
   /** The next step, in this direction, in which a rank was slow. */
@@ -303,7 +350,7 @@ class RanksView implements View {
     const from = here < 0 ? all.length : here;
     const next = by > 0 ? (on ? from + 1 : from) : from - 1;
     const [toStep, toRank] = all[(next + all.length) % all.length]!;
-    this.page.nav.set({ step: toStep, rank: toRank });
+    this.page.nav.set({ step: toStep, rank: toRank, t: null });
     return true;
   }
 

@@ -1,6 +1,6 @@
 /** The chosen step at the side: its figures, who was slow, how far apart ranks came to each collective. */
 import { fill, h } from "../../base/dom.ts";
-import { count, duration } from "../../base/format.ts";
+import { count, counted, duration } from "../../base/format.ts";
 import type { StepCollectiveWire, StepWire } from "../../wire/ranks.ts";
 
 const STRAGGLERS = 10;
@@ -65,6 +65,25 @@ export function drawStepSide(host: HTMLElement, step: StepWire, chosen: number, 
           ...step.collectives.slice(0, 24).map((one) => strip(one, widest, chosen)),
           step.collectives.length > 24 && h("div.faint", `${count(step.collectives.length - 24)} more collectives`),
         ),
+      slowest?.slow === true && why(step),
+    ),
+  );
+}
+
+/** What speaks for or against the slowest rank's own work as the cause. */
+function why({ why: found }: StepWire): HTMLElement {
+  const times = (share: number): string => `${share.toFixed(2)} × the median`;
+  const same = Math.abs(found.runs - 1) < 0.005;
+  return h(
+    "div.sec",
+    h("div.h", h("span.grow", `Why rank ${found.rank} is late`)),
+    h(
+      "dl.rank-why",
+      h("dt", same ? "Same kernels" : "Kernels"),
+      h("dd", `together ${times(found.work)}${same ? "" : `, ${times(found.runs)} as many`}, over the run`),
+      found.first_slow_step >= 0 && h("dt", "First late"),
+      found.first_slow_step >= 0 &&
+        h("dd", `step ${found.first_slow_step}, ${counted(found.slow_steps, "slow step")} in all`),
     ),
   );
 }

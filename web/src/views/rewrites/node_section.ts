@@ -4,10 +4,11 @@ import { clip, count } from "../../base/format.ts";
 import { sentenceOf } from "../../data/client.ts";
 import { label } from "../../data/listing.ts";
 import { isCall } from "../../layout/graph/labels.ts";
-import type { HistoryWire, NodeWire, PassageWire } from "../../wire/capture.ts";
+import type { HistoryWire, LinkWire, NodeWire, PassageWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { copyButton } from "../common/copy.ts";
 import { locationLink } from "../common/location.ts";
+import { chainRows } from "./node_chain.ts";
 
 const MOST = 24;
 
@@ -24,6 +25,10 @@ export interface NodeActions {
   passages(): Promise<PassageWire[]>;
   /** What a call was compiled in, by the node's id: a name and its address; null when nothing is known. */
   called(id: number): Promise<{ name: string; href: string } | null>;
+  /** From the program's line over the node of that id to its kernels; empty where the compiler tells none. */
+  chain(id: number): Promise<LinkWire[]>;
+  /** The address of a kernel's code. */
+  code(context: number): string;
   /** What the capture knows about a node by its id. */
   recorded(id: number): Promise<NodeWire>;
 }
@@ -36,6 +41,7 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
   const close = h("button.btn", { type: "button", onclick: () => actions.close() }, "Close ", h("kbd", "Esc"));
   const history = h("dd.history", h("span.faint", "…"));
   const origin = [h("dt", { hidden: true }, "From"), h("dd.mono.wrap", { hidden: true })] as const;
+  const chain = h("div.chain", { hidden: true, role: "group", "aria-label": "From the program to the kernel" });
   const compiled = [h("dt", { hidden: true }, "Compiled in"), h("dd.called", { hidden: true })] as const;
   if (at < 0 && !ghost) {
     fill(
@@ -64,6 +70,7 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
         history,
         ...origin,
       ),
+      chain,
       ...(at >= 0
         ? [
             neighbours("Sources", sourcesOf(graph, at), graph, actions),
@@ -89,9 +96,17 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
   }
   const id = at >= 0 ? graph.id[at]! : ghost?.id;
   if (id !== undefined) {
+    actions.chain(id).then(
+      (links) => {
+        fill(chain, ...chainRows(links, actions));
+        chain.hidden = links.length === 0;
+        if (links.some((link) => link.stage === "line")) for (const element of origin) element.hidden = true;
+      },
+      () => undefined,
+    );
     actions.recorded(id).then(
       ({ metadata }) => {
-        if (!metadata || metadata === "(lost)") return;
+        if (!metadata || metadata === "(lost)" || !chain.hidden) return;
         fill(origin[1], ...fromNodes(metadata));
         for (const element of origin) element.hidden = false;
       },

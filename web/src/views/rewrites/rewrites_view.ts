@@ -410,7 +410,8 @@ class RewritesView implements View {
       const op = graph.ops.indexOf(this.params["op"] ?? "");
       const alike = [...graph.added, ...graph.id.keys()].find((node) => op >= 0 && graph.op[node] === op);
       const at = graph.id.includes(wanted) ? graph.id.indexOf(wanted) : (alike ?? graph.added[0]);
-      this.page.nav.set({ id: null, op: null, node: at === undefined ? null : graph.identity[at]! }, "replace");
+      this.sought = at === undefined ? null : graph.identity[at]!;
+      this.page.nav.set({ id: null, op: null, node: this.sought }, "replace");
       return;
     }
     this.selecting.show(this.params, graph);

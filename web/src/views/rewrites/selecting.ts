@@ -6,7 +6,7 @@ import type { ContextTree } from "../../data/tree.ts";
 import { isNamed } from "../../layout/instructions.ts";
 import type { Params } from "../../state/place.ts";
 import { chosen, marked, selectionOf, selectionParams, type How, type Selection } from "../../state/selection.ts";
-import type { HistoryWire, LifeWire, NodeWire, PassageWire } from "../../wire/capture.ts";
+import type { HistoryWire, LifeWire, LinkWire, NodeWire, PassageWire } from "../../wire/capture.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import type { Page } from "../registry.ts";
 import { LifeStrip, type StripPass } from "./life_strip.ts";
@@ -218,7 +218,12 @@ export class Selecting {
     return {
       at,
       select: (key) => this.choose(key, "move"),
-      goTo: (step, match, identity) => this.host.go(step, match, { step, match, nodes: [identity] }, identity),
+      goTo: (step, match, identity) =>
+        identity < 0
+          ? this.host.go(step, match, null, null)
+          : this.host.go(step, match, { step, match, nodes: [identity] }, identity),
+      chain: (id) => client.once<LinkWire[]>(`steps/${at.step}/chain?node=${id}`),
+      code: (context) => nav.address("code", { context: String(context) }),
       close: () => nav.set({ node: null, held: null }),
       called: async (id) => {
         const context = await this.host.called(id);

@@ -55,7 +55,11 @@ class ScheduleView implements View {
   /** What tells contexts of one name apart, as in the other views. */
   private serials: string[] = [];
   private counts = new Map<number, number>();
+  /** What the kernels of each are called, for the filter. */
+  private names = new Map<number, readonly string[]>();
   private schedule: ScheduleWire | null = null;
+  /** Ids of the contexts that are schedules. */
+  private all: number[] = [];
   private graph: GraphWire | null = null;
   private view: GraphView | null = null;
   private rows: Row[] = [];
@@ -172,16 +176,18 @@ class ScheduleView implements View {
     if (!contexts || this.leaving.signal.aborted) return;
     this.contexts = contexts;
     this.serials = serials(contexts.name);
-    await this.arrive();
+    this.all = contexts.id.filter((_, at) => contexts.kind[at] === "schedule");
+    // other compilers' schedules are contexts of another kind: the server knows them
+    if (this.all.length > 0) await this.arrive();
     const counts = await this.page.client.once<SchedulesWire>("schedules").catch(() => null);
     if (!counts || this.leaving.signal.aborted) return;
     this.counts = new Map(counts.context.map((id, at) => [id, counts.kernels[at]!]));
-    this.drawRows();
-  }
-
-  private schedules(): number[] {
-    const { contexts } = this;
-    return contexts!.id.filter((_, at) => contexts!.kind[at] === "schedule");
+    this.names = new Map(counts.context.map((id, at) => [id, counts.names[at]!.map(plain)]));
+    if (this.all.length > 0) this.drawRows();
+    else {
+      this.all = counts.context.filter((_, at) => counts.kernels[at]! > 0);
+      await this.arrive();
+    }
   }
 
   private serialOf(context: number): string {
@@ -200,11 +206,11 @@ class ScheduleView implements View {
   }
 
   private async arrive(): Promise<void> {
-    const all = this.schedules();
+    const { all } = this;
     let context = numberParam(this.params, "context", -1);
     if (!all.includes(context)) {
       // the schedule with most to see
-      const kernels = (id: number): number => Number(/(\d+) Kernel/.exec(plain(this.nameOf(id)))?.[1] ?? 0);
+      const kernels = (id: number): number => this.kernelsOf(id) ?? 0;
       context = [...all].sort((a, b) => kernels(b) - kernels(a))[0] ?? -1;
       if (context >= 0) this.page.nav.set({ context, a: null, b: null }, "replace");
       return;
@@ -288,12 +294,12 @@ class ScheduleView implements View {
     if (this.box.input.value !== text) this.box.input.value = text;
     const query = parseQuery(text);
     const open = this.schedule?.context ?? numberParam(this.params, "context", -1);
-    this.rows = this.schedules().flatMap((context): Row[] => {
+    this.rows = this.all.flatMap((context): Row[] => {
       const kernels = (context === this.schedule?.context ? this.schedule.kernels : []).filter((kernel) =>
         fits(query, plain(kernel.name), { kind: "kernel" }),
       );
-      if (!fits(query, plain(this.nameOf(context)), { kind: "schedule" }) && kernels.length === 0 && context !== open)
-        return [];
+      const inside = this.names.get(context)?.some((name) => fits(query, name, { kind: "kernel" })) ?? false;
+      if (!fits(query, plain(this.nameOf(context)), { kind: "schedule" }) && !inside && context !== open) return [];
       return [{ context, kernel: -1 }, ...kernels.map((kernel) => ({ context, kernel: kernel.at }))];
     });
     this.list.setCount(this.rows.length);

@@ -5,18 +5,21 @@ import { icon, mark, type IconName } from "../../base/icons.ts";
 import { CaptureClient, getJson } from "../../data/client.ts";
 import { connection } from "../../data/connection.ts";
 import { notebook } from "../../data/notes.ts";
+import { source } from "../../data/source.ts";
 import { Navigator } from "../../state/navigator.ts";
 import type { Place } from "../../state/place.ts";
 import { applyTheme, chosenTheme, onTheme, theme } from "../../state/settings.ts";
 import type { CaptureInfo, CaptureRow } from "../../wire/capture.ts";
 import type { Hit } from "../../wire/search.ts";
-import { emptyState, errorState, waitFor } from "../common/states.ts";
+import { emptyState, waitFor } from "../common/states.ts";
 import { startTooltips, tip } from "../common/tooltip.ts";
 import type { Page, StatusPart, View, ViewDef } from "../registry.ts";
 import { paneItems, pictureItems, themeItems } from "./bar_menus.ts";
+import { captureState } from "./capture_state.ts";
 import { pictureCommands, type Command } from "./commands.ts";
 import { placeOf } from "./hits.ts";
 import { openKeys } from "./keys_help.ts";
+import { fetchScripts, makeView } from "./make_view.ts";
 import { attachMenu, type MenuItem } from "./menu.ts";
 import { NoteCard, noteCommands, noteItems, noteKey } from "./notes.ts";
 import { overlayOpen } from "./overlay.ts";
@@ -92,6 +95,7 @@ export class App {
     const middle = this.panes.middle;
     const { capture, view } = this.nav.place;
     if (capture !== "") new CaptureClient(capture).early("", ...this.firstOf(view));
+    fetchScripts(this.defs.filter((def) => def.id === view));
     const reply = await waitFor(
       middle,
       { title: "Asking for the captures", again: () => void this.start() },
@@ -119,6 +123,8 @@ export class App {
       return;
     }
     await this.open(this.nav.place);
+    // when there is nothing to do: a tab then opens at once, and without the server too
+    requestIdleCallback(() => fetchScripts(this.defs));
   }
 
   /** Whether there is a capture that can be searched, with panes to shut. */
@@ -227,12 +233,11 @@ export class App {
       },
       has: (id) => this.available().some((view) => view.id === id),
     };
-    try {
-      return def.create(page);
-    } catch (error) {
-      fill(this.panes.middle, h("div.layer", errorState(error)));
-      return { show: () => undefined, dispose: () => undefined };
-    }
+    return makeView(def, page, (waiting, make) => {
+      if (this.view?.view !== waiting) return;
+      this.view = { def, view: make() };
+      this.view.view.show(this.nav.place.params);
+    });
   }
 
   private leave(): void {
@@ -245,7 +250,8 @@ export class App {
 
   private available(): ViewDef[] {
     const info = this.info && this.partners.told(this.info);
-    return info === null ? [] : this.defs.filter((def) => def.available(info));
+    const inside = source().copy?.views;
+    return info === null ? [] : this.defs.filter((def) => (inside?.includes(def.id) ?? true) && def.available(info));
   }
 
   private drawTabs(views: ViewDef[], current: ViewDef): void {
@@ -268,6 +274,7 @@ export class App {
   private drawStatus(): void {
     const { info } = this;
     const [left, right] = this.parts;
+    const state = info && captureState(info, this.captures, this.heard);
     const lost = info === null ? 0 : info.dropped + info.problems.reduce((sum, problem) => sum + problem.count, 0);
     fill(
       this.statusBar,
@@ -281,19 +288,8 @@ export class App {
           `! ${count(lost)} not understood or lost · `,
           h("button.link", { type: "button", onclick: () => openProblems(info!) }, "list"),
         ),
-      info !== null &&
-        h(`span.live${connection.gone ? ".gone" : info.live ? ".on" : ""}`, { role: "status" }, this.stateOf(info)),
+      state && h(`span.live${state.mark && `.${state.mark}`}`, { role: "status" }, state.text),
     );
-  }
-
-  private stateOf(info: CaptureInfo): string {
-    if (connection.gone) return "disconnected · trying again";
-    if (!this.captures.some((row) => row.id === info.id)) return "not on this server any more";
-    if (info.live) {
-      const events = (info.tables["slices"] ?? 0) + (info.tables["matches"] ?? 0);
-      return `live · ${count(events)} events, ${((performance.now() - this.heard) / 1000).toFixed(1)} s ago`;
-    }
-    return info.clean ? "sealed" : "ended without closing";
   }
 
   /** Looks whether the server is there, whether a live capture has grown, and a sealed one is still the same. */

@@ -10,32 +10,17 @@ import type { SqlSliceWire, SqlTablesWire, SqlWire } from "../../wire/sql.ts";
 import { copyButton } from "../common/copy.ts";
 import { filterBox, type FilterBox } from "../common/filter_box.ts";
 import { failure, words } from "../common/states.ts";
-import { type Page, type View, type ViewDef } from "../registry.ts";
+import type { Page, View } from "../registry.ts";
 import { SqlEditor } from "./editor.ts";
 import { EXAMPLES } from "./examples.ts";
 import { Results } from "./results.ts";
 import { Schema } from "./schema.ts";
 import { drawQueries, drawRow, type SideActions } from "./sql_side.ts";
 
-export const SQL: ViewDef = {
-  id: "sql",
-  title: "SQL",
-  panes: { left: "Schema", right: "History" },
-  keys: [
-    ["Run the query", "Ctrl Enter"],
-    ["Stop it", "Escape"],
-    ["The row's slice on the timeline", "T"],
-    ["Filter tables and columns", "F"],
-    ["Leave the query's field", "Escape, then Tab"],
-  ],
-  available: (info) => Object.values(info.tables).some((rows) => rows > 0),
-  create: (page) => new SqlView(page),
-};
-
 const HISTORY = "sql.history";
 const TICK_MS = 100;
 
-class SqlView implements View {
+export class SqlView implements View {
   private readonly editor: SqlEditor;
   private readonly filterBox: FilterBox;
   private readonly schema: Schema;

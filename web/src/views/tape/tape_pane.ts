@@ -256,7 +256,7 @@ export class TapePane {
     const shown = open ? rows : rows.slice(0, SHOWN);
     return h(
       "div.sec",
-      h("div.h", h("span.grow", title), note !== "" && h("span.faint", note)),
+      h("div.h", h("span", title), h("span.grow"), note !== "" && h("span.faint", note)),
       ...shown.map(render),
       rows.length > SHOWN &&
         h(

@@ -17,32 +17,13 @@ import {
 import { filterBox } from "../common/filter_box.ts";
 import { clearLayer, emptyState, errorState, showLayer, waitFor } from "../common/states.ts";
 import { tip } from "../common/tooltip.ts";
-import type { Page, View, ViewDef } from "../registry.ts";
+import type { Page, View } from "../registry.ts";
 import { MessageList } from "./message_list.ts";
 import { MessagePages } from "./message_pages.ts";
 import { TapePane } from "./tape_pane.ts";
 import { TapeStage } from "./tape_stage.ts";
 import { tapeStatus } from "./tape_status.ts";
 import { momentWords } from "./words.ts";
-
-export const TAPE: ViewDef = {
-  id: "messages",
-  title: "Messages",
-  panes: { left: null, right: "Message" },
-  first: ["tape"],
-  keys: [
-    ["Zoom", "W S"],
-    ["Pan", "A D"],
-    ["Next, previous message", "→ ←"],
-    ["Select, or bring into the middle", "Enter"],
-    ["Select a range", "⇧ drag"],
-    ["Zoom to the range", "Z"],
-    ["Fit", "Space"],
-    ["Filter", "F"],
-  ],
-  available: (info) => ["client", "dispatcher", "worker"].some((kind) => (info.kinds[`track:${kind}`] ?? 0) > 0),
-  create: (page) => new TapeView(page),
-};
 
 const SHOW = ["flows", "signals", "sizes"] as const;
 const DEFAULT_SHOW = "flows,signals";
@@ -53,7 +34,7 @@ interface WantedTape extends Wanted {
   listed: [number, number];
 }
 
-class TapeView implements View {
+export class TapeView implements View {
   private readonly runs = h("select.btn", { "aria-label": "Run" }) as HTMLSelectElement;
   private readonly toggles = new Map<string, HTMLElement>();
   private readonly legend = h("span.tp-lg.wide");

@@ -3,6 +3,7 @@ import { nameNodes, plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { bufferHandle, bytes, clip, count, counted, duration, isOwnFile } from "../../base/format.ts";
 import { moment } from "../../layout/timeline_scale.ts";
+import type { Params } from "../../state/place.ts";
 import type { LinksWire, SliceWire } from "../../wire/timeline.ts";
 import { locationLink } from "../common/location.ts";
 import { tip } from "../common/tooltip.ts";
@@ -20,7 +21,17 @@ const RATES: readonly [string, string][] = [
   ["bytes_per_s", "B/s"],
   ["lds_bytes_per_s", "B/s LDS"],
 ];
-const SHOWN = new Set(["flops", "bytes_per_s", "lds_bytes_per_s", "location", "file", "line"]);
+const SHOWN = new Set([
+  "flops",
+  "bytes_per_s",
+  "lds_bytes_per_s",
+  "location",
+  "file",
+  "line",
+  "step",
+  "node",
+  "inside",
+]);
 const MOST = 40;
 
 export function drawSlice(
@@ -106,7 +117,7 @@ export function drawSlice(
         h("a.btn", { href: page.nav.address("code", { context: String(slice.context) }) }, "Code"),
       slice.context >= 0 &&
         page.has("rewrites") &&
-        h("a.btn", { href: page.nav.address("rewrites", { context: String(slice.context) }) }, "Rewrites"),
+        h("a.btn", { href: page.nav.address("rewrites", graphPlace(slice)) }, "Rewrites"),
       links?.runs !== 1 &&
         h(
           "button.btn",
@@ -130,6 +141,13 @@ export function drawSlice(
           ),
       ),
   );
+}
+
+/** Where the graphs of its compilation are; its own node, where the slice is the run of one. */
+function graphPlace(slice: SliceWire): Params {
+  const { step, node, inside } = slice.args;
+  if (typeof step !== "number" || typeof node !== "number") return { context: String(slice.context) };
+  return { step: String(step), id: String(node), ...(inside === undefined ? {} : { show: "calls" }) };
 }
 
 function fromOf(slice: SliceWire): HTMLElement | null {

@@ -234,6 +234,7 @@ class TopView implements View {
       [
         ...(this.times_ === "" ? [] : ["a slice over an edge of the range counts with its part inside"]),
         ...(top.names > top.name.length ? [`${count(top.names - top.name.length)} smaller names not listed`] : []),
+        ...(top.group === "kernels" ? top.sampled : []),
         ...(top.exact ? [] : ["p95 to within 0.2% of a row's spread"]),
         `sorted by ${sort}`,
       ],
