@@ -1,6 +1,7 @@
 # make test   everything that CI checks          make demo    record a small real program and show it
 # make bench  the measurements                   make format  tidy the code, write the reference pages anew
 # make fuzz   damaged input of every kind        make clean   forget everything that was built
+# make docs   the docs as a site in build/site   make pictures  those of the docs, from real recordings
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -16,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -3
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -4
 
 .PHONY: setup
 setup: $(VENV)/.installed
@@ -95,6 +96,15 @@ format: setup
 	$(BIN)/ruff format .
 	$(BIN)/python packaging/web_build.py npm run --silent format
 	$(BIN)/python packaging/reference_pages.py
+
+.PHONY: docs
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "the site is in build/site: open build/site/index.html"
+
+.PHONY: pictures
+pictures: setup src/peephole/server/static/.built tools
+	$(BIN)/python packaging/pictures.py
 
 .PHONY: clean
 clean:

@@ -2,8 +2,9 @@
 
 Without captures those of generate.py's nested threads are made, 1M and, asked for with --slices 24000000, more. `cpu`
 is the processor's time, which a busy machine does not stretch; the peer is the budget. Each tree is made in a process
-of its own, cold, and once more in the same process. The page's frames are those that the flame graph draws while the
-selection moves and the graph is scrolled.
+of its own, cold, and once more in the same process. The page's frames are all that come while the flame graph is
+panned, the selection moves and a branch is zoomed to and left, in a tree of few functions and in one where hardly two
+calls are the same node.
 """
 
 from __future__ import annotations
@@ -29,18 +30,22 @@ sys.path.insert(0, str(ROOT))
 BUDGETS = {1_000_000: 0.5, 24_000_000: 2.0}
 FRAME = 33.0
 FRAMES = """() => new Promise(done => {
-  const keys = ['ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowUp'], flame = document.querySelector('.flame'), found = [];
-  let turn = 0;
-  const step = () => {
-    const began = performance.now();
-    document.querySelector('.call-list .vlist').dispatchEvent(new KeyboardEvent('keydown', {key: keys[turn % 4]}));
-    flame.scrollTop = (turn * 7) % 200;
-    requestAnimationFrame(() => requestAnimationFrame(() => {
-      found.push([performance.now() - began, +flame.dataset.frame]);
-      if (++turn < 120) step(); else done(found);
-    }));
+  const flame = document.querySelector('.flame'), list = document.querySelector('.call-list .vlist'), gaps = [];
+  const press = key => list.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}));
+  const draws = [];
+  let turn = 0, last = performance.now(), zooms = 0;
+  const step = now => {
+    gaps.push(now - last);
+    draws.push(+flame.dataset.frame);
+    last = now;
+    if (++turn > 360) return done({gaps: gaps.slice(2), draws: draws.slice(2), zooms});
+    flame.scrollTop = Math.abs((turn * 9) % 400 - 200);
+    if (turn % 6 === 0) press(turn % 24 === 0 ? 'ArrowUp' : 'ArrowDown');
+    if (turn % 60 === 30) { press('Enter'); zooms++; }
+    if (turn % 60 === 0) press('Escape');
+    requestAnimationFrame(step);
   };
-  step();
+  requestAnimationFrame(step);
 })"""
 
 
@@ -116,9 +121,9 @@ def top(folder: Path) -> None:
         report(f"show -t, {name}", wall, seconds, "s", cpu=round(cpu, 3), mb=memory)
 
 
-def page(path: Path) -> None:
-    """Reports how long the page takes to be there and to draw its frames."""
-    from bench.web_timeline import serve, stop
+def page(path: Path, what: str) -> None:
+    """Reports how long frames of the flame graph take."""
+    from bench.web_timeline import p95, serve, stop
     from playwright.sync_api import sync_playwright
 
     process, address = serve(path)
@@ -129,13 +134,11 @@ def page(path: Path) -> None:
             view = browser.new_page(viewport={"width": 1600, "height": 900})
             view.goto(f"{address}#//calls?thread=*")
             view.wait_for_selector("section.view[data-shown]", timeout=60_000)
-            found = view.evaluate(FRAMES)
             boxes = view.evaluate("+document.querySelector('.flame').dataset.boxes")
-            drawing = sorted(frame[1] for frame in found)
-            whole = sorted(frame[0] for frame in found)
-            place = int(0.95 * len(found))
-            report("flame graph, drawing a frame, p95", drawing[place], FRAME, "ms", boxes=boxes)
-            report("flame graph, key to second frame, p95", whole[place], 2 * FRAME, "ms", boxes=boxes)
+            found = view.evaluate(FRAMES)
+            about = {"boxes": boxes, "median": round(statistics.median(found["gaps"]), 1), "zooms": found["zooms"]}
+            report(f"flame graph, {what}, frame p95", p95(found["gaps"]), FRAME, "ms", **about)
+            report(f"flame graph, {what}, drawing one, p95", p95(found["draws"]), FRAME, "ms", boxes=boxes)
             browser.close()
     finally:
         stop(process)
@@ -154,13 +157,17 @@ def main() -> None:
     from bench.generate import nested
 
     with tempfile.TemporaryDirectory() as folder:
-        paths = args.captures
+        paths = list(args.captures)
         for slices in args.slices if not paths else []:
             paths.append(Path(folder) / f"nested-{slices}.peep")
             nested(paths[-1], slices)
         for path in paths:
             query(path)
-        page(paths[-1])
+        page(paths[-1], "as given" if args.captures else "few functions")
+        if not args.captures:
+            nested(Path(folder) / "many.peep", 1_000_000, functions=20_000)
+            query(Path(folder) / "many.peep")
+            page(Path(folder) / "many.peep", "20,000 functions")
         top(Path(folder))
 
 

@@ -391,10 +391,11 @@ def many_buffers(path: Path, count: int) -> None:
 FUNCTIONS: Final = ("main", "epoch", "step", "forward", "block", "layer", "attention", "matmul", "realize", "lower")
 
 
-def nested_slices(slices: int, thread: int, of: int) -> tuple[Ints, Ints, Ints, Ints]:
+def nested_slices(slices: int, thread: int, of: int, functions: int = 0) -> tuple[Ints, Ints, Ints, Ints]:
     """Start, duration, name and depth of a thread of calls, each of which calls three others: two of one function.
 
-    The tree of its functions has 2**depth of them at a depth.
+    The tree of its functions has 2**depth of them at a depth. With `functions` one call after the other is of so many,
+    so that hardly two calls are the same node of the tree.
     """
     rng = np.random.default_rng([thread, slices])
     levels = 1
@@ -409,7 +410,8 @@ def nested_slices(slices: int, thread: int, of: int) -> tuple[Ints, Ints, Ints, 
     starts, ends, names, depths = [], [], [], []
     for depth in range(levels - 1, -1, -1):
         position = np.arange(len(start)) % 3 // 2 if depth else 0
-        names.append(2 * depth + position + np.zeros(len(start), np.int64))
+        number = np.arange(len(start)) % functions if functions else 2 * depth + position
+        names.append(number + np.zeros(len(start), np.int64))
         starts.append(start)
         ends.append(end)
         depths.append(np.full(len(start), depth))
@@ -418,18 +420,20 @@ def nested_slices(slices: int, thread: int, of: int) -> tuple[Ints, Ints, Ints, 
     return s, e - s, n, d
 
 
-def nested(path: Path, slices: int, threads: int = 8) -> int:
-    """A sealed capture of about that many slices of nested calls on some threads; gives their number."""
+def nested(path: Path, slices: int, threads: int = 8, functions: int = 0) -> int:
+    """A sealed capture of about that many slices of nested calls on some threads, of few functions or of so many; gives
+    their number."""
     from peephole.model.sink import Strings
     from peephole.store.writer import CaptureWriter
 
     words = [f"{FUNCTIONS[depth % len(FUNCTIONS)]}_{depth}{suffix}" for depth in range(40) for suffix in ("", "_last")]
+    words += [f"{FUNCTIONS[i % len(FUNCTIONS)]}_{i}" for i in range(len(words), functions)]
     total = 0
     with CaptureWriter(path) as writer:
         heads = {"id": list(range(threads)), "name": [f"thread {i}" for i in range(threads)]}
         writer.append("tracks", {**heads, "kind": ["thread"] * threads, "order": list(range(threads))})
         for thread in range(threads):
-            start, dur, name, depth = nested_slices(slices, thread, threads)
+            start, dur, name, depth = nested_slices(slices, thread, threads, functions)
             for at in range(0, len(start), 1 << 20):
                 part = slice(at, at + (1 << 20))
                 texts = Strings(name[part].astype(np.int32), words)

@@ -1,7 +1,7 @@
 """Recording tinygrad live against VIZ=-1: CPU and wall time, peak memory, and the time from the last line to the end.
 
 Serial on both sides (PARALLEL=0), and once more as the program is without VIZ, which compiles in parallel: recorded
-against unrecorded.
+against unrecorded. Peephole's own files are compiled first, as pip does for what it installs.
 
     python bench/tinygrad_live.py [--rounds 3] [--steps 50] [--device NULL] [program]
 
@@ -11,6 +11,7 @@ Prints one JSON object per measurement: medians of the rounds, which alternate b
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import statistics
@@ -48,6 +49,7 @@ def main() -> None:
     parser.add_argument("--steps", default="50")
     parser.add_argument("--device", default="NULL")
     args = parser.parse_args()
+    compileall.compile_dir(ROOT / "src", quiet=1)
     ours, peer, whole, parallel, unrecorded = [], [], [], [], []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)

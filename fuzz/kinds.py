@@ -119,6 +119,8 @@ KINDS: Final = (
     Kind("sqlite", imported("sqlite", damage_bytes)),
     Kind("cuda_memory", imported("cuda_memory", damage_pickle)),
     Kind("stacks", both(imported("stacks", damage_bytes), imported("stacks", damage_lines))),
+    Kind("mlir", both(imported("mlir", damage_lines), imported("mlir", damage_bytes))),
+    Kind("chakra", both(imported("chakra", damage_bytes), imported("chakra", damage_json))),
     Kind("tape", imported("tape", damage_lines)),
     Kind("torch", both(imported("torch", damage_lines), imported("torch", damage_bytes))),
     Kind("bytepack", imported("bytepack", damage_bytes)),

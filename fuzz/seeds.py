@@ -253,6 +253,34 @@ def stacks(target: Path) -> None:
     _copied(target, "formats/*.speedscope.json", "formats/*.folded.txt")
 
 
+def mlir(target: Path) -> None:
+    """What passes print: a log of states after and before, the files of a tree, StableHLO as JAX lowers it."""
+    from tests.sources.mlir.test_mlir import LOWERED, SMALL
+
+    other = SMALL.replace("by 2.0", "by 3.0")
+    states = (("After A: a", SMALL), ("Before B (b)", SMALL), ("After B (b)", other), ("After C: c Failed", SMALL))
+    log = "".join(f"// -----// IR Dump {name} //----- //\n{text}\n" for name, text in states)
+    files = {"log/passes.log": log, "tree/0_a.mlir": SMALL, "tree/1_b.mlir": other, "tree/1_2_c.mlir": other}
+    for name, text in files.items():
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / name).write_text(text)
+    (target / "stablehlo").mkdir()
+    _python(target, LOWERED, target / "stablehlo" / "f.mlir", JAX_PLATFORMS="cpu")
+    _anonymous(target / "stablehlo" / "f.mlir")
+
+
+def chakra(target: Path) -> None:
+    """Execution traces: a small one in torch's form with a profile beside it, Chakra's messages and their JSON."""
+    from tests.sources import test_chakra
+
+    for case, data in (("proto", test_chakra.chakra_bytes()), ("messages", test_chakra.chakra_json().encode())):
+        (target / case).mkdir(parents=True)
+        (target / case / "t.et").write_bytes(data)
+    (target / "observed").mkdir()
+    for name, value in test_chakra.small_trace().items():
+        (target / "observed" / name).write_text(json.dumps(value))
+
+
 def tape(target: Path) -> None:
     """A GT tape, the monitor's lines, and a gzipped tape."""
 
@@ -355,7 +383,7 @@ def torch(target: Path) -> None:
 
 
 MAKERS: Final[tuple[Callable[[Path], None], ...]] = (
-    tinygrad, hardware, chrome, perfetto, sqlite, cuda_memory, stacks,
+    tinygrad, hardware, chrome, perfetto, sqlite, cuda_memory, stacks, chakra, mlir,
     xla, tape, torch, capture, journal, pack, bytepack
 )  # fmt: skip
 """In this order: some are made of what others left."""

@@ -45,11 +45,32 @@ class JaxRun:
         return (self.folder / "output.txt").read_text()
 
 
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers of the session have."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+
+
+@pytest.fixture(scope="session")
+def jax_recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The capture of the five programs as `peephole run` records them; `.out` beside it is what they printed."""
+    shared = _shared(tmp_path_factory)
+    path = shared / "jax_recorded.peep"
+    with (shared / "jax_recorded.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.with_suffix(".out").exists():
+            command = [sys.executable, "-m", "peephole", "run", "--no-view", "--force", "-o", str(path), str(PROGRAM)]
+            environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+            assert done.returncode == 0, done.stderr
+            path.with_suffix(".out").write_text(done.stdout)
+    return path
+
+
 @pytest.fixture(scope="session")
 def jax_run(tmp_path_factory: pytest.TempPathFactory) -> JaxRun:
     """The dumps and the profile of the five programs."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    shared = _shared(tmp_path_factory)
     folder = shared / "jax_run"
     with (shared / "jax_run.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -73,14 +73,14 @@ def environment_variables() -> set[str]:
 
 
 def test_every_environment_variable_is_documented() -> None:
-    text = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
+    text = "".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
     found = environment_variables()
     assert {"PEEPHOLE", "PEEPHOLE_DIR"} <= found
     assert [name for name in sorted(found) if not re.search(rf"\| (\w+, )*{name}(, \w+)* \|", text)] == []
 
 
 @pytest.mark.parametrize(
-    "page", [*ROOT.glob("*.md"), *DOCS.glob("*.md")], ids=lambda path: path.relative_to(ROOT).as_posix()
+    "page", [*ROOT.glob("*.md"), *DOCS.rglob("*.md")], ids=lambda path: path.relative_to(ROOT).as_posix()
 )
 def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
@@ -89,17 +89,17 @@ def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
 
 
 def test_every_page_is_linked_from_another() -> None:
-    pages = [*ROOT.glob("*.md"), *DOCS.glob("*.md")]
+    pages = [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
     linked = {
         (page.parent / target).resolve()
         for page in pages
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
         if (page.parent / target).resolve() != page
     }
-    assert [page.name for page in DOCS.glob("*.md") if page not in linked] == [], "nobody finds these pages"
+    assert [page.name for page in DOCS.rglob("*.md") if page not in linked] == [], "nobody finds these pages"
 
 
-NAMED = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+NAMED = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 
 
 @pytest.mark.parametrize("page", NAMED, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -10,7 +10,7 @@ import pytest
 from peephole.store.capture import Capture
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "peephole"
-OUTPUTS = sorted(path for room in ("server", "cli", "render") for path in (SOURCE / room).rglob("*.py"))
+OUTPUTS = sorted(path for room in ("server", "cli", "render", "share") for path in (SOURCE / room).rglob("*.py"))
 ALLOWED = {"name", "path", "manifest", "live", "refresh", "close"}
 """What is known of a capture without its rows: what it is called, where it is, how it ended, whether it grows."""
 READS = {name for name in vars(Capture) if not name.startswith("_")} - ALLOWED

@@ -1,7 +1,8 @@
 """Small programs under torch.compile that the tests record, and what torch itself says at the same moments.
 
 python tests/torch_program.py TRUTH.json NAME...: compiles and runs the programs of these names, prints a hash of their
-results, and, unless TRUTH.json is -, writes every graph that a pass left, taken here and by nobody else.
+results, and, unless TRUTH.json is -, writes every graph that a pass left, taken here and by nobody else. Under torchrun
+each rank writes its own, TRUTH.json.0 and so on.
 """
 
 # mypy: disable-error-code="misc, untyped-decorator"
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -96,8 +98,34 @@ def dynamic() -> list[torch.Tensor]:
     return [scaled(torch.ones(5, 3)), scaled(torch.ones(6, 3))]
 
 
+class Wide(nn.Module):
+    """Layers of more than a megabyte, so that DDP cuts the graph in two."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.middle, self.last = nn.Linear(8, 600), nn.Linear(600, 600), nn.Linear(600, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(self.middle(self.first(x).relu()).relu())
+
+
+KEPT: list[nn.Module] = []
+"""Until the process ends: torch may wait forever when a model goes whose last all-reduce is not forgotten yet."""
+
+
+def ddp() -> list[torch.Tensor]:
+    """Three steps that the ranks of torchrun take together."""
+    torch.distributed.init_process_group("gloo")
+    model = nn.parallel.DistributedDataParallel(Wide(), bucket_cap_mb=1)
+    torch.manual_seed(torch.distributed.get_rank())
+    KEPT.append(model)
+    results = train(model, torch.randn(4, 8), torch.randn(4, 4))
+    torch.distributed.destroy_process_group()
+    return results
+
+
 PROGRAMS: dict[str, Callable[[], list[torch.Tensor]]] = {
-    one.__name__: one for one in (block, mlp, conv, inference, breaks, dynamic)
+    one.__name__: one for one in (block, mlp, conv, inference, breaks, dynamic, ddp)
 }
 
 
@@ -117,16 +145,46 @@ def listed(graph: Any) -> list[list[str]]:
 
 
 def watch(truth: list[Any]) -> None:
-    """Notes the graph after every pass that torch observes."""
+    """Notes the graphs that Dynamo made, those after every pass that torch observes and every stage, and the halves."""
+    from torch._dynamo.output_graph import OutputGraph
+    from torch._inductor import compile_fx
     from torch.fx.passes.graph_transform_observer import GraphTransformObserver as Observer
 
-    leave = Observer.__exit__
+    def note(name: str, gm: Any) -> None:
+        truth.append([str(torch._guards.CompileContext.current_compile_id()), name, listed(gm.graph)])
+
+    leave, compiler = Observer.__exit__, OutputGraph.call_user_compiler
 
     def left(self: Any, *error: Any) -> Any:
-        truth.append([str(torch._guards.CompileContext.current_compile_id()), self.passname, listed(self.gm.graph)])
+        note(self.passname, self.gm)
         return leave(self, *error)
 
-    Observer.__exit__ = left
+    def compiled(self: Any, gm: Any, *rest: Any, **words: Any) -> Any:
+        note("dynamo", gm)
+        return compiler(self, gm, *rest, **words)
+
+    def stage(name: str) -> None:
+        passes = getattr(compile_fx, f"_recursive_{name}")
+
+        def staged(gm: Any, *rest: Any, **words: Any) -> Any:
+            result = passes(gm, *rest, **words)
+            note(name, result if isinstance(result, torch.fx.GraphModule) else gm)
+            return result
+
+        setattr(compile_fx, f"_recursive_{name}", staged)
+
+    Observer.__exit__, OutputGraph.call_user_compiler = left, compiled
+    for name in ("pre_grad_passes", "joint_graph_passes", "post_grad_passes"):
+        stage(name)
+    partition = compile_fx.min_cut_rematerialization_partition
+
+    def partitioned(*args: Any, **words: Any) -> Any:
+        halves = partition(*args, **words)
+        for name, gm in zip(("partition forward", "partition backward"), halves, strict=True):
+            note(name, gm)
+        return halves
+
+    compile_fx.min_cut_rematerialization_partition = partitioned
 
 
 def main(path: str, names: list[str]) -> None:
@@ -134,13 +192,16 @@ def main(path: str, names: list[str]) -> None:
     if path != "-":
         watch(truth)
     torch.set_num_threads(1)
+    rank = os.environ.get("RANK")
     for name in names:
         torch.manual_seed(0)
         results = PROGRAMS[name]()
         digest = hashlib.sha256(b"".join(one.contiguous().numpy().tobytes() for one in results)).hexdigest()
-        print(name, digest[:16])
+        named = name if rank is None else f"{name} rank {rank}"
+        sys.stdout.write(f"{named} {digest[:16]}\n")  # at once: ranks share a pipe
+        sys.stdout.flush()
     if path != "-":
-        with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
+        with open(path if rank is None else f"{path}.{rank}", "w", encoding="utf-8") as file:  # noqa: PTH123
             json.dump(truth, file)
 
 

@@ -21,6 +21,10 @@ class Demo(NamedTuple):
     path: Path
     output: str
 
+    @property
+    def other(self) -> Path:
+        return self.path.with_name("demo-tanh.peep")
+
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
@@ -47,9 +51,30 @@ def records(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> list[
 def test_the_summary_shows_the_training(demo: Demo) -> None:
     assert re.search(r"loss \d\.\d+ -> \d\.\d+", demo.output)
     assert "tinygrad 0." in demo.output
-    assert "slices" in demo.output
-    assert re.search(r"The kernels that ran on PYTHON:\ntrack +name", demo.output)
-    assert f"peephole serve {demo.path}" in demo.output
+    assert re.search(r"\d+ compilations, [\d,]+ passes, [\d,]+ rewrites; [\d,]+ slices, \d+ buffers", demo.output)
+    assert f"peephole serve {demo.path} {demo.other}" in demo.output
+
+
+def test_an_interpreters_speed_is_not_shown(demo: Demo) -> None:
+    assert "apt-get install clang" in demo.output
+    assert "FLOPS" not in demo.output
+    assert re.search(r"^matches +total +mean +contexts +rule", demo.output, re.MULTILINE)
+
+
+def test_it_says_in_four_lines_what_to_click_first(demo: Demo) -> None:
+    lines = demo.output.split("What to click first in the page\n")[1].split("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in lines] == ["Rewrites", "Timeline", "Memory", "Compare"]
+
+
+def test_there_is_a_second_capture_to_compare_with(demo: Demo, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", str(demo.path), str(demo.other), "--json"]) == 1
+    kernels = json.loads(capsys.readouterr().out)["kernels"]
+    assert kernels["changed"], "the other activation is in some kernels"
+    assert kernels["same"], "and not in others"
+    assert main(["diff", str(demo.path), str(demo.other)]) == 1
+    parting = capsys.readouterr().out.split("Where they part: ")[1].splitlines()
+    assert re.match(r"[1-9]\d* of their own", parting[0]), "what follows from others begins somewhere"
+    assert "Callify" in parting[1], "the change is in the program, so that the first graph differs already"
 
 
 def test_the_capture_has_the_compilation_and_the_run(demo: Demo) -> None:

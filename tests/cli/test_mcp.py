@@ -139,7 +139,7 @@ def test_the_three_questions_are_answered_by_tools_alone(agent: Agent) -> None:
     assert kernels and any("kernel(name)" in hint for hint in overview["ask_next"])
     kernel = agent.call("kernel", capture="softmax", name=kernels[0])["structuredContent"]
     assert kernel["runs"][0]["runs"] >= 3 and "program.py:5" in kernel["origin"][0]["realized_at"]
-    assert kernels[0] in kernel["source"]["text"]
+    assert kernels[0].partition("#")[0] in kernel["source"]["text"]  # the second of its name is called so in code
     # why are these two kernels? a reduction that the next one reads for every element
     names = {
         row["kernel"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.timeline_capture import write_timeline
 
 from peephole.cli.serve import find_all
 from peephole.errors import CaptureError
+from peephole.ingest import by_run, names_for
 from peephole.server.library import Library
 
 
@@ -49,3 +51,27 @@ def test_a_file_of_no_known_source_is_refused_before_anything_is_served(folder: 
     (folder / "x.bin").write_bytes(b"\x00nothing known")
     with pytest.raises(CaptureError, match=r"x\.bin"):
         find_all([str(chrome(folder / "run.json", "a")), str(folder / "x.bin")])
+
+
+def test_files_of_several_runs_are_a_capture_each(folder: Path) -> None:
+    """A profile and rewrites of each of two runs as VIZ leaves them, and two profiles of another tool."""
+    for run in ("first", "second"):
+        (folder / run).mkdir()
+        (folder / run / "profile.pkl.me").write_bytes(pickle.dumps([], 4))
+        (folder / run / "rewrites.pkl.me").write_bytes(pickle.dumps(("keys", "contexts"), 4))
+        (folder / f"{run}.folded").write_text(f"main;{run} 3\n")
+    kinds = ("first/rewrites.pkl.me", "second/rewrites.pkl.me", "first/profile.pkl.me", "second/profile.pkl.me")
+    given = [folder / name for name in (*kinds, "first.folded", "second.folded")]
+    first, second, *profiles = by_run(given)
+    assert [path.parent.name for path in (*first, *second)] == ["first", "first", "second", "second"]
+    assert profiles == [[given[4]], [given[5]]]
+    names = [set(shelf.open().names()) for shelf in Library(find_all([str(path) for path in given[4:]])).shelves()]
+    assert ["first" in found for found in names] == [True, False] and "second" in names[1]
+    assert names_for([first, second, *profiles]) == [
+        "first-rewrites.pkl.peep",
+        "second-rewrites.pkl.peep",
+        "first.peep",
+        "second.peep",
+    ]
+    # one of each kind is one run, wherever they lie
+    assert by_run([given[0], given[3]]) == [[given[0], given[3]]]

@@ -17,6 +17,7 @@ from tests.rank_traces import write_ranks
 from peephole.errors import PeepholeError
 from peephole.fleet.run import make_run
 from peephole.model.run_tables import RUN_TABLES
+from peephole.query.ranks.inputs import inputs_of
 from peephole.query.ranks.run import open_run
 from peephole.store.capture import open_capture
 
@@ -50,6 +51,7 @@ def tables(path: Path) -> dict[str, dict[str, list[object]]]:
     return {
         name: {column.name: list(found[name][column.name]) for column in table.columns}
         for name, table in RUN_TABLES.items()
+        if name != "inputs"  # who read what, and for how long, is another each time
     }
 
 
@@ -61,7 +63,7 @@ def test_a_cluster_gives_the_tables_of_the_pool_though_a_worker_dies(
     here = make_run(known.files, tmp_path / "here.peep")
     done: list[int] = []
 
-    def told(count: int, of: int) -> None:
+    def told(one: object, count: int, of: int) -> None:
         done.append(count)
         if len(done) == 2:
             os.kill(pids[0], signal.SIGKILL)
@@ -69,6 +71,10 @@ def test_a_cluster_gives_the_tables_of_the_pool_though_a_worker_dies(
     there = make_run(known.files, tmp_path / "there.peep", told, address)
     assert tables(here) == tables(there)
     assert done == list(range(1, 9)) and open_capture(there).manifest.problems == []
+    inputs = inputs_of(open_run(open_capture(there)))
+    assert [one.ranks for one in inputs] == [(rank,) for rank in range(8)]
+    assert sum(one.tries for one in inputs) > 8, "what the dead worker had begun was begun again"
+    assert all(one.worker and one.dur_ns > 0 for one in inputs)  # the one that lives may have read all of them
 
 
 def test_a_scheduler_that_is_not_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from tests.rank_traces import BASE, Known, write_ranks
 from peephole.cli.main import main
 from peephole.errors import PeepholeError
 from peephole.fleet.run import make_run
+from peephole.query.ranks.balance import hosts
 from peephole.query.ranks.critical_path import critical_path
 from peephole.query.ranks.run import Run, open_run
 from peephole.store.capture import open_capture
@@ -202,3 +203,46 @@ def test_the_real_run_of_four_ranks(shared: SharedFile, tmp_path: Path) -> None:
 
 def test_times_are_since_1970(run: Run) -> None:
     assert run.tables["rank_steps"].ints("start_ns").min() >= BASE
+
+
+def test_the_raw_slices_of_all_ranks_are_one_table_on_one_clock(made: tuple[Known, Path], run: Run) -> None:
+    known, path = made
+    sql = """SELECT rank, start_ns, dur_ns FROM rank_slices WHERE name LIKE 'ncclDevKernel%' ORDER BY rank, start_ns"""
+    rows = list(run_sql(open_capture(path), sql).rows)
+    table = run.tables["arrivals"]
+    mine = sorted(zip(*(table.ints(name).tolist() for name in ("rank", "start_ns")), strict=True))
+    assert [row[0] for row in rows] == [rank for rank, _ in mine]
+    assert max(abs(row[1] - start) for row, (_, start) in zip(rows, mine, strict=True)) <= 1
+    assert [row[2] for row in rows[:3]] == (known.end - known.start)[:3, 0].tolist()
+    counts = dict(run_sql(open_capture(path), "SELECT rank, count(*) FROM rank_slices GROUP BY rank").rows)
+    assert counts == {rank.rank: rank.slices for rank in run.ranks()}
+    with pytest.raises(PeepholeError, match="Only SELECT"):
+        run_sql(open_capture(path), "DROP VIEW rank_slices")
+
+
+def test_a_merged_capture_gives_each_rank_its_own_slices(tmp_path: Path) -> None:
+    known = write_ranks(tmp_path, 3, hosts=1)
+    from peephole.ingest import import_files
+
+    both = import_files(known.files[:2], tmp_path / "both.peep")
+    run = make_run([both, known.files[2]], tmp_path / "run.peep")
+    counts = dict(run_sql(open_capture(run), "SELECT rank, count(*) FROM rank_slices GROUP BY rank").rows)
+    assert counts == {rank.rank: rank.slices for rank in open_run(open_capture(run)).ranks()} and len(counts) == 3
+
+
+def test_a_host_whose_ranks_are_all_slow_stands_out(tmp_path: Path) -> None:
+    every = tuple(range(6))
+    known = write_ranks(tmp_path, 8, slow={1: every, 5: every}, hosts=4)
+    found = hosts(open_run(open_capture(make_run(known.files, tmp_path / "run.peep"))))
+    assert (found[0].host, found[0].ranks, found[0].outlier) == ("node1", 2, True)
+    assert not any(one.outlier for one in found[1:]) and found[0].over_ns > 5_000_000
+
+
+def test_a_group_has_its_own_waits(made: tuple[Known, Path], run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ranks", str(made[1]), "--group", "0", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["rank"], row["wait_ns"], row["last"]) for row in rows] == [
+        (rank.rank, rank.wait_ns, rank.last) for rank in run.ranks()
+    ], "there is one group only"
+    assert main(["ranks", str(made[1]), "--group", "7"]) == 2
+    assert "There is no process group '7'; there are '0'." in capsys.readouterr().err

@@ -37,9 +37,22 @@ def test_tables_one_kernel_and_both_graphs(client: TestClient) -> None:
 def test_windows_calls_and_memory_of_both(client: TestClient) -> None:
     below = "/api/v1/captures/old/compare/new"
     window = client.get(f"{below}/window?a0=0&a1=5000000&b0=0&b1=5000000&pixels=300&moments=1&kernel=E_8").json()
-    assert window["a"]["lanes"][0]["title"] == "GPU" and window["kernel"][0] == window["kernel"][1] > 0
+    (moment,) = window["moments"]
+    assert window["a"]["lanes"][0]["title"] == "GPU" and (moment["kind"], moment["name"]) == ("kernel", "E_8")
+    assert moment["a"] == moment["b"] > 0
     assert client.get(f"{below}/memory").json() == {"a": [], "b": []}
     assert client.get(f"{below}/calls").json() == {"rows": []}
+
+
+def test_pairs_by_hand_and_the_graphs_of_any_pass(client: TestClient) -> None:
+    below = "/api/v1/captures/old/compare/new"
+    found = client.get(f"{below}?pairA=r_4&pairB=E_8").json()
+    assert {(row["a"], row["b"], row["how"]) for row in found["kernels"]} >= {("r_4", "E_8", "hand")}
+    assert "near names: E_8" in client.get(f"{below}?pairA=r_4&pairB=E_88").json()["error"]
+    assert client.get(f"{below}?pairA=r_4").status_code == 400
+    one = client.get(f"{below}/kernel?name=r_4&pass=View%20Base%20AST").json()
+    assert one["chosen"] == "View Base AST" and {node["side"] for node in one["graphs"]["nodes"]} == {"both"}
+    assert client.get(f"{below}/kernel?name=r_4&pass=none").status_code == 404
 
 
 def test_what_is_not_there_is_said(client: TestClient) -> None:

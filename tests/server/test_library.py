@@ -12,13 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from starlette.testclient import TestClient
 from tests import event_loop
 
+from peephole.server.app import create_app
 from peephole.server.library import Library, ask_once, quick
 from peephole.store.capture import Capture
 from peephole.store.writer import CaptureWriter
 
-from .conftest import write_capture
+from .conftest import BASE, write_capture
 
 
 def test_what_many_ask_for_at_once_is_made_once(capture_path: Path) -> None:
@@ -135,3 +137,16 @@ def test_what_a_growing_capture_gave_is_nobodys_answer_once_it_has_ended(tmp_pat
         time.sleep(0.02)
     derived.asking.join()
     assert found == [2] and rows() == 2
+
+
+def test_a_capture_that_was_deleted_says_so_where_it_was_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.peep"
+    write_capture(path)
+    client = TestClient(create_app(Library([path])), base_url=BASE, raise_server_exceptions=False)
+    assert client.get("/api/v1/captures/run").status_code == 200
+    shutil.rmtree(path)
+    assert client.get("/api/v1/captures/run").json()["name"] == "by hand"
+    assert client.get("/api/v1/captures").json()["captures"][0]["stamp"] == ""
+    answer = client.get("/api/v1/captures/run/top")
+    assert answer.status_code == 410
+    assert answer.json()["error"] == "run.peep is no longer on disk: it was deleted or moved since."

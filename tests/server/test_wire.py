@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 from tests.query.hardware import kernels, streams
 from tests.query.problems.test_problems import log as problem_log
 from tests.rank_traces import write_ranks
+from tests.sources.torch.logs import small_log
 from tests.timeline_capture import MS, write_timeline
 
 from peephole.fleet.run import make_run
@@ -178,6 +179,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory, tape_line: Any) -> TestCli
     make_run(write_ranks(folder, 4, slow={2: (1, 3)}).files[:3], folder / "run.peep")
     (folder / "torch.log").write_text(problem_log())
     import_files([folder / "torch.log"], folder / "torch.peep")
+    (folder / "graphs.log").write_text(small_log())
+    import_files([folder / "graphs.log"], folder / "graphs.peep")
     (folder / "prog.py").write_text(PROGRAM)
     env = {**os.environ, "DEV": "NULL", "PEEPHOLE_DIR": str(folder), "NO_COLOR": "1"}
     command = [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(folder / "real.peep"), "prog.py"]
@@ -270,6 +273,15 @@ def test_every_answer_has_the_keys_that_the_page_reads(answers: TestClient, inte
             break
     for life in get(f"/real/steps/{step}/lives?identity={node}"):
         checker.check(life, {"is": "interface", "name": "capture.LifeWire"}, "capture.LifeWire")
+    chains = [
+        link
+        for step in get("/graphs/steps")["id"]
+        for node in get(f"/graphs/steps/{step}/graph")["id"]
+        for link in get(f"/graphs/steps/{step}/chain?node={node}")
+    ]
+    assert "line" in {link["stage"] for link in chains}
+    for link in chains:
+        checker.check(link, {"is": "interface", "name": "capture.LinkWire"}, "capture.LinkWire")
     compiled(check)
     timeline(check)
     compare(check)
@@ -355,6 +367,7 @@ def timeline(check: Any) -> None:
     check("timeline.OverviewHead", "/steps/timeline/overview?px=100")
     check("ranks.HeatHead", "/run/ranks")
     check("ranks.StepWire", "/run/ranks/step?step=1")
+    check("ranks.RankPlaceWire", "/run/ranks/rank?rank=2&step=1")
     for row in range(whole["slices"]):
         check("timeline.SliceWire", f"/steps/timeline/slice?row={row}")
         check("timeline.LinksWire", f"/steps/timeline/links?row={row}")

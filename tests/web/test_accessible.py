@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.kernels_of_one_name import write_kernels
 from tests.query.hardware.kernels import write_traced
+from tests.query.problems.test_problems import log
+from tests.rank_traces import write_ranks
 from tests.timeline_capture import write_timeline
 
+from peephole.fleet.run import make_run
 from peephole.ingest import import_files
 from peephole.server.app import create_app
 from peephole.server.library import Library
@@ -34,6 +38,10 @@ PLACES = {
     "hardware": ("#/traced/hardware", ".hw-ins .in"),
     "hardware counters": ("#/traced/hardware?mode=flow", ".hw-page *"),
     "messages": ("#/tape/messages", ".pane.r *"),
+    "problems": ("#/bad/problems", ".pr[aria-selected=true]"),
+    "ranks": ("#/run/ranks", ".srow"),
+    "compare": ("#/small/compare?b=alike", ".cmp-verdict .title"),
+    "compare, passes": ("#/small/compare?b=alike&tab=passes", ".cmp-verdict .title"),
     "sql": ("#/steps/sql?q=SELECT%20*%20FROM%20tracks", ".sql-row"),
 }
 OVER = {
@@ -51,7 +59,11 @@ def every_view(
     (folder / "tape.log").write_text(tape_text(tape_line, 30))
     tape = import_files([folder / "tape.log"], folder / "tape.peep")
     write_traced(folder / "traced.peep")
-    captures = [recorded, write_timeline(folder / "steps.peep"), tape, folder / "traced.peep"]
+    (folder / "bad.log").write_text(log())
+    bad = import_files([folder / "bad.log"], folder / "bad.peep")
+    run = make_run(write_ranks(folder, 3, slow={2: (1,)}).files, folder / "run.peep")
+    alike = write_kernels(folder / "alike.peep")
+    captures = [recorded, write_timeline(folder / "steps.peep"), tape, folder / "traced.peep", bad, run, alike]
     yield from start(create_app(Library(captures), static=static))
 
 
@@ -98,7 +110,7 @@ def test_what_lies_over_the_views_has_no_serious_fault(looked_at: tuple[Page, st
     key, ready = OVER[name]
     page.goto("about:blank")
     page.goto(f"{address}#/steps/timeline?slice=3")
-    page.wait_for_selector(".pane.r .sec")
+    page.wait_for_selector(".tl-duration")  # the slice is chosen: a note can be pinned to it
     page.keyboard.press(key)
     page.wait_for_selector(ready)
     if name == "search":

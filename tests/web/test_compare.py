@@ -17,7 +17,7 @@ from peephole.server.library import Library
 from .conftest import PROGRAM, Served, Shown, start
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 
@@ -70,7 +70,7 @@ def test_a_pair_shows_code_passes_and_both_graphs(compare: Shown) -> None:
         + box.getAttribute('transform'), 1])))"""
     left, right = page.evaluate(boxes)
     assert left == right and left, "what both have stands at the same place"
-    link = page.locator(".prow.on a").first.get_attribute("href") or ""
+    link = page.locator(".prow.on a.num").first.get_attribute("href") or ""
     assert link.startswith("#/small/rewrites?") and "step=" in link
 
 
@@ -84,6 +84,96 @@ def test_every_tab_shows_something(compare: Shown, tab: str) -> None:
         compare.page.locator(".cmp-track canvas").first.hover()
         compare.page.mouse.wheel(0, -400)
         compare.until("(before) => location.href !== before && location.hash.includes('t=')", before)
+
+
+def placed(view: Shown, place: str) -> None:
+    view.until("(place) => document.querySelector('aside.r .scroll')?.dataset.place === place", place)
+
+
+def test_a_pass_and_a_match_have_an_address(compare: Shown) -> None:
+    """Every pass of the pair shows both graphs, its matches can be walked, and the link opens the same place."""
+    page = compare.page
+    name = paired(compare)
+    placed(compare, "/0")
+    other = page.locator(".prow:not(.on) a.pass").first
+    key = other.inner_text().removesuffix(" follows")
+    other.click()
+    placed(compare, f"{key}/0")
+    assert "pass=" in page.url and "kernel=" in page.url
+    assert page.locator(".prow.on a.pass").inner_text().removesuffix(" follows") == key
+    page.get_by_text("Back to where they part").click()
+    placed(compare, "/0")
+    assert "pass=" not in page.url
+    step = page.locator("aside.r .cmp-matches a").first
+    if step.count():
+        step.click()
+        compare.until("() => location.hash.includes('pass=')")
+        compare.until("() => !document.querySelector('aside.r .scroll').dataset.place.startsWith('/')")
+        before = page.locator("aside.r .scroll").get_attribute("data-place")
+        address = page.url
+        compare.open("#/small/compare")
+        placed(compare, "/0")
+        page.goto(address)
+        placed(compare, str(before))
+    assert paired(compare) == name
+
+
+def test_two_kernels_are_paired_by_hand_and_the_address_keeps_it(compare: Shown) -> None:
+    page = compare.page
+    paired(compare)
+    page.get_by_role("button", name="Pair by hand").click()
+    a, b = page.get_by_label("Kernel of A"), page.get_by_label("Kernel of B")
+    names = [[str(name) for name in one.locator("option").all_inner_texts()] for one in (a, b)]
+    first, second = names[0][0], next(name for name in reversed(names[1]) if name != names[0][0])
+    a.select_option(first)
+    b.select_option(second)
+    page.get_by_role("button", name="Pair", exact=True).click()
+    both = f"{first} → {second}"
+    page.wait_for_selector(f"td:has-text('{both}')")
+    assert "pair=" in page.url
+    page.reload()
+    page.wait_for_selector(f"td:has-text('{both}')")
+    page.keyboard.press("x")
+    page.wait_for_selector(f"td:has-text('{second} → {first}')")
+    page.get_by_role("button", name=f"Take {second} and {first} apart").click()
+    compare.until("() => !location.hash.includes('pair=')")
+
+
+def test_a_pair_that_cannot_be_made_is_said_and_can_be_taken_out(browser: Browser, pair_served: Served) -> None:
+    context = browser.new_context(viewport={"width": 1600, "height": 900})
+    page = context.new_page()
+    page.goto(f"{pair_served.address}#/small/compare?a=small&b=other&pair=nothing%3Dsuch")
+    page.wait_for_selector("text=which A does not have")
+    page.get_by_role("button", name="Take nothing and such apart").click()
+    page.wait_for_selector("section.view[data-shown] .cmp-kernels")
+    context.close()
+
+
+def test_timelines_are_aligned_at_a_kernel_and_at_a_pass(compare: Shown) -> None:
+    page = compare.page
+    paired(compare)
+    compare.open("#/small/compare?a=small&b=other&tab=timeline")
+    page.wait_for_selector(".cmp-timelines[data-drawn]")
+    choice = page.get_by_label("Aligned at")
+    offered = choice.locator("option").all_inner_texts()
+    assert offered[0] == "the begin" and any(text.startswith("the pass ") for text in offered), offered
+    choice.select_option("pass")
+    compare.until("() => location.hash.includes('align=pass')")
+    page.wait_for_selector(".cmp-timelines[data-drawn]")
+    assert choice.input_value() == "pass"
+    at = "() => new URLSearchParams(location.hash.split('?')[1]).get('t')"
+    page.locator(".cmp-track canvas").last.hover()
+    page.mouse.wheel(0, -400)
+    compare.until("() => location.hash.includes('t=')")
+    before = page.evaluate(at)
+    box = page.locator(".cmp-track canvas").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 300, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 200, box["y"] + 10)
+    page.mouse.up()
+    compare.until(f"(before) => ({at})() !== before", before)
+    assert page.evaluate(at).split(",")[1] == before.split(",")[1], "a drag pans both and keeps the scale"
 
 
 def test_one_capture_has_no_tab_and_can_choose_another(page: Page, served: Served) -> None:

@@ -154,5 +154,5 @@ def test_a_capture_that_was_taken_away_stays_on_the_screen(page: Page, server: S
     _open(page, server, "top")
     page.locator('.trow[data-name="E_16384_4"]').wait_for()
     shutil.rmtree(server.capture)
-    time.sleep(4)  # longer than the page takes to look
+    page.locator(".status .live.gone", has_text="deleted on disk").wait_for()
     assert page.locator('.trow[data-name="E_16384_4"]').count() == 1

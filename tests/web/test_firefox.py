@@ -50,7 +50,7 @@ PLACES = {
 def test_views_are_drawn(fox: Firefox, fox_served: Served, name: str, request: pytest.FixtureRequest) -> None:
     place, ready, drawing = PLACES[name]
     fox.go(fox_served.address + place)
-    for wanted in (ready, drawing):
+    for wanted in (ready, drawing, "section.view[data-shown]"):
         fox.until("document.querySelector(arguments[0]) !== null", wanted)
     box = "const r = document.querySelector(arguments[0]).getBoundingClientRect();"
     edges = fox.evaluate(f"{box} return [r.left, r.top, r.right, r.bottom]", drawing)

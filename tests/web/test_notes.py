@@ -55,7 +55,7 @@ def kept(path: Path) -> list[str]:
 def test_a_note_on_a_slice_is_marked_linked_changed_and_removed(noted: Shown, folder: Path) -> None:
     page = noted.page
     noted.open("#/steps/timeline?slice=3")
-    page.wait_for_selector(".krow, .pane.r .sec")
+    page.wait_for_selector(".tl-duration")
     before = page.locator("canvas.tl-rows").screenshot()
     page.keyboard.press("m")
     write(noted, f"too long {HOSTILE}")
@@ -119,6 +119,6 @@ def test_matches_and_nodes_are_noted_and_marked(noted: Shown, folder: Path) -> N
 
 def test_a_packed_capture_lists_notes_and_says_why_it_takes_none(noted: Shown) -> None:
     noted.open("#/packed/timeline?slice=3")
-    noted.page.wait_for_selector(".krow, .pane.r .sec")
+    noted.page.wait_for_selector(".tl-duration")
     noted.page.get_by_role("button", name="Notes").click()
     noted.page.get_by_role("menuitem", name="is a packed capture").wait_for()

@@ -81,3 +81,43 @@ def test_a_click_on_a_cell_chooses_it(ranks: Shown) -> None:
     assert box is not None
     ranks.page.mouse.click(box["x"] + 140 + 48 * 4, box["y"] + 22 + 7)
     ranks.until("() => document.querySelector('section.view').dataset.shown === '4'")
+
+
+def lanes(ranks: Shown) -> str:
+    return ranks.page.locator(".rank-step canvas").get_attribute("aria-label") or ""
+
+
+def test_the_lanes_have_the_slow_rank_a_median_one_its_neighbours_and_the_chosen_one(ranks: Shown) -> None:
+    assert lanes(ranks).startswith("rank 2 (slowest), ") and "(median)" in lanes(ranks)
+    assert lanes(ranks).endswith(" of step 1 on one clock") and "(neighbour)" in lanes(ranks)
+    canvas = ranks.page.locator(".rank-heat canvas").bounding_box()
+    assert canvas is not None
+    ranks.page.mouse.click(canvas["x"] + 140 + 48, canvas["y"] + 22 + 14 * 4 + 7)
+    ranks.until("() => document.querySelector('section.view').dataset.shown === '1' && location.hash.includes('rank=')")
+    rank = ranks.page.url.partition("rank=")[2].partition("&")[0]
+    ranks.until(f"() => document.querySelector('.rank-step canvas').ariaLabel.includes('rank {rank} (')")
+
+
+def test_the_lanes_are_zoomed_and_the_address_has_the_part(ranks: Shown) -> None:
+    page = ranks.page
+    before = page.locator(".rank-step canvas").screenshot()
+    for _ in range(4):
+        page.keyboard.press("w")
+    ranks.until("() => /t=\\d+-\\d+/.test(location.hash)")
+    page.wait_for_timeout(300)
+    near = page.locator(".rank-step canvas").screenshot()
+    assert near != before
+    page.reload()
+    ranks.until("() => document.querySelector('.srow') !== null")
+    page.wait_for_timeout(300)
+    assert page.locator(".rank-step canvas").screenshot() == near, "a link opens the same picture"
+    page.keyboard.press("Space")
+    ranks.until("() => !location.hash.includes('t=')")
+
+
+def test_from_a_cell_to_the_timeline_of_its_rank(ranks: Shown) -> None:
+    ranks.page.keyboard.press("t")
+    ranks.until("() => /trace-00002.*timeline.*t0=/.test(location.hash)")
+    ranks.until("() => document.querySelector('section.view[data-shown]') !== null")
+    ranks.page.go_back()
+    ranks.until("() => location.hash.startsWith('#/run/ranks')")

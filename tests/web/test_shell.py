@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import http.server
 import threading
 from typing import TYPE_CHECKING
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import Page
 
     from .conftest import Served, Shown
@@ -271,3 +274,10 @@ def browser_page(browser: object) -> object:
     context = browser.new_context()  # type: ignore[attr-defined]
     yield context.new_page()
     context.close()
+
+
+def test_no_script_is_over_200_kb_gzipped_and_rare_views_come_later(static: Path) -> None:
+    sizes = {path.name: len(gzip.compress(path.read_bytes())) for path in (static / "assets").glob("*.js")}
+    assert max(sizes.values()) < 200_000, sizes
+    (later,) = (name for name in sizes if name.startswith("later-"))
+    assert later not in (static / "index.html").read_text()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.recorded_jax import JaxRun, jax_run
+from tests.recorded_jax import JaxRun, jax_recorded, jax_run
 
 from peephole.ingest import import_files
 from peephole.store.capture import Capture, open_capture
 
-__all__ = ["jax_run"]
+__all__ = ["jax_recorded", "jax_run"]
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,11 @@ import pytest
 from tests.query.compare.generated import Kernel, thousand, write_kernels
 
 from peephole.query.compare.comparison import compared
-from peephole.query.compare.recorded import recorded
-from peephole.store.capture import open_capture
+from peephole.query.compare.recorded import Recorded, recorded
+from peephole.store.capture import Capture, open_capture
+
+OPEN: list[Capture] = []
+"""Captures that must stay open while they are compared."""
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -69,3 +72,22 @@ def test_numbers_of_buffers_and_counters_mean_nothing_but_which_buffer_is_which_
     assert "numbers of buffers" in compared([base], [moved]).comparison.normalised
     found = compared([base], [other]).comparison
     assert not found.same and [row.what for row in found.divergence] == ["input: the graphs that went in differ"]
+
+
+def test_of_kernels_with_one_code_those_that_ran_equally_often_are_one(tmp_path: Path) -> None:
+    """Workers compile in another order each time: which of two equal kernels came first says nothing."""
+
+    def capture(name: str, first: tuple[str, int], second: tuple[str, int]) -> Recorded:
+        kernels = [Kernel(at, kernel, 1, "  x = 1;", 3) for at, (kernel, _) in enumerate((first, second))]
+        runs = {kernel: [5000] * count for kernel, count in (first, second)}
+        OPEN.append(open_capture(write_kernels(tmp_path / f"{name}.peep", kernels, runs)))
+        return recorded(OPEN[-1])
+
+    a = capture("a", ("k1", 5), ("k2", 15))
+    found = compared([a], [capture("b", ("k3", 15), ("k4", 5))]).comparison
+    assert {(row.name_a, row.name_b) for row in found.kernels} == {("k1", "k4"), ("k2", "k3")} and found.same
+    swapped = compared([a], [capture("c", ("k1", 15), ("k2", 5))]).comparison
+    assert swapped.same and not any(row.uneven for row in swapped.kernels), "as many runs of one code as before"
+    more = compared([a], [capture("d", ("k1", 5), ("k2", 16))]).comparison
+    assert not more.same and [row.name for row in more.counts if row.differs] == ["launches"]
+    OPEN.clear()

@@ -9,6 +9,7 @@ import pytest
 from tests.query.compare.generated import write_runs
 
 from peephole.query.compare.comparison import compare
+from peephole.query.compare.gate import judged, terms
 from peephole.query.compare.recorded import Recorded, recorded
 from peephole.query.compare.statistics import benjamini_hochberg, mann_whitney, median_interval, t_test
 from peephole.store.capture import Capture, open_capture
@@ -70,16 +71,20 @@ def pool() -> dict[str, np.ndarray]:
 @pytest.mark.slow
 def test_of_200_pairs_of_one_program_fewer_than_five_per_cent_are_claimed(tmp_path: Path) -> None:
     draw, runs = np.random.default_rng(3), pool()
-    verdicts = []
+    verdicts, together = [], []
     for pair in range(200):
         sides = [
             side(tmp_path / f"{pair}{which}.peep", {name: draw.choice(own, 21) for name, own in runs.items()})
             for which in "ab"
         ]
-        verdicts += [row.verdict for row in compare(sides[:1], sides[1:]).times]
+        found = compare(sides[:1], sides[1:])
+        verdicts += [row.verdict for row in found.times]
+        together += [row.verdict for row in found.totals]
         OPEN.clear()
     assert len(verdicts) == 1000
-    assert sum(verdict in ("slower", "faster") for verdict in verdicts) < 0.05 * len(verdicts)
+    assert len(together) == 200
+    for claims in (verdicts, together):
+        assert sum(verdict in ("slower", "faster") for verdict in claims) < 0.05 * len(claims)
 
 
 def test_a_true_change_of_ten_per_cent_is_found(tmp_path: Path) -> None:
@@ -93,6 +98,24 @@ def test_a_true_change_of_ten_per_cent_is_found(tmp_path: Path) -> None:
         found += [row.verdict == "slower" for row in compare([a], [b]).times if row.name == "k4"]
         OPEN.clear()
     assert len(found) == 60 and sum(found) >= 0.9 * 60
+
+
+def test_a_little_more_everywhere_is_said_of_all_kernels_together(tmp_path: Path) -> None:
+    """300 kernels of 2 µs, each 10 % slower: none makes up half a per cent of the run, all of them do."""
+    draw = np.random.default_rng(6)
+
+    def runs(more: float) -> dict[str, np.ndarray]:
+        return {f"k{at}": 2000 * more * draw.lognormal(sigma=0.06, size=21) for at in range(300)}
+
+    a, b = side(tmp_path / "a.peep", runs(1)), side(tmp_path / "b.peep", runs(1.1))
+    found = compare([a], [b])
+    assert not any(row.verdict in ("slower", "faster") for row in found.times)
+    (total,) = found.totals
+    assert total.verdict == "slower" and total.change == pytest.approx(0.1, abs=0.02)
+    assert "kernels take +" in found.verdict and found.same
+    assert judged(found, terms("time>5%")).exit_code == 1 and judged(found, terms("time>20%")).exit_code == 0
+    again = compare([a], [side(tmp_path / "c.peep", runs(1))])
+    assert again.totals[0].verdict in ("same", "unsure") and "no time shown to differ" in again.verdict
 
 
 def test_nothing_is_claimed_below_six_runs_and_the_first_is_left_out(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ import numpy as np
 def anonymous():
     return next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith("RssAnon")) * 1024
 
-few, many, each, held = 1 << 21, 3 << 21, 1 << 17, []
+few, many, each, held = 3 << 21, 4 << 21, 1 << 17, []
 spool.SliceSpool.__init__.__defaults__ = (0, False)
 with CaptureWriter(Path(sys.argv[1])) as writer:
     flows = Flows(writer.scratch)
@@ -54,11 +54,11 @@ with CaptureWriter(Path(sys.argv[1])) as writer:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_does_not_grow_with_slices(tmp_path: Path) -> None:
-    """What is held after two and after six million slices were read, and when their arrows are bound."""
+    """What is held after six and after eight million slices were read, and when their arrows are bound."""
     command = [sys.executable, "-c", IMPORT, str(tmp_path / "t.peep")]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    # bytes a slice: buffers that find their size account for some, keeping the slices took 32
-    assert float(done.stdout) < 12
+    # bytes a slice: keeping the slices took 32. Until here buffers find their size: some 140 MB after five million
+    assert float(done.stdout) < 8
 
 
 def _direct(slices: np.ndarray, time: int, track: int, around: bool) -> int:

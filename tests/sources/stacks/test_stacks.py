@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,29 @@ other 12 100.000150: cycles:
 \t    7f03 [unknown] ([kernel.kallsyms])
 
 """
+
+
+BUSY = """
+import sys, time
+
+def inner(until):
+    while time.perf_counter() < until:
+        sum(range(1000))
+
+def outer():
+    inner(time.perf_counter() + float(sys.argv[1]))
+
+outer()
+"""
+
+
+def distribution_files(name: str) -> list[Path]:
+    """The files of an installed package; none when it is not there."""
+    try:
+        found = importlib.metadata.files(name) or []
+    except importlib.metadata.PackageNotFoundError:
+        return []
+    return [Path(str(file.locate())) for file in found]
 
 
 def imported(data: bytes | str, path: Path) -> Capture:
@@ -70,24 +96,78 @@ def test_py_spy_as_speedscope(name: str, shared: Any, tmp_path: Path) -> None:
     assert own_times(imported(data, tmp_path / name)) == sampled(json.loads(data))
 
 
+def evented(value: dict[str, Any]) -> Counter[tuple[str, ...]]:
+    """Self time of every call path of begins and ends."""
+    names = [frame["name"] for frame in value["shared"]["frames"]]
+    truth: Counter[tuple[str, ...]] = Counter()
+    for profile in value["profiles"]:
+        stack: list[str] = []
+        last = 0
+        for event in profile["events"]:
+            now = round(event["at"] * 1e9)
+            if stack:
+                truth[tuple(stack)] += now - last
+            last = now
+            if event["type"] == "O":
+                stack.append(names[event["frame"]])
+            else:
+                stack.pop()
+    return Counter({path: time for path, time in truth.items() if time})
+
+
+def folded(data: bytes) -> Counter[tuple[str, ...]]:
+    """Self time of every call path of folded stacks, a sample a millisecond."""
+    truth: Counter[tuple[str, ...]] = Counter()
+    for line in data.decode().splitlines():
+        stack, _, count = line.rpartition(" ")
+        truth[tuple(frame.rpartition(" (")[0] or frame for frame in stack.split(";"))] += int(count) * 10**6
+    return truth
+
+
 @pytest.mark.parametrize("name", ["pyinstrument.speedscope.json", "x"])
 def test_pyinstrument_as_speedscope(name: str, shared: Any, tmp_path: Path) -> None:
     data = shared("fixtures/formats/pyinstrument.speedscope.json").read_bytes()
-    value = json.loads(data)
-    names = [frame["name"] for frame in value["shared"]["frames"]]
-    truth: Counter[tuple[str, ...]] = Counter()
-    stack: list[str] = []
-    last = 0
-    for event in value["profiles"][0]["events"]:
-        now = round(event["at"] * 1e9)
-        if stack:
-            truth[tuple(stack)] += now - last
-        last = now
-        if event["type"] == "O":
-            stack.append(names[event["frame"]])
-        else:
-            stack.pop()
-    assert own_times(imported(data, tmp_path / name)) == Counter({p: t for p, t in truth.items() if t})
+    assert own_times(imported(data, tmp_path / name)) == evented(json.loads(data))
+
+
+def test_what_pyinstrument_writes_now(tmp_path: Path) -> None:
+    pytest.importorskip("pyinstrument", reason="needs pyinstrument, which writes begins and ends")
+    (tmp_path / "busy.py").write_text(BUSY)
+    out = tmp_path / "profile"
+    command = [
+        sys.executable,
+        "-m",
+        "pyinstrument",
+        "-r",
+        "speedscope",
+        "-o",
+        str(out),
+        str(tmp_path / "busy.py"),
+        "0.3",
+    ]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    found = own_times(open_capture(import_files([out], tmp_path / "c.peep")))
+    truth = evented(json.loads(out.read_text()))
+    # the decimals of seconds are of nanoseconds: a path of many pieces may be one of them off
+    assert set(found) <= set(truth) and sum(truth.values()) - sum(found.values()) < 1000
+    assert any("inner" in path for path in found)
+
+
+@pytest.mark.parametrize("form", ["speedscope", "raw"])
+def test_what_py_spy_writes_now(form: str, tmp_path: Path) -> None:
+    package = next((p for p in distribution_files("py-spy") if p.name == "py-spy"), None)
+    if package is None:
+        pytest.skip("needs py-spy, which samples stacks")
+    (tmp_path / "busy.py").write_text(BUSY)
+    out = tmp_path / "profile"
+    command = [str(package), "record", "--format", form, "-r", "50", "-o", str(out), "--", sys.executable]
+    ran = subprocess.run([*command, tmp_path / "busy.py", "1"], check=False, capture_output=True, timeout=120)
+    if not out.exists():
+        pytest.skip(f"py-spy may not read another process here: {ran.stderr.decode()[-200:]}")
+    data = out.read_bytes()
+    capture = open_capture(import_files([out], tmp_path / "c.peep"))
+    assert own_times(capture) == (sampled(json.loads(data)) if form == "speedscope" else folded(data))
+    assert any("inner" in path[-1] for path in own_times(capture))
 
 
 def test_our_own_speedscope_and_folded_come_back(tmp_path: Path) -> None:
@@ -111,11 +191,7 @@ def test_our_own_speedscope_and_folded_come_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["pyspy.folded.txt", "x"])
 def test_folded_stacks(name: str, shared: Any, tmp_path: Path) -> None:
     data = shared("fixtures/formats/pyspy.folded.txt").read_bytes()
-    truth: Counter[tuple[str, ...]] = Counter()
-    for line in data.decode().splitlines():
-        stack, _, count = line.rpartition(" ")
-        truth[tuple(frame.rpartition(" (")[0] or frame for frame in stack.split(";"))] += int(count) * 10**6
-    assert own_times(imported(data, tmp_path / name)) == truth
+    assert own_times(imported(data, tmp_path / name)) == folded(data)
 
 
 def test_a_cpuprofile(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from tests.conftest import Cli
+from tests.recorded_jax import JaxRun
 
 from peephole.ingest import import_files
 from peephole.query.capture.contexts import contexts, steps
@@ -91,3 +93,18 @@ def test_nothing_to_show_is_one_sentence(tmp_path: Path, peephole: Cli) -> None:
     path.write_text("HloModule jit_f\n")
     done = peephole("import", path, "-o", tmp_path / "out", check=False)
     assert done.returncode == 2 and "xla_dump_to" in done.stderr and not (tmp_path / "out.peep").exists()
+
+
+def test_protos_of_newer_releases_with_unknown_fields(jax_run: JaxRun, tmp_path: Path) -> None:
+    known = next(jax_run.dump.glob("*jit_block*before_optimizations.hlo.pb"))
+    plain, newer = tmp_path / "plain", tmp_path / "newer"
+    for folder in (plain, newer):
+        folder.mkdir()
+        shutil.copy(known, folder)
+    # a text, a number, a double and a float under numbers that no release has
+    unknown = b"\x92\x7d\x03new" + b"\x98\x7d\x96\x01" + b"\xa1\x7d" + bytes(8) + b"\xad\x7d" + bytes(4)
+    (newer / known.name).write_bytes(unknown + known.read_bytes() + unknown)
+    found = [open_capture(import_files([folder / known.name], folder / "c.peep")) for folder in (plain, newer)]
+    names = [sorted(name or "" for name in one.read("nodes", ["name"]).texts("name")) for one in found]
+    assert names[0] == names[1] and len(names[0]) > 20
+    assert found[1].manifest.problems == []

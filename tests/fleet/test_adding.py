@@ -1,0 +1,160 @@
+"""Ranks that come later, files of other runs, processes that die: what a run is made of, and what is listed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.rank_traces import write_ranks
+
+from peephole.cli.main import main
+from peephole.errors import PeepholeError
+from peephole.fleet.run import make_run
+from peephole.model.run_tables import RUN_TABLES
+from peephole.query.ranks.inputs import inputs_of
+from peephole.query.ranks.run import open_run
+from peephole.store.capture import open_capture
+
+SLOW: dict[int, tuple[int, ...]] = {2: (1, 3)}
+OFFSETS = [0, 7_000_000, -31_000_000, 3_600_000_000_000, 49_000_000]
+
+
+def tables(path: Path) -> dict[str, Any]:
+    found = open_run(open_capture(path)).tables
+    return {
+        name: {c.name: list(found[name][c.name]) for c in table.columns if c.name != "capture"}
+        for name, table in RUN_TABLES.items()
+        if name != "inputs"
+    }
+
+
+def reasons(path: Path) -> dict[str, int]:
+    return {one["reason"]: one["count"] for one in open_capture(path).manifest.problems}
+
+
+def test_a_run_that_ranks_were_added_to_is_the_run_of_all(tmp_path: Path) -> None:
+    known = write_ranks(tmp_path, 5, slow=SLOW, offsets=OFFSETS, drifts=[0, 1e-5, 0, 0, -2e-5])
+    whole = make_run(known.files, tmp_path / "whole.peep")
+    run = make_run(known.files[:2], tmp_path / "run.peep")
+    assert reasons(tmp_path / "run.peep") == {"ranks of the run that no file is of": 3}
+    for more in (known.files[2:3], known.files[3:]):  # one file is enough where there is a run
+        assert main(["import", *map(str, more), "-o", str(run)]) == 0
+    assert tables(tmp_path / "run.peep") == tables(whole)
+    assert [one.ranks for one in inputs_of(open_run(open_capture(run)))] == [(rank,) for rank in range(5)]
+    assert reasons(tmp_path / "run.peep") == reasons(whole)
+    # the captures are inside, and go with it
+    shutil.move(run, tmp_path / "elsewhere.peep")
+    found = open_run(open_capture(tmp_path / "elsewhere.peep"))
+    assert all((found.capture_of(rank) or Path("none")).is_dir() for rank in range(5))
+
+
+def test_what_is_added_twice_or_of_another_run_is_listed_and_the_run_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = write_ranks(tmp_path, 4, slow=SLOW)
+    run = make_run(known.files[:3], tmp_path / "run.peep")
+    before = tables(run)
+    other = tmp_path / "other"
+    other.mkdir()
+    strangers = write_ranks(other, 9).files
+    double = tmp_path / "again.json.gz"
+    shutil.copy(known.files[0], double)
+    damaged = tmp_path / "cut.json.gz"
+    damaged.write_bytes(known.files[3].read_bytes()[:-400])
+    empty = tmp_path / "empty.json"
+    empty.write_bytes(b"")
+    assert main(["import", str(strangers[5]), str(double), str(empty), "-o", str(run)]) == 0
+    assert tables(run) == before
+    assert reasons(run) == {
+        "files that are not part of the run: they cannot be read": 1,
+        "files of another run: they have another world size": 1,
+        "ranks that are there twice: the first one counts": 1,
+        "ranks of the run that no file is of": 1,
+    }
+    capsys.readouterr()
+    assert main(["fleet", str(run), "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["state"] for row in rows] == ["read"] * 3 + ["of another run", "there twice", "not read"]
+    assert list(rows[0]) == ["path", "state", "ranks", "worker", "tries", "dur_ns", "slices", "problem"]
+    # a file that was cut is tried again when it has come whole
+    assert main(["import", str(damaged), "-o", str(run)]) == 0
+    damaged.write_bytes(known.files[3].read_bytes())
+    assert main(["fleet", str(run), "--retry"]) == 0
+    found = inputs_of(open_run(open_capture(run)))
+    assert {rank for one in found if one.state == "read" for rank in one.ranks} == {0, 1, 2, 3}
+
+
+def test_the_same_steps_at_another_time_on_the_same_host_are_another_run(tmp_path: Path) -> None:
+    known = write_ranks(tmp_path, 4, slow=SLOW, hosts=1)
+    other = tmp_path / "yesterday"
+    other.mkdir()
+    day = -86_400_000_000_000
+    strangers = write_ranks(other, 4, hosts=1, offsets=[day] * 4).files
+    run = make_run([*known.files[:3], strangers[3]], tmp_path / "run.peep")
+    assert reasons(run)["files of another run: the same steps at another time on the same host"] == 1
+    assert {rank.rank for rank in open_run(open_capture(run)).ranks()} == {0, 1, 2}
+
+
+def rewritten(path: Path, change: Any) -> None:
+    with gzip.open(path, "rt") as file:
+        trace = json.load(file)
+    change(trace)
+    with gzip.open(path, "wt") as file:
+        json.dump(trace, file)
+
+
+def test_a_rank_that_died_in_the_middle_is_listed_and_the_others_are_whole(tmp_path: Path) -> None:
+    known = write_ranks(tmp_path, 4, slow=SLOW, hosts=1)
+
+    def died(trace: dict[str, Any]) -> None:
+        end = next(event["ts"] for event in trace["traceEvents"] if event["name"] == "ProfilerStep#4")
+        trace["traceEvents"] = [event for event in trace["traceEvents"] if event.get("ts", 0) < end]
+
+    rewritten(known.files[1], died)
+    run = make_run(known.files, tmp_path / "run.peep")
+    assert reasons(run) == {"steps without data: the rank began later, or died": 2}
+    table = open_run(open_capture(run)).tables["collectives"]
+    assert table.ints("ranks").tolist() == [4] * 8 + [3] * 4
+    others = [0, 2, 3]
+    skew = known.start[8:, others].max(axis=1) - known.start[8:, others].min(axis=1)
+    assert table.ints("skew_ns").tolist()[8:] == skew.tolist()
+
+
+def test_clocks_far_apart_are_listed(tmp_path: Path) -> None:
+    known = write_ranks(tmp_path, 3, slow=SLOW, offsets=[0, 3_600_000_000_000, 1_000_000])
+    run = make_run(known.files, tmp_path / "run.peep")
+    assert reasons(run) == {"hosts whose clocks are more than a minute off, or whose files are of another run": 1}
+    assert open_run(open_capture(run)).ranks()[0].slow_steps == (1, 3)
+
+
+def test_a_process_that_dies_costs_its_ranks_time_and_nothing_else(tmp_path: Path) -> None:
+    known = write_ranks(tmp_path, 8, slow=SLOW, kernels=200)
+    whole = make_run(known.files, tmp_path / "whole.peep")
+    killed = []
+
+    def told(one: object, done: int, of: int) -> None:
+        if done == 2:
+            (first, *_) = multiprocessing.active_children()
+            assert first.pid is not None
+            os.kill(first.pid, signal.SIGKILL)
+            killed.append(first.pid)
+
+    run = make_run(known.files, tmp_path / "run.peep", told)
+    assert killed and tables(run) == tables(whole) and reasons(run) == {}
+    assert max(one.tries for one in inputs_of(open_run(open_capture(run)))) == 2
+
+
+def test_what_is_there_and_is_not_a_run_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = write_ranks(tmp_path, 2)
+    assert main(["import", str(known.files[0]), "-o", str(tmp_path / "one")]) == 0
+    with pytest.raises(PeepholeError, match="exists already and is not a run"):
+        make_run(known.files, tmp_path / "one.peep")
+    assert main(["fleet", str(tmp_path / "one.peep")]) == 2
+    assert "one rank: nothing to compare" in capsys.readouterr().err

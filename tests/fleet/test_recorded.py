@@ -1,0 +1,98 @@
+"""Programs of several ranks that are recorded, and real gloo runs: the slow rank is found by rank and step."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from peephole.cli.main import main
+from peephole.query.ranks.critical_path import critical_path
+from peephole.query.ranks.run import open_run
+from peephole.store.capture import open_capture
+
+ROOT = Path(__file__).resolve().parents[2]
+TRAIN = """
+import time, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+model = DistributedDataParallel(torch.nn.Linear(64, 64))
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+for step in range(7):
+    if dist.get_rank() == 2 and step in (3, 5):
+        time.sleep(1.5)
+    optimizer.zero_grad()
+    model(torch.randn(8, 64)).sum().backward()
+    optimizer.step()
+dist.barrier()  # without it torch itself aborts in half of the runs of eight
+dist.destroy_process_group()
+"""
+
+PROFILED = (
+    TRAIN.replace(
+        "for step in range(7):",
+        """when = torch.profiler.schedule(wait=0, warmup=1, active=6, repeat=1)
+write = lambda profile: profile.export_chrome_trace(f"rank{dist.get_rank()}.json")
+profile = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], schedule=when, on_trace_ready=write)
+profile.start()
+profile.step()
+for step in range(1, 7):""",
+    )
+    .replace("    optimizer.step()\n", "    optimizer.step()\n    profile.step()\n")
+    .replace("dist.barrier()", "profile.stop()\ndist.barrier()")
+)
+"""The same with torch's profiler, each rank with a file of its own."""
+
+
+def torchrun(ranks: int, *words: str) -> list[str]:
+    return [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), *words]
+
+
+def ranks_of(path: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    assert main(["ranks", str(path), "--json"]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.slow
+def test_a_recorded_torchrun_is_a_run_by_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(TRAIN)
+    out = tmp_path / "run.peep"
+    command = [sys.executable, "-m", "peephole", "run", "-o", str(out), "--", *torchrun(4, str(script))]
+    subprocess.run(command, check=True, capture_output=True, timeout=250, cwd=tmp_path)
+    rows = ranks_of(out, capsys)
+    assert sorted(row["rank"] for row in rows) == [0, 1, 2, 3] and rows[0]["rank"] == 2
+    assert {3, 5} <= set(rows[0]["slow_steps"]) and all(not {3, 5} & set(row["slow_steps"]) for row in rows[1:])
+    found = open_run(open_capture(out))
+    assert any(leg.rank == 2 and leg.end_ns - leg.start_ns > 1_400_000_000 for leg in critical_path(found, 3))
+    assert "gloo:all_reduce" in set(found.tables["collectives"]["name"])
+
+
+@pytest.mark.slow
+def test_eight_real_ranks_of_gloo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "train.py").write_text(PROFILED)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PEEPHOLE")}
+    subprocess.run(torchrun(8, "train.py"), check=True, capture_output=True, timeout=280, cwd=tmp_path, env=environment)
+    files = sorted(map(str, tmp_path.glob("rank*.json")))
+    assert main(["import", *files, "-o", str(tmp_path / "run")]) == 0
+    rows = ranks_of(tmp_path / "run.peep", capsys)
+    assert len(rows) == 8 and rows[0]["rank"] == 2
+    assert {3, 5} <= set(rows[0]["slow_steps"]) and all(not {3, 5} & set(row["slow_steps"]) for row in rows[1:])
+
+
+def test_a_recorded_dask_cluster_is_a_run_by_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run.peep"
+    command = [sys.executable, "-m", "peephole", "run", "-o", str(out), str(ROOT / "examples" / "dask_matmul.py")]
+    subprocess.run(command, check=True, capture_output=True, timeout=250, cwd=tmp_path)
+    rows = ranks_of(out, capsys)
+    assert sorted(row["rank"] for row in rows) == [0, 1, 2, 3] and all(row["busy_ns"] > 0 for row in rows)
+    assert main(["ranks", str(out), "--kernels", "--json"]) == 0
+    names = {json.loads(line)["name"] for line in capsys.readouterr().out.splitlines()}
+    assert {"randn", "matmul", "relu"} <= names

@@ -1,0 +1,159 @@
+"""Captures in cells: what is shown, Arrow, where the page comes from; then all of it in a real JupyterLab."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.timeline_capture import write_timeline
+
+import peephole
+from peephole.notebook import viewing
+
+
+@pytest.fixture
+def steps(tmp_path: Path) -> Path:
+    return write_timeline(tmp_path / "steps.peep")
+
+
+def test_a_cell_has_a_table_and_a_picture_that_survive(steps: Path) -> None:
+    html = peephole.capture(steps)._repr_html_()
+    # what GitHub takes out of a notebook is not in it
+    assert not re.search(r"<(svg|script|style|iframe)| style=| class=", html)
+    assert "steps.peep" in html and "r_16_32_2_4_4_512_128_4" in html and html.count("<table>") == 2
+    picture = base64.b64decode(re.findall(r'src="data:image/png;base64,([^"]+)"', html)[0])
+    assert picture.startswith(b"\x89PNG") and len(picture) < 20_000
+    assert len(html) < 30_000
+
+
+def test_names_are_data_in_a_cell(tmp_path: Path) -> None:
+    from peephole.store.writer import CaptureWriter
+
+    with CaptureWriter(tmp_path / "x.peep") as writer:
+        writer.describe(program="<script>alert(1)</script>")
+        writer.append("tracks", {"id": [0], "name": ["t"], "kind": ["thread"]})
+        writer.append("slices", {"track": [0], "start": [0], "dur": [5], "name": ["<img src=x onerror=alert(1)>"]})
+    html = peephole.capture(tmp_path / "x.peep")._repr_html_()
+    assert "<script" not in html and "<img src=x" not in html and "&lt;img src=x" in html
+
+
+def test_a_table_is_arrow(steps: Path) -> None:
+    table = peephole.capture(steps).table("slices")
+    assert table.num_rows > 100 and {"track", "start", "dur", "name"} <= set(table.column_names)
+    from peephole.errors import CaptureError
+
+    with pytest.raises(CaptureError, match=r"no table 'slice'; a capture has tracks, slices"):
+        peephole.capture(steps).table("slice")
+
+
+def test_where_the_page_comes_from(steps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in viewing._REMOTE:
+        monkeypatch.delenv(name, raising=False)
+    local = peephole.view(steps)._repr_html_()
+    address = re.findall(r'src="(http://127\.0\.0\.1:\d+/)"', local)[0]
+    with urllib.request.urlopen(address, timeout=20) as page:
+        assert "X-Frame-Options" not in page.headers
+        assert "frame-ancestors http://localhost:*" in page.headers["Content-Security-Policy"]
+    assert address in peephole.view(peephole.capture(steps))._repr_html_()  # one server for one capture
+    monkeypatch.setenv("JUPYTERHUB_API_URL", "http://hub")
+    assert 'src="data:text/html;base64,' in peephole.view(steps)._repr_html_()
+
+
+def run_cells(folder: Path, cells: list[str]) -> Path:
+    """A notebook with these cells, not run yet."""
+    made: list[dict[str, Any]] = [
+        {"cell_type": "code", "id": f"c{at}", "execution_count": None, "metadata": {}, "outputs": [], "source": cell}
+        for at, cell in enumerate(cells)
+    ]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    notebook = {"cells": made, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "it.ipynb").write_text(json.dumps(notebook))
+    return folder / "it.ipynb"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """A JupyterLab of its own: its address and its folder."""
+    pytest.importorskip("jupyterlab", reason="needs JupyterLab; `make test` installs it")
+    folder = tmp_path_factory.mktemp("lab")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    kept = {name: value for name, value in os.environ.items() if name not in viewing._REMOTE}
+    env = {**kept, "JUPYTER_CONFIG_DIR": str(folder / "c"), "JUPYTER_DATA_DIR": str(folder / "d"), "HOME": str(folder),
+           "JUPYTER_RUNTIME_DIR": str(folder / "r"), "IPYTHONDIR": str(folder / "i"),
+           "PEEPHOLE_DIR": str(folder)}  # fmt: skip
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={port}", "--ip=127.0.0.1", "--allow-root",
+               "--IdentityProvider.token=", f"--ServerApp.root_dir={folder}"]  # fmt: skip
+    process = subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}/"
+    try:
+        end = time.monotonic() + 60
+        while True:
+            try:
+                urllib.request.urlopen(f"{address}api", timeout=5).close()
+                break
+            except OSError:
+                assert process.poll() is None and time.monotonic() < end, "JupyterLab does not answer"
+                time.sleep(0.3)
+        yield address, folder
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def test_in_a_real_jupyterlab(lab: tuple[str, Path]) -> None:
+    address, folder = lab
+    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if executable is None:
+        pytest.skip("needs Chromium; `make test` installs Debian's")
+    from playwright.sync_api import sync_playwright
+
+    run_cells(
+        folder,
+        [
+            "%load_ext peephole\nimport peephole",
+            "%%peephole cell.peep\nfor i in range(20):\n    with peephole.span(f'work {i % 3}'):\n        sum(())",
+            "with peephole.record('block.peep') as recorded:\n    with peephole.span('inner'):\n        sum(range(99))",
+            "recorded",
+            "print(capture.table('slices').num_rows, recorded.table('slices').num_rows > 0)",
+            "peephole.view(capture, height=500)",
+            "peephole.view(recorded, height=500, where='copy')",
+        ],
+    )
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
+        page = chromium.new_page(viewport={"width": 1600, "height": 2600})
+        page.set_default_timeout(60_000)
+        page.goto(f"{address}lab/tree/it.ipynb")
+        page.wait_for_selector(".jp-Notebook .jp-Cell")
+        page.wait_for_selector("text=| Idle")
+        page.click("text=Run >> nth=0")
+        page.click("text=Run All Cells >> nth=0")
+        frames = page.locator(".jp-OutputArea iframe")
+        frames.nth(1).wait_for(state="attached")
+        said: Any = page.locator(".jp-OutputArea-output").all_inner_texts()
+        assert any("work 0" in text for text in said) and any("inner" in text for text in said), said
+        assert page.locator(".jp-OutputArea img[alt=timeline]").count() >= 2
+        assert any(re.match(r"\d+ True", text) for text in said), said
+        for place in (0, 1):
+            frame = frames.nth(place).content_frame
+            frame.locator(".tabs a[data-title=Timeline]").wait_for()
+            frame.locator("canvas.tl-rows").wait_for()
+            frame.locator(".tabs a[data-title=Calls]").click()
+            frame.locator(".flame[data-boxes]").wait_for()
+        output = Path(__file__).resolve().parent.parent.parent / "test-output"
+        output.mkdir(exist_ok=True)
+        page.screenshot(path=output / "notebook.png")
+        chromium.close()

@@ -1,0 +1,125 @@
+"""JAX and XLA in the page: from a kernel on the timeline to its fusion, its instructions, its lines and its code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.recorded_jax import PROGRAM, jax_recorded
+
+from peephole.query.capture.contexts import Context, contexts, steps
+from peephole.server.app import create_app
+from peephole.server.library import Library
+from peephole.store.capture import Capture, open_capture
+
+from .conftest import OUTPUT, Served, Shown, start
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+__all__ = ["jax_recorded"]
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def served(static: Path, jax_recorded: Path) -> Iterator[Served]:
+    yield from start(create_app(Library([jax_recorded]), static=static))
+
+
+@pytest.fixture(scope="module")
+def capture(jax_recorded: Path) -> Capture:
+    return open_capture(jax_recorded)
+
+
+@pytest.fixture(scope="module")
+def block(capture: Capture) -> Context:
+    return next(one for one in contexts(capture) if one.kind == "module" and one.name.endswith("jit_block"))
+
+
+@pytest.fixture(scope="module")
+def kernel(capture: Capture, block: Context) -> Context:
+    """The softmax's reduction."""
+    return next(one for one in contexts(capture) if one.parent == block.id and one.name == "reduce_divide_fusion")
+
+
+@pytest.fixture
+def shown(page: Page, served: Served) -> Shown:
+    return Shown(page, served)
+
+
+def go(shown: Shown, place: str) -> None:
+    shown.page.goto("about:blank")
+    shown.page.goto(f"{shown.served.address}#/jax_recorded/{place}")
+
+
+def test_passes_are_a_tree_and_stepping_keeps_boxes_in_place(shown: Shown, capture: Capture, block: Context) -> None:
+    fusion = next(step for step in steps(capture, block.id) if step.name == "fusion")
+    shown.open(f"#/jax_recorded/rewrites?step={fusion.id}")
+    for name in ("dot-library-rewriter", "fusion-wrapper", "copy-insertion"):
+        shown.page.get_by_text(name, exact=True).first.wait_for()
+    before = {box["name"].split(" ")[0]: box for box in shown.boxes()}
+    assert {"ynn_fusion.2", "exp.1", "multiply.4"} <= set(before), "instructions by name"
+    shown.page.keyboard.press("ArrowRight")
+    shown.wait_param("match", "1")
+    shown.until("() => document.querySelector('.graph').graphView.boxes.some(box => box.state === 3)")
+    after = {box["name"].split(" ")[0]: box for box in shown.boxes()}
+    assert any("fusion" in name for name, box in after.items() if box["state"] == 1), "what was fused is new"
+    alike = [name for name, box in after.items() if box["state"] == 0 and name in before]
+    assert alike and all(
+        (after[name]["x"], after[name]["y"]) == (before[name]["x"], before[name]["y"]) for name in alike
+    )
+    shown.page.screenshot(path=OUTPUT / "xla_fusion.png")
+
+
+def test_a_kernel_leads_to_its_lines_code_and_module(shown: Shown, kernel: Context) -> None:
+    go(shown, f"code?context={kernel.id}")
+    page = shown.page
+    page.get_by_text("Your program").wait_for()
+    for tab in ("LLVM IR, optimised", "LLVM IR as emitted", "Assembly"):
+        assert page.get_by_text(tab, exact=True).count() == 1
+    line = next(at for at, text in enumerate(PROGRAM.read_text().splitlines(), 1) if "jax.nn.softmax" in text)
+    assert page.get_by_text(f"jax_program.py:{line}").count()
+    page.locator(".pv").first.wait_for(state="detached")
+    page.get_by_text("Assembly", exact=True).click()
+    page.get_by_text("reduce_divide_fusion").first.wait_for()
+    page.screenshot(path=OUTPUT / "xla_code.png")
+
+
+def test_schedule_lists_the_kernels_of_modules_by_name(shown: Shown, block: Context) -> None:
+    go(shown, f"schedule?context={block.id}")
+    page = shown.page
+    page.get_by_text("14 kernels").first.wait_for()
+    page.get_by_text("reduce_divide_fusion").first.click()
+    page.get_by_text("divide").first.wait_for()
+    page.screenshot(path=OUTPUT / "xla_schedule.png")
+
+
+@pytest.mark.parametrize(("width", "height", "scheme"), [(1600, 900, "dark"), (1000, 700, "light")])
+def test_problems_have_reasons_and_sizes(shown: Shown, width: int, height: int, scheme: str) -> None:
+    shown.page.set_viewport_size({"width": width, "height": height})
+    shown.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    go(shown, "problems")
+    page = shown.page
+    page.get_by_text("jit_train_step was compiled again").wait_for()
+    for head in ("Recompilations", "Copies", "Memory at the peak"):
+        page.get_by_text(head).first.wait_for()
+    assert page.get_by_text("Only weak types differ").count()
+    page.get_by_text("layout-assignment put it in").first.click()
+    page.get_by_text("Memory", exact=True).first.wait_for()
+    page.screenshot(path=OUTPUT / f"xla_problems_{width}.png")
+
+
+def test_memory_of_a_module_is_its_buffer_assignment(shown: Shown, block: Context) -> None:
+    go(shown, f"memory?device={block.name}")
+    shown.page.get_by_text("Alive at the peak").wait_for()
+    for name in ("ynn_fusion.2", "w.1"):
+        shown.page.get_by_text(name, exact=True).first.wait_for()
+
+
+def test_a_kernel_of_top_leads_to_its_compilation(shown: Shown, kernel: Context) -> None:
+    go(shown, "top?q=reduce_divide_fusion")
+    shown.page.get_by_text("reduce_divide_fusion").first.click()
+    link = shown.page.locator(f"a[href*='context={kernel.id}']").first
+    link.wait_for()
