@@ -120,6 +120,8 @@ def folded(data: bytes) -> Counter[tuple[str, ...]]:
     truth: Counter[tuple[str, ...]] = Counter()
     for line in data.decode().splitlines():
         stack, _, count = line.rpartition(" ")
+        if not stack:  # a sample that saw nothing
+            continue
         truth[tuple(frame.rpartition(" (")[0] or frame for frame in stack.split(";"))] += int(count) * 10**6
     return truth
 
@@ -186,6 +188,15 @@ def test_our_own_speedscope_and_folded_come_back(tmp_path: Path) -> None:
         with (tmp_path / name).open("wb") as file:
             write(capture, file)
         assert sources.find(tmp_path / name).name == "stacks"
+
+
+@pytest.mark.parametrize("first", [" 3\n", ""])
+def test_samples_without_a_stack_are_counted(first: str, tmp_path: Path) -> None:
+    """py-spy writes one before the program's first line ran, also as the first of the file."""
+    capture = imported(f"{first}a;b 2\n 1\na 4\n", tmp_path / "x")
+    assert own_times(capture) == {("a", "b"): 2_000_000, ("a",): 4_000_000}
+    (problem,) = capture.manifest.problems
+    assert (problem["reason"], problem["count"]) == ("sample without a stack", 4 if first else 1)
 
 
 @pytest.mark.parametrize("name", ["pyspy.folded.txt", "x"])

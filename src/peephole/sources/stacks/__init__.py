@@ -11,7 +11,8 @@ from peephole.errors import CaptureError
 from peephole.model.sink import Sink
 from peephole.sources.base import FileFormat, Progress, each_alone
 
-_FOLDED: Final = re.compile(rb"[^\n]*[^\s;][^\n]* [0-9]+(?:\.[0-9]+)?\r?")
+_FOLDED: Final = re.compile(rb"(?:[^\n]*[^\s;][^\n]*)? [0-9]+(?:\.[0-9]+)?\r?")
+"""A stack and a number; py-spy also writes the samples that had no stack, as a number alone after its blank."""
 _PERF: Final = re.compile(rb"\S[^\n]*?\s+-?\d+(?:/-?\d+)?\s+(?:\[\d+\]\s+)?\d+\.\d+:\s[^\n]*\n\s+[0-9a-f]+ ")
 _LZ4: Final = b"\x04\x22\x4d\x18"
 

@@ -160,13 +160,16 @@ def read_cpuprofile(data: bytes, sink: Sink, where: str) -> None:
 def read_folded(data: bytes, sink: Sink, _where: str) -> None:
     """Stacks with how often they were seen: laid side by side, equal ones together, since their times are not known."""
     found: dict[tuple[str, ...], float] = {}
-    wrong = 0
+    wrong = nowhere = 0
     for line in data.decode("utf-8", "replace").splitlines():
         if not line.strip():
             continue
-        stack, _, count = line.rpartition(" ")
-        if not stack or not re.fullmatch(r"\d{1,15}(?:\.\d+)?", count):
+        stack, blank, count = line.rpartition(" ")
+        if not blank or not re.fullmatch(r"\d{1,15}(?:\.\d+)?", count):
             wrong += 1
+            continue
+        if not stack:
+            nowhere += round(float(count))
             continue
         key = tuple(stack.split(";")[:_DEEPEST])
         found[key] = found.get(key, 0) + float(count)
@@ -185,6 +188,8 @@ def read_folded(data: bytes, sink: Sink, _where: str) -> None:
     samples.finish()
     if wrong:
         sink.problem("line that is no stack with a number", wrong)
+    if nowhere:
+        sink.problem("sample without a stack", nowhere)
     slices.append_to(sink)
     sink.describe(clocks={"unit": "samples, shown as a millisecond each"})
 
