@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from distributed import Client
 from tests.rank_traces import write_ranks
 
 from peephole.errors import PeepholeError
@@ -26,22 +27,21 @@ import sys
 from distributed import LocalCluster
 if __name__ == "__main__":
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None) as c:
-        print(c.scheduler_address, *(w.pid for w in c.workers.values()), flush=True)
+        print(c.scheduler_address, flush=True)
         sys.stdin.read()
 """
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[str, list[int]]]:
-    """The scheduler's address and its workers' processes, in a process of their own."""
+def cluster(tmp_path: Path) -> Iterator[str]:
+    """The scheduler's address; it and its workers are processes of their own."""
     script = tmp_path / "cluster.py"
     script.write_text(CLUSTER)
     with subprocess.Popen(
         [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None and process.stdin is not None
-        address, *pids = process.stdout.readline().split()
-        yield address, [int(pid) for pid in pids]
+        yield process.stdout.readline().strip()
         process.stdin.close()
         process.wait(60)
 
@@ -55,25 +55,27 @@ def tables(path: Path) -> dict[str, dict[str, list[object]]]:
     }
 
 
-def test_a_cluster_gives_the_tables_of_the_pool_though_a_worker_dies(
-    cluster: tuple[str, list[int]], tmp_path: Path
-) -> None:
-    address, pids = cluster
-    known = write_ranks(tmp_path, 8, slow={2: (1,)}, kernels=200)
+def test_a_cluster_gives_the_tables_of_the_pool_though_a_worker_dies(cluster: str, tmp_path: Path) -> None:
+    known = write_ranks(tmp_path, 8, slow={2: (1,)}, kernels=1000)  # long enough to be killed while it is read
     here = make_run(known.files, tmp_path / "here.peep")
     done: list[int] = []
+    with Client(cluster, set_as_default=False) as client:
+        pids = client.run(os.getpid)
+        killed: list[str] = []
 
-    def told(one: object, count: int, of: int) -> None:
-        done.append(count)
-        if len(done) == 2:
-            os.kill(pids[0], signal.SIGKILL)
+        def begun(event: tuple[float, dict[str, str]]) -> None:
+            if event[1]["path"] == str(known.files[3]) and not killed:
+                killed.append(event[1]["worker"])
+                os.kill(pids[event[1]["worker"]], signal.SIGKILL)
 
-    there = make_run(known.files, tmp_path / "there.peep", told, address)
+        client.subscribe_topic("peephole-ranks", begun)
+        there = make_run(known.files, tmp_path / "there.peep", lambda _, count, of: done.append(count), cluster)
+    assert len(killed) == 1
     assert tables(here) == tables(there)
     assert done == list(range(1, 9)) and open_capture(there).manifest.problems == []
     inputs = inputs_of(open_run(open_capture(there)))
     assert [one.ranks for one in inputs] == [(rank,) for rank in range(8)]
-    assert sum(one.tries for one in inputs) > 8, "what the dead worker had begun was begun again"
+    assert inputs[3].tries > 1, "what the dead worker had begun was begun again"
     assert all(one.worker and one.dur_ns > 0 for one in inputs)  # the one that lives may have read all of them
 
 

@@ -20,7 +20,7 @@ def told_task(given: RankFile) -> RankDone:
     """The task of a rank, which tells whoever asked for it that it has begun."""
     from distributed import get_worker
 
-    get_worker().log_event(_TOPIC, given.path)
+    get_worker().log_event(_TOPIC, {"path": given.path})
     return rank_task(given)
 
 
@@ -43,7 +43,7 @@ def on_cluster(scheduler: str, files: Sequence[RankFile]) -> Iterator[Iterator[R
                 f"The Dask scheduler at {scheduler} has no workers; start one with `dask worker {scheduler}`."
             )
         begun: Counter[str] = Counter()
-        client.subscribe_topic(_TOPIC, lambda event: begun.update([str(event[1])]))
+        client.subscribe_topic(_TOPIC, lambda event: begun.update([str(event[1]["path"])]))
         futures = client.map(told_task, list(files), retries=_RETRIES, pure=False)
         by_key = {future.key: file for future, file in zip(futures, files, strict=True)}
         yield _results(as_completed(futures, loop=client.loop), by_key, begun)
