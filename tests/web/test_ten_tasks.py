@@ -23,6 +23,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,8 +101,9 @@ def asked(run: Path, sql: str) -> list[dict[str, Any]]:
 
 
 def go(user: Shown, view: str) -> None:
-    """A click on a tab."""
+    """A click on a tab, until its view is there and has arrived."""
     user.page.locator(".tabs a", has_text=view).click()
+    user.page.locator(".tabs a[aria-current=page]", has_text=view).wait_for()
     user.until("() => document.querySelector('section.view')?.dataset.shown")
 
 
@@ -158,8 +160,9 @@ def test_2_kernels_are_the_same_everywhere(user: Shown, run: Path) -> None:
     # those that were compiled here; one that tinygrad had compiled before the recording has no code
     (compiled,) = asked(run, "SELECT count(*) n FROM contexts WHERE kind = 'kernel'")
     user.until("n => document.querySelectorAll('.row .time[data-ns]').length === n", compiled["n"])
-    times = {int(one.get_attribute("data-ns") or 0) for one in page.locator(".row .time[data-ns]").all()}
-    assert len(times) == compiled["n"] and times <= set(found.values())
+    times = Counter(int(one.get_attribute("data-ns") or 0) for one in page.locator(".row .time[data-ns]").all())
+    # as often as in Top: two kernels may have taken the same time
+    assert times.total() == compiled["n"] and times <= Counter(found.values())
     go(user, "Schedule")
     page.keyboard.press("f")
     page.keyboard.type("r_96")

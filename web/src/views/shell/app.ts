@@ -245,6 +245,8 @@ export class App {
     this.view = null;
     this.parts = [[], []];
     for (const pane of [this.panes.left, this.panes.middle, this.panes.right]) pane.replaceChildren();
+    // what was shown is gone, and what comes has not arrived
+    delete this.panes.middle.dataset["shown"];
     this.drawStatus();
   }
 
