@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 EXACT: Final = 3_000_000
 """Slices up to which every duration is looked at; beyond, a part of each name's."""
 SAMPLE: Final = 4096
+"""Durations of one name that are held beyond that."""
+HELD: Final = 2_000_000
+"""Durations that are held of a group, however many names it has."""
+_LEAST: Final = 16
 _PART: Final = 1 << 20
 _ARGS: Final = 2_000_000
 """Slices up to which their args are looked at for work done."""
@@ -141,13 +145,21 @@ def _digits(values: NDArray[np.float64]) -> float:
     return float(f"{middle:.4g}")
 
 
+def sample_size(counts: NDArray[np.int64]) -> int:
+    """How many durations of each name to hold, so that those of all names, which ran so often, stay few."""
+    size = SAMPLE
+    while size > _LEAST and int(np.minimum(counts, size).sum()) > HELD:
+        size //= 2
+    return size
+
+
 def _sampled(capture: Capture, group: str, rows: list[TimelineTrack]) -> tuple[list[Runs], int]:
     """The same by name alone, of names with many runs a part that is spread evenly: a bounded number is held."""
     texts = [*capture.names(), ""]
     lanes = [(row.id, depth) for row in rows for depth in row.depths]
     sums = capture.sums(lanes, [0] * len(lanes), *_EVER)
     count, total = sums.name_count[0], sums.name_time[0]
-    share = np.minimum(1.0, SAMPLE / np.maximum(count, 1))
+    share = np.minimum(1.0, sample_size(count) / np.maximum(count, 1))
     chance = np.random.default_rng(20)
     kept: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []
     for row, past in _stretches(capture, rows):
