@@ -16,6 +16,14 @@ CUT = """() => [...document.querySelectorAll('section.view .bar button, section.
 }).map(e => e.textContent || e.placeholder)"""
 
 
+# what stands in a side pane and reaches past its right edge
+SIDE_CUT = """() => [...document.querySelectorAll('.pane.r *')].filter(e => {
+  if (!e.checkVisibility({visibilityProperty: true})) return false;
+  const r = e.getBoundingClientRect();
+  return r.width > 0 && r.right > e.closest('.pane').getBoundingClientRect().right + 1;
+}).map(e => e.textContent)"""
+
+
 @pytest.mark.parametrize(("width", "height"), [(1099, 700), (1000, 700), (800, 450)])
 @pytest.mark.parametrize("place", ["#/small/code", "#/small/rewrites"])
 def test_buttons_are_within_reach(view: Shown, place: str, width: int, height: int) -> None:

@@ -14,6 +14,7 @@ from peephole.server.app import create_app
 from peephole.server.library import Library
 
 from .conftest import Served, Shown, start
+from .test_narrow import SIDE_CUT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -121,3 +122,9 @@ def test_from_a_cell_to_the_timeline_of_its_rank(ranks: Shown) -> None:
     ranks.until("() => document.querySelector('section.view[data-shown]') !== null")
     ranks.page.go_back()
     ranks.until("() => location.hash.startsWith('#/run/ranks')")
+
+
+def test_the_side_is_whole_in_a_small_window(ranks: Shown) -> None:
+    ranks.page.set_viewport_size({"width": 800, "height": 450})
+    assert ranks.page.locator(".srow").count() == 5
+    assert ranks.page.evaluate(SIDE_CUT) == []

@@ -19,6 +19,8 @@ from peephole.server.app import create_app
 from peephole.server.library import Library
 from peephole.store.capture import open_capture
 
+from .test_narrow import SIDE_CUT
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -480,3 +482,10 @@ def test_pictures_of_real_tapes(page: Page, address: str, tapes: list[Path], nam
             data = page.screenshot(path=folder / f"messages-{name}-{theme}-{width}.png")
             assert len(data) > 40_000
             assert colour_count(page, (0x2C, 0xA0, 0x2C)) > 100, "unary operations are green"
+
+
+def test_the_side_is_whole_in_a_small_window(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 800, "height": 450})
+    page.goto(f"{address}#/small/messages")
+    page.locator(".tp-pair.four").first.wait_for()
+    assert page.evaluate(SIDE_CUT) == []
