@@ -81,9 +81,10 @@ test: setup src/peephole/server/static/.built tools lint web-test
 demo: setup src/peephole/server/static/.built
 	$(BIN)/peephole demo --serve
 
+# in sizes that end within minutes; FULL=1: in those that the budgets are of
 .PHONY: bench
-bench: setup src/peephole/server/static/.built
-	$(BIN)/python -m bench
+bench: setup src/peephole/server/static/.built tools
+	$(BIN)/python -m bench $(if $(FULL),--full)
 
 # five minutes unless FUZZ_S says otherwise
 .PHONY: fuzz

@@ -1,4 +1,6 @@
-"""Measures windows of a sealed capture at every zoom, a JSON object a line: `python bench/pyramid.py CAPTURE`.
+"""Measures windows of a sealed capture at every zoom, a JSON object a line: `python bench/pyramid.py [CAPTURE]`.
+
+Without a capture, one of two million slices is made.
 
 A window is all lanes of the capture at once, as a page that shows every track would ask for it. Times are given cold
 (nothing decoded yet) and as in use: the pointer stays, the zoom goes on, and the view pans by a fifth. `cpu` is the
@@ -9,25 +11,42 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
 PIXELS = 1500
+SLICES = 2_000_000
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("capture", type=Path)
+    parser.add_argument("capture", type=Path, nargs="?")
     parser.add_argument("--pixels", type=int, default=PIXELS)
     args = parser.parse_args()
+    if args.capture:
+        measure(args.capture, args.pixels)
+        return
     sys.path.insert(0, str(Path(__file__).parent.parent))
+    from bench.generate import generate
+
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "windows.peep"
+        generate(made, SLICES)
+        subprocess.run([sys.executable, "-m", "peephole", "info", str(made)], check=True, stdout=subprocess.DEVNULL)
+        measure(made, args.pixels)
+
+
+def measure(path: Path, pixels: int) -> None:
+    """Prints how long the windows of a capture take."""
     from peephole.store.capture import open_capture
 
     began = time.perf_counter()
-    capture = open_capture(args.capture)
+    capture = open_capture(path)
     lanes = capture.lanes()
     a, b = capture.span()
     opened = time.perf_counter() - began
@@ -43,7 +62,7 @@ def main() -> None:
     everything_cpu: list[float] = []
     for zoom in range(0, 27):
         width = (b - a) >> zoom
-        if width < args.pixels:
+        if width < pixels:
             break
         one, whole, entries, cpu = [], [], [], []
         for attempt in range(4):
@@ -51,13 +70,13 @@ def main() -> None:
             for pan in range(3):
                 begin = t0 + pan * width // 5
                 total, used = time.perf_counter(), time.process_time()
-                found = capture.windows(places, begin, begin + width, args.pixels)
+                found = capture.windows(places, begin, begin + width, pixels)
                 whole.append(time.perf_counter() - total)
                 cpu.append(time.process_time() - used)
                 entries.append(sum(len(lane) for lane in found))
                 for track, depth in places[:: len(places) // 8]:
                     own = time.perf_counter()
-                    capture.buckets(track, depth, begin, begin + width, args.pixels)
+                    capture.buckets(track, depth, begin, begin + width, pixels)
                     one.append(time.perf_counter() - own)
             if attempt == 0:
                 cold = whole[0]

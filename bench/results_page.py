@@ -14,9 +14,12 @@ HEAD = """\
 
 <!-- Written by bench/results_page.py out of bench/results; `make bench` writes both anew. -->
 
-What each measurement printed when it last ran here. `make bench` runs all of them, `python -m bench NAME` one. The
-bar is the ratio between peer and ours on a logarithmic scale, a thousandfold at its longest. The machine is shared and
-noisy: read differences below 20% as nothing.
+What each measurement printed when it last ran here. `make bench` runs all of them in a short form that needs
+nothing but this repository, `make bench FULL=1` in the sizes that the budgets are of, `python -m bench NAME` one.
+"Better by" is how many times smaller ours is than the peer, or larger where it is a rate; the bar is the same on a
+logarithmic scale, a thousandfold at its longest. Where the last column says so, the peer is a budget. "Load" is
+what the machine did besides when a measurement began: on two cores, figures under a load above 1 are worse than
+they would be on a quiet machine, for us and for the peer. Read differences below 20% as nothing.
 """
 _WIDTH = 20
 """Characters of a bar of a thousandfold."""
@@ -27,17 +30,35 @@ def page() -> str:
     parts = [HEAD]
     for path in sorted((HERE / "results").glob("*.json")):
         facts = json.loads(path.read_text("utf-8"))
-        parts.append(f"## {facts['bench']}\n\n{facts['date']}, {facts['machine']}.\n")
-        lines = ["| what | ours | peer | ratio | |", "| --- | ---: | ---: | ---: | --- |"]
-        parts.append("\n".join([*lines, *(_row(row) for row in facts["rows"])]) + "\n")
+        command = " ".join(["python -m bench." + facts["bench"], *facts.get("options", [])])
+        load = f", load {facts['load']}" if "load" in facts else ""
+        parts.append(f"## {facts['bench']}\n\n`{command}`, {facts['date']}, {facts['machine']}{load}.\n")
+        lines = ["| what | ours | peer | better by | |", "| --- | ---: | ---: | ---: | --- |"]
+        rows = [one for row in facts["rows"] for one in _flat(row)]
+        parts.append("\n".join([*lines, *(_row(row) for row in rows)]) + "\n")
     return "\n".join(parts)
+
+
+def _flat(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row, and one for each group of figures inside it."""
+    inner = {key: value for key, value in row.items() if isinstance(value, dict)}
+    plain = {key: value for key, value in row.items() if key not in inner}
+    first = [plain] if not inner or set(plain) - {"bench"} else []
+    return [*first, *({"bench": f"{row.get('bench', '')}: {key}", **value} for key, value in inner.items())]
+
+
+def _better(row: dict[str, Any]) -> float | None:
+    ours, peer = row.get("ours"), row.get("peer")
+    if not isinstance(ours, int | float) or not isinstance(peer, int | float) or ours <= 0 or peer <= 0:
+        return None
+    return ours / peer if "/s" in str(row.get("unit", "")) else peer / ours
 
 
 def _row(row: dict[str, Any]) -> str:
     unit = str(row.get("unit", ""))
-    ratio = row.get("ratio")
+    ratio = _better(row)
     shown = f"{ratio:.3g}" if isinstance(ratio, int | float) else ""
-    known = {"bench", "ours", "peer", "ratio", "unit"}
+    known = {"bench", "ours", "peer", "unit"} | ({"ratio"} if ratio is not None else set())
     more = ", ".join(
         f"{key.replace('_', ' ')} {_figure(value)}"
         for key, value in row.items()

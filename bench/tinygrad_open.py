@@ -1,6 +1,8 @@
 """Opening what VIZ left: Peephole's import and first answer against the time until VIZ's own server is ready.
 
-    python bench/tinygrad_open.py FOLDER        a folder with rewrites.pkl* and profile.pkl* of tinygrad
+    python bench/tinygrad_open.py [FOLDER]      a folder with rewrites.pkl* and profile.pkl* of tinygrad
+
+Without a folder, what VIZ leaves of mnist on the NULL device is opened.
 
 Prints one JSON object per measurement (medians of three).
 """
@@ -38,7 +40,20 @@ def report(name: str, ours: list[float], peer: list[float]) -> None:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
+    if len(sys.argv) > 1:
+        measure(Path(sys.argv[1]))
+        return
+    sys.path.insert(0, str(ROOT))
+    from bench.web_page import record
+    from bench.workloads import workload
+
+    with tempfile.TemporaryDirectory() as folder:
+        record(Path(folder), workload("mnist"))
+        measure(Path(folder))
+
+
+def measure(folder: Path) -> None:
+    """Opens the pickles of a folder, ours and VIZ in turn."""
     rewrites, profile = next(folder.glob("rewrites.pkl*")), next(folder.glob("profile.pkl*"))
     first, again, peer = [], [], []
     for _ in range(3):
