@@ -58,13 +58,18 @@ def _row(row: dict[str, Any]) -> str:
     unit = str(row.get("unit", ""))
     ratio = _better(row)
     shown = f"{ratio:.3g}" if isinstance(ratio, int | float) else ""
-    known = {"bench", "ours", "peer", "unit"} | ({"ratio"} if ratio is not None else set())
+    known = {"bench", "what", "ours", "peer", "unit"} | ({"ratio"} if ratio is not None else set())
     more = ", ".join(
         f"{key.replace('_', ' ')} {_figure(value)}"
         for key, value in row.items()
         if key not in known and _is_short(value)
     )
-    cells = [str(row.get("bench", "")), _with(row.get("ours"), unit), _with(row.get("peer"), unit), shown]
+    cells = [
+        str(row.get("bench") or row.get("what", "")),
+        _with(row.get("ours"), unit),
+        _with(row.get("peer"), unit),
+        shown,
+    ]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in [*cells, f"{_bar(ratio)} {more}".strip()]) + " |"
 
 

@@ -95,4 +95,5 @@ def write(folder: Path, count: int, size: int) -> int:
     return made
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -111,4 +111,5 @@ def space(count: int) -> bytes:
     return part(1, part(2, b"/host:CPU") + b"".join(lines) + events + facts)
 
 
-main()
+if __name__ == "__main__":
+    main()
