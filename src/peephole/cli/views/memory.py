@@ -1,4 +1,7 @@
-"""`peephole show -s "<device> Memory"`: the peak, what held it, every alloc and free, and who used a buffer."""
+"""`peephole show -s "<device> Memory"`: the peak, what held it, every alloc and free, and who used a buffer.
+
+With `-i segments [MOMENT]` what the allocator had reserved then, with `-i b7` one buffer: see `memory_items`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Printer, count, pad, size
 from peephole.cli.views import Request
+from peephole.cli.views.memory_items import show_items
 from peephole.query.capture.info import span
 from peephole.query.memory.buffers import (
     Buffer,
@@ -18,6 +22,7 @@ from peephole.query.memory.buffers import (
     memory,
     memory_events,
 )
+from peephole.query.memory.segments import Allocator, OutOfMemory, out_of_memory
 from peephole.query.timeline.correlations import Links, Use
 
 if TYPE_CHECKING:
@@ -42,6 +47,9 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
     """Prints the memory of the device; with -t only the peak and its largest buffers."""
     assert request.source is not None
     found = memory(capture, request.source.removesuffix(SUFFIX))
+    if request.items:
+        return show_items(capture, found, request, printer)
+    allocator = Allocator(capture, found.device)
     held = alive(capture, found.device, found.peak_time)
     if printer.json and request.top is not None:
         _peak_record(found, held[: request.top] if request.top >= 0 else held, printer)
@@ -52,8 +60,9 @@ def show(capture: Capture, request: Request, printer: Printer) -> int:
     else:
         limit = _AT_PEAK if request.top is None else request.top if request.top >= 0 else len(held)
         _peak(capture, found, held, limit, links, printer)
+        _reserved(capture, found, allocator, printer)
     if request.top is None:
-        _events(capture, found, request, links, printer)
+        _events(capture, found, request, (links, allocator), printer)
     return 0
 
 
@@ -81,15 +90,44 @@ def _peak(
     printer.line()
 
 
-def _events(capture: Capture, found: Memory, request: Request, links: Links | None, printer: Printer) -> None:
+def _reserved(capture: Capture, found: Memory, allocator: Allocator, printer: Printer) -> None:
+    """What the allocator had reserved at the peak and at the end, and the moments without memory."""
+    if not allocator.known:
+        return
+    last = (span(capture) or (0, 0))[1]
+    for word, moment in (("at the peak", found.peak_time), ("at the end", last)):
+        at = allocator.at(moment)
+        unused = f"{size(at.reserved - at.allocated)} ({at.fragmentation:.1%}) unused, largest free {size(at.largest)}"
+        printer.line(("reserved ", "dim"), f"{size(at.reserved)} {word}, {unused}")
+    for oom in out_of_memory(capture, found.device):
+        printer.line((oom.name, "bold red"), f" at {(oom.time - _origin(capture)) / 1e6:.3f} ms")
+    printer.line(("-i segments [MOMENT] shows segments and blocks, -i b7 a buffer with its stack", "dim"))
+    printer.line()
+
+
+def _events(
+    capture: Capture, found: Memory, request: Request, known: tuple[Links | None, Allocator], printer: Printer
+) -> None:
+    links, allocator = known
     origin = _origin(capture)
     several = buffers_of_several_processes(capture)
+    low, high = request.interval or (None, None)
+    failed = [
+        oom
+        for oom in out_of_memory(capture, found.device)
+        if (low is None or oom.time >= low) and (high is None or oom.time < high)
+    ]
     for event in memory_events(capture, found, request.interval):
+        while failed and failed[0].time < event.time:
+            _failed(failed.pop(0), origin, printer)
         buffer = event.buffer
+        reserved = allocator.reserved_at(event.time) if allocator.known else None
         uses = links.users_of(buffer.id)[0] if links is not None and event.kind == "free" else []
         if printer.json:
             facts = {"event": event.kind, "time_ns": event.time, "buffer": buffer.id, "bytes": buffer.bytes}
             facts |= {"dtype": buffer.dtype, "name": buffer.name, "total_bytes": event.total}
+            if reserved is not None:
+                facts["reserved_bytes"] = reserved
             if event.kind == "free":
                 facts["users"] = [_use(use) for use in uses]
             printer.record(facts)
@@ -101,9 +139,23 @@ def _events(capture: Capture, found: Memory, request: Request, links: Links | No
             (pad(f"{(event.time - origin) / 1e6:.3f} ms", 13, right=True), "dim"),
             (f"  {event.kind:<5}", "green" if event.kind == "alloc" else "red"),
             f"  {pad(sign + size(buffer.bytes), 10, right=True)}  {pad(size(event.total), 10, right=True)}",
+            "" if reserved is None else (f" of {pad(size(reserved), 10, right=True)}", "dim"),
             f"  {handle(buffer.id, several):>6}  ",
             info if printer.width > 200 else info[: max(printer.width - 60, 10)],
         )
+
+    for oom in failed:
+        _failed(oom, origin, printer)
+
+
+def _failed(oom: OutOfMemory, origin: int, printer: Printer) -> None:
+    if printer.json:
+        printer.record({"event": "oom", "time_ns": oom.time, "name": oom.name, "stack": list(oom.stack)})
+        return
+    printer.line(
+        (pad(f"{(oom.time - origin) / 1e6:.3f} ms", 13, right=True), "dim"), "  ", (oom.name, "bold red"),
+        ("".join(f"  {frame}" for frame in oom.stack[:1]), "dim"),
+    )  # fmt: skip
 
 
 def _use(use: Use) -> dict[str, Any]:

@@ -129,6 +129,12 @@ def read_buffers(capture: Capture, rows: Ints) -> list[Buffer]:
     ]
 
 
+def find_buffer(capture: Capture, number: int) -> Buffer | None:
+    """The buffer of that number; None when there is none."""
+    found = read_buffers(capture, np.flatnonzero(capture.read("buffers", ["id"])["id"] == number))
+    return found[0] if found else None
+
+
 def memory_events(
     capture: Capture, found: Memory, interval: tuple[int, int] | None = None, part: int = 4096
 ) -> Iterator[MemoryEvent]:

@@ -41,6 +41,14 @@ def find_interval(capture: Capture, ends: Sequence[str]) -> tuple[int, int]:
     return begin, end
 
 
+def find_moment(capture: Capture, text: str) -> int:
+    """A moment in ns on the capture's clock, named as an end of an interval is."""
+    whole = span(capture)
+    if whole is None:
+        raise PeepholeError("This capture has no times, so there is no moment to choose.")
+    return _moment(capture, text, whole[0])
+
+
 def part_in(
     start: NDArray[Any], dur: NDArray[Any], interval: tuple[int, int]
 ) -> tuple[NDArray[np.bool_], NDArray[Any]]:

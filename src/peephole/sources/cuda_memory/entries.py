@@ -57,11 +57,10 @@ class Stacks:
         return own or next((f for f in frames if ".py" in f), frames[0] if frames else "")
 
 
-def args_of(entry: Mapping[str, Any], stacks: Stacks, **more: Any) -> str:
-    """What an event says of itself, as JSON."""
-    found: dict[str, Any] = dict(more)
-    if where := address(entry, "addr", "address"):
-        found["address"] = hex(where)
+def args_of(entry: Mapping[str, Any], stacks: Stacks, where: int | None, **more: Any) -> str:
+    """What an event at an address says of itself, as JSON; `query/memory/addresses.py` looks for the address."""
+    found: dict[str, Any] = {} if where is None else {"address": hex(where)}
+    found |= more
     for key in ("stream", "segment_pool_id", "compile_context", "user_metadata", "segment_type"):
         value = entry.get(key)
         if isinstance(value, str | int) and value != "":

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from peephole.errors import CaptureError
+from peephole.model.allocator_names import EVENTS, EXPANDABLE, OUT_OF_MEMORY, SEGMENTS
 from peephole.model.sink import Sink
 from peephole.model.tables import NONE
 from peephole.sources.cuda_memory.annotations import annotation_slices
 from peephole.sources.cuda_memory.entries import Stacks, address, args_of, dictionaries, number
 from peephole.sources.cuda_memory.layout import layout_table
+from peephole.sources.cuda_memory.older import ALLOC, FREED, LESS, MORE, older_blocks, older_segments
+from peephole.sources.cuda_memory.ranges import Ranges
 from peephole.sources.track_rows import TrackRow, TrackRows
 
-_ALLOC, _FREED, _REQUESTED = "alloc", "free_completed", "free_requested"
-_MORE: Final = ("segment_alloc", "segment_map")
-_LESS: Final = ("segment_free", "segment_unmap")
-_MOST_PARTS: Final = 20_000
-"""Segments among which those in a range are looked for."""
+_REQUESTED: Final = "free_requested"
 _RED: Final = "#d33682"
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
-
-
-@dataclass
-class _Held:
-    """Buffers of one kind that are there, by address."""
-
-    device: str
-    live: dict[int, int] = field(default_factory=dict)
 
 
 class _Rows:
@@ -41,20 +31,14 @@ class _Rows:
         self.counters: list[tuple[int, int, float]] = []
         self.markers: list[tuple[int, str, int, str, str]] = []
 
-    def buffer(self, held: _Held, where: int, time: int, size: int, name: str) -> int:
-        """A new buffer; what was at its address before is gone."""
-        self.free(held, where, time)
-        held.live[where] = len(self.buffers)
-        self.buffers.append([len(self.buffers) + 1, held.device, time, NONE, max(size, 0), name])
+    def buffer(self, device: str, time: int, size: int, name: str) -> int:
+        """A new buffer; gives its number."""
+        self.buffers.append([len(self.buffers) + 1, device, time, NONE, max(size, 0), name])
         return len(self.buffers)
 
-    def free(self, held: _Held, where: int, time: int) -> int:
-        """The buffer at an address ends; 0 when there is none."""
-        at = held.live.pop(where, None)
-        if at is None:
-            return 0
-        self.buffers[at][3] = time
-        return at + 1
+    def free(self, buffer: int, time: int) -> None:
+        """A buffer ends."""
+        self.buffers[buffer - 1][3] = time
 
     def slice(self, track: int, time: int, dur: int, name: str, args: str) -> int:
         """A slice; gives its number."""
@@ -80,7 +64,7 @@ class _Rows:
 def read_snapshot(value: Any, sink: Sink, where: str) -> None:
     """Reads a snapshot that was loaded."""
     if not isinstance(value, dict) or not {"segments", "device_traces"} & set(value):
-        raise CaptureError(f"{where} is a pickle without segments or device_traces, so it is no memory snapshot.")
+        raise CaptureError(f"{where} is a pickle without segments or device_traces, so it is not a memory snapshot.")
     segments = dictionaries(value.get("segments"))
     traces = value.get("device_traces")
     traces = [dictionaries(trace) for trace in traces] if isinstance(traces, list) else []
@@ -135,7 +119,7 @@ class _Device:
         self._rows, self._stacks, self._sink, self._clock = rows, stacks, sink, clock
         name = f"CUDA:{device}"
         host = tracks.get(("h", device), TrackRow(f"{name} allocator", "host", order=device))
-        self._events = tracks.get(("e", device), TrackRow(f"{name} events", "thread", host, 1))
+        self._events = tracks.get(("e", device), TrackRow(name + EVENTS, "thread", host, 1))
         self._counters = [
             tracks.get((key, device), TrackRow(f"{name} {label}", "counter", host, 10 + at, unit=unit))
             for at, (key, label, unit) in enumerate(
@@ -143,103 +127,96 @@ class _Device:
                  ("f", "fragmentation", "%"))
             )
         ]  # fmt: skip
-        self._blocks, self._segments = _Held(name), _Held(f"{name} segments")
-        self._sizes: dict[int, int] = {}
+        self._name = name
+        self._blocks: dict[int, int] = {}
+        """The buffer at each address that is held."""
+        self._segments: Ranges[int] = Ranges()
 
     def read(self, trace: list[dict[str, Any]], segments: list[dict[str, Any]]) -> None:
-        """Takes the events in their order, and what the segments say was there before or is there still."""
-        allocated, reserved = self._before(trace, segments)
+        """Takes what is older than the events, then the events in their order."""
+        allocated = reserved = 0
+        for part in older_segments(trace, segments):
+            reserved += part.end - part.start
+            self._reserve(
+                part.start, part.end, 0, _segment_name(part.holder), self._held(part.start, part.end, 0, part.holder)
+            )
+        for where, (size, entry) in older_blocks(trace, segments).items():
+            allocated += size
+            self._hold(where, size, 0, entry, self._held(where, where + size, 0, entry))
         self._count(0, allocated, reserved)
         time = 0
         for place, entry in enumerate(trace):
             time = self._clock.of(entry, place, time)
             action, size = str(entry.get("action", "")), number(entry, "size")
-            if action == _ALLOC:
-                allocated += size
-            elif action == _FREED:
-                allocated -= size
-            elif action in _MORE:
-                reserved += size
-            elif action in _LESS:
-                reserved -= size
+            allocated += size * ((action == ALLOC) - (action == FREED))
+            reserved += size * ((action in MORE) - (action in LESS))
             self._event(entry, action, size, time)
-            if action in (_ALLOC, _FREED, *_MORE, *_LESS):
+            if action in (ALLOC, FREED, *MORE, *LESS):
                 self._count(time, allocated, reserved)
-
-    def _before(self, trace: list[dict[str, Any]], segments: list[dict[str, Any]]) -> tuple[int, int]:
-        """Adds what was there when the history began; gives bytes allocated and reserved then."""
-        born = {address(e, "addr") for e in trace if e.get("action") == _ALLOC}
-        made = {address(e, "addr") for e in trace if e.get("action") in _MORE}
-        allocated = reserved = 0
-        for segment in segments:
-            start, total = address(segment, "address"), number(segment, "total_size")
-            reserved += total
-            if start not in made:
-                self._rows.buffer(self._segments, start, 0, total, f"segment of stream {number(segment, 'stream')}")
-                self._sizes[start] = total
-            at = start
-            for block in dictionaries(segment.get("blocks")):
-                where, size = address(block, "address") or at, number(block, "size")
-                at = where + size
-                if str(block.get("state", "")).startswith("active"):
-                    allocated += size
-                    if where not in born:
-                        self._rows.buffer(self._blocks, where, 0, size, self._label(block))
-        for entry in trace:  # the end is known, and what changed until then
-            action, size = entry.get("action"), number(entry, "size")
-            allocated += size * ((action == _FREED) - (action == _ALLOC))
-            reserved += size * ((action in _LESS) - (action in _MORE))
-        return max(0, allocated), max(0, reserved)
-
-    def _label(self, block: dict[str, Any]) -> str:
-        history = dictionaries(block.get("history"))
-        return self._stacks.label(block) or (self._stacks.label(history[-1]) if history else "")
 
     def _event(self, entry: dict[str, Any], action: str, size: int, time: int) -> None:
         rows, where = self._rows, address(entry, "addr")
         if action == "oom":
             free = number(entry, "device_free", where if where < 1 << 50 else 0)
-            name = f"out of memory: {_size(size)} asked, {_size(free)} free"
-            rows.markers.append(
-                (time, name, self._events, _RED, args_of({**entry, "addr": 0}, self._stacks, free=free))
-            )
+            name = f"{OUT_OF_MEMORY}: {_size(size)} asked, {_size(free)} free"
+            args = args_of(entry, self._stacks, None, bytes=size, free=free)
+            rows.markers.append((time, name, self._events, _RED, args))
             return
         if action == "snapshot":
             rows.markers.append((time, "snapshot", self._events, "", "{}"))
             return
-        args = args_of(entry, self._stacks, bytes=size)
+        args = args_of(entry, self._stacks, where, bytes=size)
         event = rows.slice(self._events, time, 0, f"{action} {_size(size)}", args)
-        if action == _ALLOC:
-            rows.uses.append((rows.buffer(self._blocks, where, time, size, self._stacks.label(entry)), event, "write"))
-        elif action == _FREED:
-            buffer = rows.free(self._blocks, where, time)
-            if not buffer:  # it is older than the history
-                rows.buffer(self._blocks, where, 0, size, self._stacks.label(entry))
-                buffer = rows.free(self._blocks, where, time)
-            rows.uses.append((buffer, event, "read"))
-        elif action in _MORE:
-            label = f"segment of stream {number(entry, 'stream')}"
-            rows.uses.append((rows.buffer(self._segments, where, time, size, label), event, "write"))
-            self._sizes[where] = size
-        elif action in _LESS:
-            self._unmap(where, size, time, event)
+        if action == ALLOC:
+            self._hold(where, size, time, entry, event)
+        elif action in (_REQUESTED, FREED) and where in self._blocks:
+            rows.uses.append((self._blocks[where], event, "read"))
+            if action == FREED:
+                rows.free(self._blocks.pop(where), time)
+        elif action in MORE:
+            self._release(where, where + size, time, None)
+            self._reserve(where, where + size, time, _segment_name(entry), event)
+        elif action in LESS:
+            self._release(where, where + size, time, event)
 
-    def _unmap(self, where: int, size: int, time: int, event: int) -> None:
-        """Ends the segments, or the parts of an expandable one, that begin in a range."""
-        if self._sizes.get(where) == size or len(self._sizes) > _MOST_PARTS:
-            starts = [where] if where in self._sizes else []
-        else:
-            starts = [start for start in self._sizes if where <= start < where + size]
-        for start in starts:
-            del self._sizes[start]
-            if buffer := self._rows.free(self._segments, start, time):
-                self._rows.uses.append((buffer, event, "read"))
+    def _held(self, start: int, end: int, time: int, entry: dict[str, Any]) -> int:
+        """An event for what no event of the history began, so that it has an address and a stack."""
+        size = end - start
+        args = args_of(entry, self._stacks, start, bytes=size)
+        return self._rows.slice(self._events, time, 0, f"held {_size(size)}", args)
+
+    def _hold(self, where: int, size: int, time: int, entry: dict[str, Any], event: int) -> None:
+        if where in self._blocks:  # that it was freed is not in the history
+            self._rows.free(self._blocks[where], time)
+        self._blocks[where] = self._rows.buffer(self._name, time, size, self._stacks.label(entry))
+        self._rows.uses.append((self._blocks[where], event, "write"))
+
+    def _reserve(self, start: int, end: int, time: int, name: str, event: int) -> None:
+        buffer = self._rows.buffer(self._name + SEGMENTS, time, end - start, name)
+        self._segments.add(start, end, buffer)
+        self._rows.uses.append((buffer, event, "write"))
+
+    def _release(self, start: int, end: int, time: int, event: int | None) -> None:
+        """Ends what is reserved in a range; of a segment that is unmapped in part the rest goes on as another."""
+        for part in self._segments.take(start, end):
+            self._rows.free(part.holder, time)
+            if event is not None:
+                self._rows.uses.append((part.holder, event, "read"))
+            name = self._rows.buffers[part.holder - 1][5]
+            for first, past in ((part.start, min(part.end, start)), (max(part.start, end), part.end)):
+                if first < past:
+                    self._reserve(first, past, time, name, self._held(first, past, time, {}))
 
     def _count(self, time: int, allocated: int, reserved: int) -> None:
         unused = max(0, reserved - allocated)
         share = 100 * unused / reserved if reserved > 0 else 0.0
         for track, value in zip(self._counters, (allocated, reserved, unused, share), strict=True):
             self._rows.counters.append((track, time, float(value)))
+
+
+def _segment_name(entry: dict[str, Any]) -> str:
+    expandable = entry.get("is_expandable") is True or str(entry.get("action", "")).endswith("map")
+    return f"{EXPANDABLE if expandable else ''}segment of stream {number(entry, 'stream')}"
 
 
 def _size(size: int) -> str:
