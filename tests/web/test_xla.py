@@ -10,6 +10,7 @@ import pytest
 from tests.recorded_jax import PROGRAM, jax_recorded
 
 from peephole.query.capture.contexts import Context, contexts, steps
+from peephole.query.rewrites.chains import chain, chains_of
 from peephole.server.app import create_app
 from peephole.server.library import Library
 from peephole.store.capture import Capture, open_capture
@@ -71,6 +72,31 @@ def test_passes_are_a_tree_and_stepping_keeps_boxes_in_place(shown: Shown, captu
         (after[name]["x"], after[name]["y"]) == (before[name]["x"], before[name]["y"]) for name in alike
     )
     shown.page.screenshot(path=OUTPUT / "xla_fusion.png")
+
+
+def test_an_instruction_leads_into_its_fusion_and_to_its_kernel(shown: Shown, capture: Capture, block: Context) -> None:
+    places = [place for place in chains_of(capture, "exp.1") if steps_of(capture, block).count(place[0])]
+    traced = next(link for link in chain(capture, *places[0]) if link.stage == "pass")
+    shown.open(f"#/jax_recorded/rewrites?step={traced.step}&match=0&node={traced.identity}")
+    shown.until("() => document.querySelectorAll('.chain [data-stage=kernel] a').length > 0")
+    text = shown.page.locator(".chain").inner_text()
+    assert "Inside the fusion" in text and "jax_program.py:" in text and "subtract_exponential_fusion" in text
+    shown.page.screenshot(path=OUTPUT / "xla_chain.png")
+    inside = shown.page.locator(".chain [data-stage=fused] button").first
+    name = inside.inner_text()
+    inside.click()
+    last = steps_of(capture, block)[-1]
+    shown.until("(step) => location.hash.includes(`step=${step}`)", last)
+    shown.until("(name) => document.querySelector('.pane.r')?.innerText.includes(name)", name)
+    shown.until("() => document.querySelectorAll('.chain [data-stage=traced] button').length > 0")
+    assert "exp.1" in shown.page.locator(".chain [data-stage=traced]").inner_text()
+    shown.page.locator(".chain [data-stage=kernel] a").first.click()
+    shown.until("() => location.hash.startsWith('#/jax_recorded/code')")
+    shown.until("() => document.querySelector('.pane.r')?.innerText.includes('subtract_exponential_fusion')")
+
+
+def steps_of(capture: Capture, context: Context) -> list[int]:
+    return [step.id for step in steps(capture, context.id)]
 
 
 def test_a_kernel_leads_to_its_lines_code_and_module(shown: Shown, kernel: Context) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from peephole.cli.format import Column, Printer, cells, fit
@@ -13,11 +14,13 @@ from peephole.model.natural import whole_number
 
 if TYPE_CHECKING:
     from peephole.compilers.answers import Operation, Origin
+    from peephole.query.rewrites.chains import ChainLink
     from peephole.store.capture import Capture
 
 HELP = """Says which lines and tensor operations of the program a kernel came from, for every place in a schedule at
 which it runs; given FILE:LINE, which kernels compute something of that line; given an instruction of a graph
-(`addmm_1`), the chain from the program's line over the graphs and rules to the kernels that compute it.
+(`addmm_1`), the chain from the program's line over the graphs, rules and passes into a fusion and to the kernels that
+compute it.
 
 With --lines the kernel's source is printed with the op that wrote each line, the pass and match in which that op
 appeared, its rule, and the tensor operations that the line computes."""
@@ -52,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _from_kernel(capture: Capture, name: str, printer: Printer) -> int:
     from peephole.query.capture.context_lookup import find_context
-    from peephole.query.rewrites.chains import chains_of
+    from peephole.query.rewrites.chains import chains_of, made_of
     from peephole.query.rewrites.origins import origins
 
     try:
@@ -65,7 +68,7 @@ def _from_kernel(capture: Capture, name: str, printer: Printer) -> int:
     found = origins(capture, context.id)
     if not found:
         raise PeepholeError(f"No schedule of this capture runs {context.name}, so where it came from is not known.")
-    _print(capture, found, printer)
+    _print(capture, found, printer, inside=made_of(capture, context.id))
     return 0
 
 
@@ -74,7 +77,9 @@ _STAGES = {
     "dynamo": "the program's graph",
     "traced": "traced into",
     "rule": "rule",
+    "pass": "pass",
     "lowered": "in the code's graph",
+    "fused": "inside the fusion",
     "kernel": "kernel",
 }
 
@@ -95,18 +100,22 @@ def _chains(capture: Capture, name: str, places: list[tuple[int, int]], printer:
             printer.record({"node": name, "id": node, "context": context, "step": step, "links": told})
             continue
         printer.line((name, "bold"), (f"  {step_name(trace, step)} of {context}", "dim"))
-        rows, before = [], ""
-        for link in links:
-            stage = _STAGES[link.stage]
-            what = " ".join(part for part in (link.name, link.op) if part)
-            what = f"{_short(link.line)}  {what}" if link.line and link.stage in ("line", "rule") else what
-            rows.append(("  " + (stage if stage != before else ""), what, (link.source or "").strip()))
-            before = stage
-        if not rows:
+        if not links:
             printer.line("  nothing is recorded of where it comes from, and no kernel computes it")
-        columns = [Column("", style="dim"), Column("", style="bold"), Column("", style="dim", flexible=True)]
-        printer.table(columns, rows, header=False)
+        _links(links, printer)
     return 0
+
+
+def _links(links: Sequence[ChainLink], printer: Printer) -> None:
+    rows, before = [], ""
+    for link in links:
+        stage = _STAGES[link.stage]
+        what = " ".join(part for part in (link.name, link.op) if part)
+        what = f"{_short(link.line)}  {what}" if link.line and link.stage in ("line", "rule") else what
+        rows.append(("  " + (stage if stage != before else ""), what, (link.source or "").strip()))
+        before = stage
+    columns = [Column("", style="dim"), Column("", style="bold"), Column("", style="dim", flexible=True)]
+    printer.table(columns, rows, header=False)
 
 
 def _from_line(capture: Capture, line: str, printer: Printer) -> int:
@@ -126,7 +135,13 @@ def _from_line(capture: Capture, line: str, printer: Printer) -> int:
     return 0
 
 
-def _print(capture: Capture, found: list[Origin], printer: Printer, only: Any = None) -> None:
+def _print(
+    capture: Capture,
+    found: list[Origin],
+    printer: Printer,
+    only: Any = None,
+    inside: Sequence[ChainLink] = (),
+) -> None:
     from peephole.query.rewrites.schedules import schedule_contexts
 
     names = dict(schedule_contexts(capture))
@@ -141,6 +156,7 @@ def _print(capture: Capture, found: list[Origin], printer: Printer, only: Any = 
                     "realized_at": one.realized_at,
                     "realized_source": one.realized_source,
                     "operations": [_operation(made) for made in operations],
+                    **({"instructions": [_instruction(link) for link in inside]} if inside else {}),
                 }
             )
             continue
@@ -158,6 +174,11 @@ def _print(capture: Capture, found: list[Origin], printer: Printer, only: Any = 
         ]
         columns = [Column("", style="cyan"), Column("", style="bold"), Column("", style="dim", flexible=True)]
         printer.table(columns, rows, header=False)
+        _links(inside, printer)
+
+
+def _instruction(link: ChainLink) -> dict[str, Any]:
+    return {key: getattr(link, key) for key in ("stage", "name", "op", "step", "node")}
 
 
 def _lines(capture: Capture, name: str, printer: Printer) -> int:

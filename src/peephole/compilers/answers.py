@@ -152,7 +152,8 @@ class Link:
 
     stage: str
     """`line` of the program, `dynamo` (the user's graph), `traced` (the graph that passes begin with), `rule` that took
-    or put it, `lowered` (the graph that code is made of), `kernel`."""
+    or put it, `pass` that brought, altered or took it, `lowered` (the graph that code is made of), `fused` (what it is
+    inside of a fusion), `kernel`."""
     name: str
     op: str
     step: int

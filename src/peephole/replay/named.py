@@ -132,6 +132,10 @@ class NamedStep:
         there = key in self.before.boxes and self.before.boxes[key].row == row
         return key, 0 if there or key < 0 else len(self.entries)
 
+    def touched_by(self, key: int) -> int:
+        """The first entry that brings, alters or takes a box; 0 for none."""
+        return next((number for number, one in enumerate(self.entries, 1) if key in one.delta), 0)
+
     def name_of(self, key: int) -> str:
         """What a box is called in a line of text: its name, else its op."""
         row = self._rows.get(key, -1)

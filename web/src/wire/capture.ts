@@ -241,7 +241,7 @@ export interface BirthsWire {
 
 /** A link of the chain from the program's line over a node to its kernels; -1 where there is no step, box or context. */
 export interface LinkWire {
-  stage: "line" | "dynamo" | "traced" | "rule" | "lowered" | "kernel";
+  stage: "line" | "dynamo" | "traced" | "rule" | "pass" | "lowered" | "fused" | "kernel";
   name: string;
   op: string;
   step: number;

@@ -12,7 +12,7 @@ from peephole.compilers.xla import labels
 from peephole.model.tables import NONE
 
 if TYPE_CHECKING:
-    from peephole.compilers.answers import FoundProblem, Origin, ProblemWords, Schedule, Why
+    from peephole.compilers.answers import FoundProblem, Link, Origin, ProblemWords, Schedule, Why
     from peephole.store.capture import Capture
 
 NAME = "xla"
@@ -109,6 +109,18 @@ class Xla(Compiler):
         from peephole.compilers.xla.origin import all_origins
 
         return all_origins(capture)
+
+    def chain(self, capture: Capture, step: int, node: int) -> list[Link]:
+        """See `chain`."""
+        from peephole.compilers.xla.chain import chain
+
+        return chain(capture, step, node)
+
+    def named(self, capture: Capture, name: str) -> list[tuple[int, int]]:
+        """See `chain`."""
+        from peephole.compilers.xla.chain import named
+
+        return named(capture, name)
 
 
 compiler = Xla(NAME)

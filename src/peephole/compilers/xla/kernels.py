@@ -46,18 +46,27 @@ def final_root(trace: RewriteTrace, module: int) -> int:
 
 def running(trace: RewriteTrace, root: int) -> list[int]:
     """Rows of the instructions that run one by one: those of the entry, of loops and of branches, in order."""
+    return instructions(trace, root, CONTROL)
+
+
+def instructions(trace: RewriteTrace, root: int, opened: frozenset[str] | None = None) -> list[int]:
+    """Rows of the instructions of a graph and of the computations in it; of those that these opcodes call when some
+    are given, which leaves out computations that nothing calls."""
     table, nodes = trace.table, trace.instructions()
     found: list[int] = []
     seen, pending = {root}, [root]
     while pending:
         for row in table.sources(pending.pop()):
             if nodes.is_graph(row):
-                continue  # a computation that nothing calls
-            found.append(row)
-            if table.texts(table.own(row))[0] in CONTROL:
-                fresh = [body for body in table.sources(row) if nodes.is_graph(body) and body not in seen]
-                seen.update(fresh)
-                pending += fresh
+                bodies = [row] if opened is None else []
+            else:
+                found.append(row)
+                if opened is not None and table.texts(table.own(row))[0] not in opened:
+                    continue
+                bodies = [body for body in table.sources(row) if nodes.is_graph(body)]
+            fresh = [body for body in bodies if body not in seen]
+            seen.update(fresh)
+            pending += fresh
     return found
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from peephole.compilers.answers import FoundProblem, ProblemWords
 from peephole.compilers.traces import trace_of
 from peephole.compilers.xla.fusion import FUSION
-from peephole.compilers.xla.kernels import final_root
+from peephole.compilers.xla.kernels import final_root, instructions
 from peephole.compilers.xla.origin import Call, parse
 from peephole.model.stacks import StackFrame
 from peephole.replay.trace import RewriteTrace
@@ -94,7 +94,7 @@ class _Module:
         self.trace, self.context = trace, context
         self.name = trace.context_names.get(context, "")
         root = final_root(trace, context)
-        self.rows = _all(trace, root) if root >= 0 else []
+        self.rows = instructions(trace, root) if root >= 0 else []
         nodes = trace.instructions()
         self.by_name = {name: row for row in self.rows if (name := nodes.name(row))}
 
@@ -150,7 +150,7 @@ class _Module:
         def keys(id: int) -> set[object]:
             if id not in known:
                 root = int(self.trace.table.rows([id])[0]) if id >= 0 else -1
-                rows = [row for row in _all(self.trace, root) if self._op(row) == "copy"] if root >= 0 else []
+                rows = [row for row in instructions(self.trace, root) if self._op(row) == "copy"] if root >= 0 else []
                 known[id] = {key for row in rows for key in self._keys(row)} & wanted
             return known[id]
 
@@ -251,21 +251,3 @@ def bytes_of(dtype: str, shape: str) -> int:
     for size in filter(None, sizes[1].split(",")):
         elements *= int(size)
     return elements * max(int(bits[1]) if bits else 8, 8) // 8
-
-
-def _all(trace: RewriteTrace, root: int) -> list[int]:
-    """Rows of all instructions of a graph and of the computations in it."""
-    table, nodes = trace.table, trace.instructions()
-    found: list[int] = []
-    seen, pending = {root}, [root]
-    while pending:
-        for row in table.sources(pending.pop()):
-            if nodes.is_graph(row):
-                bodies = [row]
-            else:
-                found.append(row)
-                bodies = [body for body in table.sources(row) if nodes.is_graph(body)]
-            fresh = [body for body in bodies if body not in seen]
-            seen.update(fresh)
-            pending += fresh
-    return found

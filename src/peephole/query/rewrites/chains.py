@@ -9,6 +9,7 @@ from peephole.compilers import compiler_of, compilers_in
 from peephole.compilers.answers import Link
 from peephole.compilers.traces import trace_of
 from peephole.model.tables import NONE
+from peephole.query.capture.contexts import contexts
 from peephole.replay.named import named_step
 
 if TYPE_CHECKING:
@@ -43,6 +44,18 @@ def chains_of(capture: Capture, name: str) -> list[tuple[int, int]]:
     return [place for compiler in compilers_in(capture) for place in compiler.named(capture, name)]
 
 
+def made_of(capture: Capture, context: int) -> list[ChainLink]:
+    """The instructions of a kernel where a fusion made it: what passes began with, and what they are inside of it."""
+    own = next(one for one in contexts(capture) if one.id == context)
+    trace = trace_of(capture)
+    for step, node in compiler_of(capture, context).named(capture, own.name):
+        if trace.number("context", trace.step_row(step)) == own.parent:
+            links = chain(capture, step, node)
+            if any(link.stage == "fused" for link in links):
+                return [link for link in links if link.stage in ("traced", "fused")]
+    return []
+
+
 def _placed(capture: Capture, link: Link) -> ChainLink:
     match, identity = link.match, NONE
     if link.node >= 0 and link.step >= 0:
@@ -51,6 +64,7 @@ def _placed(capture: Capture, link: Link) -> ChainLink:
             named = named_step(trace, link.step)
             if named is not None:
                 identity, match = named.place_of(int(trace.table.rows([link.node])[0]))
+                match = named.touched_by(identity) if link.stage == "pass" else match
     return ChainLink(
         link.stage,
         link.name,

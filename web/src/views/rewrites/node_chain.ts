@@ -9,7 +9,9 @@ const TITLES: Record<LinkWire["stage"], string> = {
   dynamo: "Program's graph",
   traced: "Traced into",
   rule: "Rule",
+  pass: "Passes",
   lowered: "Lowered as",
+  fused: "Inside the fusion",
   kernel: "Kernel",
 };
 const MOST = 8;
