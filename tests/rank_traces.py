@@ -46,8 +46,10 @@ def write_ranks(
     kernels: int = 6,
     seed: int = 0,
     hosts: int | None = None,
+    groups: int = 1,
 ) -> Known:
-    """Writes a file for each rank; `slow` are steps by rank in which it computes five times as long."""
+    """Writes a file for each rank; `slow` are steps by rank in which it computes five times as long. The two reductions
+    of a step are of one process group, or of two."""
     rng = np.random.default_rng(seed)
     slow = slow or {}
     work: list[list[tuple[str, int, int]]] = [[] for _ in range(ranks)]
@@ -81,8 +83,9 @@ def write_ranks(
         host = f"node{rank % hosts if hosts else rank}"
         path = folder / f"trace-{rank:05}.json.gz"
         _write(
-            path, rank, ranks, host, work[rank], marks[rank], known.start[:, rank], known.end[:, rank], offset, drift
-        )
+            path, rank, ranks, host, work[rank], marks[rank], known.start[:, rank], known.end[:, rank], offset, drift,
+            groups,
+        )  # fmt: skip
         known.files.append(path)
         talk = list(zip(known.start[:, rank].tolist(), known.end[:, rank].tolist(), strict=True))
         compute = [(start, start + long) for _, start, long in work[rank]]
@@ -112,6 +115,7 @@ def _write(
     end: Any,
     offset: int,
     drift: float,
+    groups: int,
 ) -> None:
     def us(moment: int) -> float:
         shown = moment + offset + round((moment - BASE) * drift)
@@ -130,11 +134,12 @@ def _write(
     ]
     events += [event(name, "kernel", 7, begin, begin + long) for name, begin, long in work]
     events += [event(f"ProfilerStep#{step}", "user_annotation", 1, begin, finish) for step, begin, finish in marks]
-    group = {"Process Group Name": "0", "Collective name": "allreduce", "In msg nelems": 1024, "dtype": "Float"}
+    group = {"Collective name": "allreduce", "In msg nelems": 1024, "dtype": "Float"}
     events += [
-        event("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "kernel", 20, int(a), int(b), **group)
-        for a, b in zip(start, end, strict=True)
-    ]
+        event("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "kernel", 20, int(a), int(b), **group,
+              **{"Process Group Name": str(at % groups)})
+        for at, (a, b) in enumerate(zip(start, end, strict=True))
+    ]  # fmt: skip
     facts = {
         "schemaVersion": 1,
         "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": world, "pg_count": 1},

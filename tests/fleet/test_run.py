@@ -246,3 +246,21 @@ def test_a_group_has_its_own_waits(made: tuple[Known, Path], run: Run, capsys: p
     ], "there is one group only"
     assert main(["ranks", str(made[1]), "--group", "7"]) == 2
     assert "There is no process group '7'; there are '0'." in capsys.readouterr().err
+
+
+def test_of_two_groups_each_has_its_own_waits_also_in_a_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = write_ranks(tmp_path, 4, slow=SLOW, hosts=1, groups=2)
+    run = str(make_run(known.files, tmp_path / "run.peep"))
+    for group in range(2):
+        mine = known.wait[group::2]
+        for words, expected in (([], mine.sum(axis=0)), (["--step", "3"], mine[3])):
+            assert main(["ranks", run, "--group", str(group), "--json", *words]) == 0
+            rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+            assert {row["rank"]: row["wait_ns"] for row in rows if "wait_ns" in row} == dict(enumerate(expected))
+        assert main(["ranks", run, "--collectives", "--group", str(group), "--json"]) == 0
+        skews = [json.loads(line)["skew_ns"] for line in capsys.readouterr().out.splitlines()]
+        assert skews == mine.max(axis=1).tolist()
+    assert main(["ranks", run, "--collectives", "--group", "2"]) == 2
+    assert "No collective that ranks share is of group 2" in capsys.readouterr().err

@@ -68,11 +68,11 @@ def print_steps(run: Run, everything: bool, printer: Printer) -> None:
     more_ranks(len(rows) - len(shown), printer, "steps")
 
 
-def print_idle(run: Run, everything: bool, printer: Printer) -> None:
+def print_idle(run: Run, step: int | None, everything: bool, printer: Printer) -> None:
     """Idle time by rank and cause."""
     from peephole.query.ranks.balance import idle
 
-    rows, causes = idle(run)
+    rows, causes = idle(run, step)
     if printer.json:
         for row in rows:
             printer.record({"rank": row.rank, "idle_ns": row.idle_ns, "causes": row.causes})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from peephole.cli.format import Column, Printer, count, duration, problem_lines, size
 from peephole.cli.rank_tables import MOST, more_ranks, print_hosts, print_idle, print_kernels, print_steps
 from peephole.cli.target import add_json, add_target, open_target
+from peephole.errors import PeepholeError
 
 if TYPE_CHECKING:
     from peephole.query.ranks.critical_path import Leg
@@ -23,7 +24,7 @@ for them), their slow steps, how far communication was hidden behind computing, 
   peephole ranks run --steps                 the longest steps
   peephole ranks run --step 4                a step: each rank's own time, the path that took longest
   peephole ranks run --collectives           each collective: who came last, by how much
-  peephole ranks run --idle                  idle time of each rank, by cause
+  peephole ranks run --idle                  idle time of each rank, by cause; with --step N of one step
   peephole ranks run --kernels               kernels that some ranks run longer than others
   peephole ranks run --hosts                 machines whose ranks are slower than the others'"""
 
@@ -32,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     add_target(parser)
     parser.add_argument("--step", type=int, metavar="N", help="one training step")
-    parser.add_argument("--group", metavar="G", help="only collectives of this process group")
+    parser.add_argument("--group", metavar="G", help="only ranks and collectives of this process group")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--collectives", action="store_true", help="the collectives, instead of the ranks")
     what.add_argument("--steps", action="store_true", help="the steps, the longest first")
@@ -47,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
     """Prints the answer."""
     from peephole.query.ranks.run import open_run
 
+    _check(args)
     found = open_run(open_target(args.capture))
     printer = Printer(args.json)
     if args.collectives:
@@ -54,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.steps:
         print_steps(found, args.all, printer)
     elif args.idle:
-        print_idle(found, args.all, printer)
+        print_idle(found, args.step, args.all, printer)
     elif args.kernels:
         print_kernels(found, args.all, printer)
     elif args.hosts:
@@ -64,6 +66,17 @@ def run(args: argparse.Namespace) -> int:
     else:
         _ranks(found, args, printer)
     return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    """PeepholeError where a step or a group is asked for that the answer would not be about."""
+    what = next((name for name in ("steps", "idle", "kernels", "hosts") if getattr(args, name)), "")
+    if what and args.group is not None:
+        raise PeepholeError(f"--group does not go with --{what}: a group has collectives and ranks that wait in them.")
+    if what not in ("", "idle") and args.step is not None:
+        raise PeepholeError(
+            f"--step does not go with --{what}, which is about the whole run; it goes with --collectives and --idle."
+        )
 
 
 def _ranks(found: Run, args: argparse.Namespace, printer: Printer) -> None:
@@ -168,7 +181,10 @@ def _collectives(found: Run, args: argparse.Namespace, printer: Printer) -> None
         dict(zip(_COLLECTIVE, values, strict=True))
         for values in zip(*(_list(table[n]) for n in _COLLECTIVE), strict=True)
     ]
-    rows = [row for row in rows if args.step in (None, row["step"]) and args.group in (None, row["group"])]
+    for asked, key in ((args.step, "step"), (args.group, "group")):
+        if asked is not None and rows and all(row[key] != asked for row in rows):
+            raise PeepholeError(f"No collective that ranks share is of {key} {asked}; `--collectives` alone shows all.")
+        rows = [row for row in rows if asked in (None, row[key])]
     if args.json:
         for row in rows:
             printer.record(row)
@@ -212,14 +228,20 @@ _STEP = ("rank", "start_ns", "dur_ns", "busy_ns", "communication_ns", "overlap_n
 
 def _step(found: Run, args: argparse.Namespace, printer: Printer) -> None:
     from peephole.query.ranks.critical_path import named_path
+    from peephole.query.ranks.groups import waits_in_step
     from peephole.query.ranks.rank_slices import mostly
+    from peephole.query.ranks.run import step_rows
 
     path = named_path(found, args.step, mostly)
     table = found.tables["rank_steps"]
-    mine = (table.ints("step") == args.step).nonzero()[0]
+    mine = step_rows(found, args.step)
     rows = [
         dict(zip(_STEP, values, strict=True)) for values in zip(*(_list(table[n][mine]) for n in _STEP), strict=True)
     ]
+    if args.group is not None:
+        waits = waits_in_step(found, args.step, args.group)
+        rows = [row | {"wait_ns": waits[row["rank"]]} for row in rows if row["rank"] in waits]
+        rows = [row | {"own_ns": row["dur_ns"] - row["wait_ns"]} for row in rows]
     rows.sort(key=lambda row: -row["own_ns"])
     if args.json:
         for row in rows:

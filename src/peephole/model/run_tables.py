@@ -131,14 +131,15 @@ RUN_TABLES: Final[dict[str, Table]] = {
         ),
         Table(
             "rank_gaps",
-            "idle time of a rank by what ended it",
+            "idle time of a rank in a step, by cause",
             (
                 _RANK,
-                Column("cause", "str", "", "between kernels (short), before communication, host"),
-                Column("count", "i64", "", "how many gaps"),
+                _STEP,
+                Column("cause", "str", "", "host, between kernels, before communication, other"),
+                Column("count", "i64", "", "how many gaps began in it"),
                 _ns("total_ns", "how long together"),
             ),
-            ("rank", "cause"),
+            ("rank", "step", "cause"),
         ),
         Table(
             "inputs",

@@ -61,14 +61,21 @@ def read_run_table(
     names = columns or [column.name for column in declared.columns]
     with _damage(folder, table):
         have = pq.read_schema(path)
+        later = [c for c in declared.columns if have.get_field_index(c.name) < 0 and c.default is not None]
         for field in arrow_schema(declared):
-            if have.get_field_index(field.name) < 0 or have.field(field.name).type != field.type:
+            if field.name not in {c.name for c in later} and (
+                have.get_field_index(field.name) < 0 or have.field(field.name).type != field.type
+            ):
                 raise CaptureError(f"{path} is not a table of a run: its column {field.name} is missing.")
+        there = [name for name in names if have.get_field_index(name) >= 0]
         if within is None:
-            data = pq.ParquetFile(path, memory_map=False).read(columns=names)
+            data = pq.ParquetFile(path, memory_map=False).read(columns=there)
         else:
             name, low, high = within
-            data = pq.read_table(path, columns=names, filters=[(name, ">=", low), (name, "<=", high)])
+            data = pq.read_table(path, columns=there, filters=[(name, ">=", low), (name, "<=", high)])
+        for column in later:  # a run that was made before the column was thought of
+            if column.name in names:
+                data = data.append_column(column.name, arrow_column(column, None, data.num_rows))
     return to_frame(declared, data)
 
 

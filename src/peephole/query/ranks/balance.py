@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 
 from peephole.query.ranks.intervals import Ints
-from peephole.query.ranks.run import Rank, Run
+from peephole.query.ranks.names import is_call, is_communication
+from peephole.query.ranks.run import Rank, Run, step_rows
 
 _OUT: Final = 3.0
 """How many times the usual spread a host lies beyond the others when it stands out."""
@@ -32,7 +33,8 @@ class Kernel:
 
 
 def kernels(run: Run) -> list[Kernel]:
-    """The kernels, those first in which one rank is furthest over the median."""
+    """The kernels, those first in which one rank is furthest over the median. Collectives are none of them: the rank
+    that is longest in one is the one that waits, and not the one with more to do."""
     table = run.tables["rank_totals"]
     names: list[str] = list(table["name"])
     codes: dict[str, int] = {}
@@ -46,6 +48,7 @@ def kernels(run: Run) -> list[Kernel]:
             Kernel(name, len(rows), int(count[rows].sum()), median, int(own[most]), int(rank[rows][most]),
                    int(own.min()), int(own[most]) - median)
         )  # fmt: skip
+    found = [one for one in found if not is_communication(one.name) and not is_call(one.name)]
     return sorted(found, key=lambda one: (-one.over_ns, one.name))
 
 
@@ -112,16 +115,19 @@ class Idle:
     causes: dict[str, int]
 
 
-def idle(run: Run) -> tuple[list[Idle], list[str]]:
-    """The ranks, the most idle first, and the causes, the largest first."""
+def idle(run: Run, step: int | None = None) -> tuple[list[Idle], list[str]]:
+    """The ranks, the most idle first, and the causes, the largest first; of the whole run, or of one step."""
     table = run.tables["rank_gaps"]
-    rows: dict[int, dict[str, int]] = {row.rank: {} for row in run.ranks()}
+    members = [row.rank for row in run.ranks()] if step is None else _ranks_of(run, step)
+    rows: dict[int, dict[str, int]] = {rank: {} for rank in members}
     sums: dict[str, int] = {}
-    for rank, cause, total in zip(
-        table.ints("rank").tolist(), table["cause"], table.ints("total_ns").tolist(), strict=True
-    ):
-        rows[rank][cause] = total
-        sums[cause] = sums.get(cause, 0) + total
+    for rank, at, cause, total in zip(
+        table.ints("rank").tolist(), table.ints("step").tolist(), table["cause"], table.ints("total_ns").tolist(),
+        strict=True,
+    ):  # fmt: skip
+        if step in (None, at):
+            rows[rank][cause] = rows[rank].get(cause, 0) + total
+            sums[cause] = sums.get(cause, 0) + total
     found = [Idle(rank, sum(causes.values()), causes) for rank, causes in rows.items()]
     return sorted(found, key=lambda one: (-one.idle_ns, one.rank)), sorted(sums, key=lambda cause: -sums[cause])
 
@@ -163,6 +169,11 @@ def steps(run: Run) -> list[Step]:
             )
         )  # fmt: skip
     return sorted(found, key=lambda one: (-one.dur_ns, one.step))
+
+
+def _ranks_of(run: Run, step: int) -> list[int]:
+    """The ranks that have a step; PeepholeError for one that is not there."""
+    return [int(rank) for rank in run.tables["rank_steps"].ints("rank")[step_rows(run, step)]]
 
 
 def _groups(codes: Ints) -> list[Ints]:

@@ -8,9 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from peephole.errors import PeepholeError
 from peephole.query.ranks.intervals import Ints
-from peephole.query.ranks.run import Run
+from peephole.query.ranks.run import Run, step_rows
 
 _CLOCKS_APART: Final = 1_000_000
 """ns by which a collective may seem to end behind its step: steps and collectives are timed by different clocks."""
@@ -36,11 +35,7 @@ class Leg:
 def critical_path(run: Run, step: int) -> list[Leg]:
     """The legs of the path through a step, first to last; PeepholeError for a step that is not there."""
     steps = run.tables["rank_steps"]
-    mine = steps.ints("step") == step
-    if not mine.any():
-        known = sorted(set(steps.ints("step").tolist()))
-        where = f"steps {known[0]} to {known[-1]} are there" if known else "no step was recorded"
-        raise PeepholeError(f"There is no step {step}; {where}.")
+    mine = step_rows(run, step)
     begin, rank_of = steps.ints("start_ns")[mine], steps.ints("rank")[mine]
     end = begin + steps.ints("dur_ns")[mine]
     first = {int(rank): int(moment) for rank, moment in zip(rank_of, begin, strict=True)}

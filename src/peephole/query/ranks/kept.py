@@ -44,7 +44,12 @@ def kept_summaries(run: Run) -> list[RankSummary]:
                     (totals["name"][row], *(int(totals[c][row]) for c in ("count", "total_ns")))
                     for row in total.tolist()
                 ],
-                {gaps["cause"][row]: (int(gaps["count"][row]), int(gaps["total_ns"][row])) for row in gap.tolist()},
+                [
+                    (step, gaps["cause"][row], many, ns)
+                    for row, step, many, ns in zip(
+                        gap.tolist(), *(gaps.ints(c)[gap].tolist() for c in ("step", "count", "total_ns")), strict=True
+                    )
+                ],
                 ranks["computes_on"][i],
             )
         )

@@ -135,6 +135,17 @@ def open_run(capture: Capture) -> Run:
     return Run({name: RunTable(name, _plain(columns)) for name, columns in made.items()}, tuple(found), capture.path)
 
 
+def step_rows(run: Run, step: int) -> Ints:
+    """The rows of `rank_steps` that are of a step; PeepholeError for one that is not there."""
+    every = run.tables["rank_steps"].ints("step")
+    rows = np.flatnonzero(every == step)
+    if not len(rows):
+        known = np.unique(every).tolist()
+        where = f"steps {known[0]} to {known[-1]} are there" if known else "no step was recorded"
+        raise PeepholeError(f"There is no step {step}; {where}.")
+    return rows
+
+
 def summaries_of(capture: Capture) -> list[RankSummary]:
     """A summary for each rank that the capture's tracks name; of a capture without ranks one, whose rank is -1."""
     frame = capture.read("tracks", ["id", "rank", "host"])

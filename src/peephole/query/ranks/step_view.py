@@ -8,10 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from peephole.errors import PeepholeError
 from peephole.query.ranks.critical_path import Leg, critical_path
 from peephole.query.ranks.intervals import Ints
-from peephole.query.ranks.run import Run
+from peephole.query.ranks.run import Run, step_rows
 
 _SHOWN: Final = 512
 """Arrivals of a collective that are drawn; the last one always is."""
@@ -116,9 +115,7 @@ def step_view(run: Run, step: int, chosen: Sequence[int] = ()) -> StepView:
 def step_span(run: Run, step: int) -> tuple[int, int]:
     """When a step began on the run's clock, and how long it took over all ranks; PeepholeError for one not there."""
     table = run.tables["rank_steps"]
-    mine = table.ints("step") == step
-    if not mine.any():
-        raise PeepholeError(f"There is no step {step}.")
+    mine = step_rows(run, step)
     start = table.ints("start_ns")[mine]
     begin = int(start.min())
     return begin, int((start + table.ints("dur_ns")[mine]).max()) - begin

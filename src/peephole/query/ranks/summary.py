@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from peephole.query.ranks.gaps import Gap, Launches, idle_gaps
 from peephole.query.ranks.intervals import Intervals, Ints, both, lengths_within, union
 from peephole.query.ranks.names import is_call, is_communication, is_operator, plain_name, step_number
 from peephole.store.capture import Capture
@@ -82,8 +83,8 @@ class RankSummary:
     slices: int = 0
     totals: list[tuple[str, int, int]] = field(default_factory=list)
     """Name, count and ns of what computed and communicated, longest first."""
-    gaps: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """By cause: how many, ns."""
+    gaps: list[Gap] = field(default_factory=list)
+    """Idle time by step and cause."""
     computes_on: str = ""
     """What counts as computing: devices, operators, threads."""
 
@@ -125,8 +126,11 @@ def summarize(capture: Capture, rank: int, host: str, tracks: Ints | None = None
     on_devices = bool((device & own & (lanes.count > 0)).any())
     numbers = {name: number for number, name in enumerate(names)}
     compute, talk, calls, steps = _Parts(), _Parts(), _Parts(), _Parts()
+    arrows = on_devices and capture.count("flows") > 0
+    flows = capture.read("flows", ["from", "to"]) if arrows else {"from": _none(), "to": _none()}
+    launches = Launches(flows["from"], flows["to"])
     row = 0
-    for frame in capture.scan("slices", ["start", "dur", "name"]):
+    for frame in capture.scan("slices", ["start", "dur", "name", *(["correlation"] if arrows else [])]):
         texts = frame.texts("name")
         code = np.array([*(numbers[text] for text in texts.values), len(names)], np.int64)
         name, start = code[texts.codes], frame["start"] + base
@@ -146,12 +150,15 @@ def summarize(capture: Capture, rank: int, host: str, tracks: Ints | None = None
         talk.add(start, end, name, rows, talks)
         calls.add(start, end, name, rows, kinds.calls[name] & here)
         steps.add(start, end, name, rows, kinds.steps_[name] & here)
+        if arrows:
+            launches.add(start, frame["correlation"], device[lane], here)
         row += len(frame)
     found = RankSummary(rank, host, str(capture.path), slices=int(lanes.count[own].sum()))
     found.computes_on = "devices" if on_devices else "operators" if kinds.operators.any() else "threads"
     if found.slices:
         found.span = (int(lanes.start[own].min()) + base, int(lanes.end[own].max()) + base)
-    _fill(found, capture, names, kinds, compute, talk if talk.start else calls, steps)
+    busy = _fill(found, capture, names, kinds, compute, talk if talk.start else calls, steps)
+    found.gaps = idle_gaps(*busy, launches.known(), found.steps)
     return found
 
 
@@ -171,7 +178,8 @@ class _Kinds:
 
 def _fill(
     found: RankSummary, capture: Capture, names: list[str], kinds: _Kinds, compute: _Parts, talk: _Parts, steps: _Parts
-) -> None:
+) -> tuple[Intervals, Intervals, Intervals]:
+    """Fills in a summary; the time in which the rank did anything, computed, communicated."""
     start, end, name, row = talk.columns()
     computing = _computing(compute)
     talking = union(start, end)
@@ -202,7 +210,7 @@ def _fill(
         sizes[at] = _bytes(fact)
     found.collectives = Collectives(list(texts), groups, kinds_, start, end, sizes, _held(computing, start, end))
     _count(found, names, compute, talk)
-    found.gaps = _gaps(everything, computing, talking)
+    return everything, computing, talking
 
 
 def _group(fact: dict[str, Any]) -> str:
@@ -244,24 +252,6 @@ def _count(found: RankSummary, names: list[str], *parts: _Parts) -> None:
     found.totals = [(names[i], int(count[i]), int(total[i])) for i in order.tolist() if i < len(names) and count[i]][
         :1000
     ]
-
-
-def _gaps(everything: Intervals, computing: Intervals, talking: Intervals) -> dict[str, tuple[int, int]]:
-    """Time in which nothing ran, by what came next: the host that launched late, or a collective that began late."""
-    if len(everything.start) < 2:
-        return {}
-    gap = everything.start[1:] - everything.end[:-1]
-    then_talks = np.isin(everything.start[1:], talking.start) & ~np.isin(everything.start[1:], computing.start)
-    short = gap < 30_000
-    found = {}
-    for cause, chosen in (
-        ("between kernels", short),
-        ("before communication", ~short & then_talks),
-        ("host", ~short & ~then_talks),
-    ):
-        if chosen.any():
-            found[cause] = (int(chosen.sum()), int(gap[chosen].sum()))
-    return found
 
 
 def _facts(capture: Capture, rows: Ints) -> list[dict[str, Any]]:

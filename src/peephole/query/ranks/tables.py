@@ -62,8 +62,8 @@ def run_tables(summaries: Sequence[RankSummary], problem: Problem) -> dict[str, 
     tables["rank_collectives"] = _seen(summaries, matched)
     totals = [(s.rank, *total) for s in summaries for total in sorted(s.totals)]
     tables["rank_totals"] = _columns(("rank", "name", "count", "total_ns"), totals)
-    gaps = [(s.rank, cause, *figures) for s in summaries for cause, figures in sorted(s.gaps.items())]
-    tables["rank_gaps"] = _columns(("rank", "cause", "count", "total_ns"), gaps)
+    gaps = [(s.rank, *gap) for s in summaries for gap in s.gaps]
+    tables["rank_gaps"] = _columns(("rank", "step", "cause", "count", "total_ns"), gaps)
     return tables
 
 
