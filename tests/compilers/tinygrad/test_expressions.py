@@ -40,7 +40,7 @@ def test_every_node_of_a_training_step_says_what_tinygrad_says(train: Any) -> No
                 assert facts.ranges[v] == multirange_str(uop.ranges), uop
                 told[facts.space[v]] += 1
                 if uop.op.name in ("INDEX", "STAGE") and sum(len(s.toposort()) for s in uop.src[1:]) < 30:
-                    rendered = uop.render(simplify=False)
+                    rendered = uop.render()
                     if "UOp(" not in rendered:  # what tinygrad has no words for
                         assert facts.indexed.get(v, "") == rendered
                         told["expression"] += 1

@@ -3,8 +3,7 @@ indexed with, the ranges that are open at it, the memory that it is about.
 
 All of it depends on what is below a node and nothing else, so that it is worked out once for each different node: the
 graphs of a pass have most of theirs in common. An expression of many nodes is left out, as in VIZ: it would fill the
-screen, and shared parts make its text grow without bound. tinygrad simplifies an expression before it prints it; here
-it is printed as it stands in the graph.
+screen, and shared parts make its text grow without bound. It is printed simplified, as tinygrad does (`indexing`).
 """
 
 from __future__ import annotations
@@ -15,6 +14,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from peephole.compilers.labels import Facts, NodeText
+from peephole.compilers.tinygrad.indexing.simplifying import Simplifier, TooLong
+from peephole.compilers.tinygrad.indexing.term_text import SIGNS, bare, range_name, term_text
+from peephole.compilers.tinygrad.indexing.terms import WEAK, Term, Terms, Value
 from peephole.compilers.tinygrad.ops import MOVEMENT
 
 MOST: Final = 30
@@ -22,15 +24,8 @@ MOST: Final = 30
 KEPT: Final = 400_000
 """Different nodes whose facts are kept at hand."""
 _INDEXED: Final = ("INDEX", "STAGE", "BUFFERIZE")
-_SIGNS: Final = {
-    "ADD": "+", "SUB": "-", "FLOORDIV": "//", "FLOORMOD": "%", "IDIV": "//", "MOD": "%", "SHL": "<<", "SHR": ">>",
-    "MUL": "*", "CMPLT": "<", "CMPNE": "!=", "CMPEQ": "==", "AND": "&", "OR": "|", "XOR": "^",
-}  # fmt: skip
-_BINDS: Final = {
-    "MUL": 1, "FLOORDIV": 1, "FLOORMOD": 1, "IDIV": 1, "MOD": 1, "ADD": 2, "SUB": 2, "SHL": 3, "SHR": 3, "AND": 4,
-    "XOR": 5, "OR": 6,
-}  # fmt: skip
-_LOOSE: Final = 99
+_DTYPES: Final = {"index": WEAK}
+"""Names that older releases have for a type."""
 _ENDS: Final = {"STAGE": 1, "REDUCE": 1, "WMMA": 3, "END": 1, "CALL": 1, "FUNCTION": 1, "LINEAR": 0, "UNSHARD": 1}
 """Ops that close ranges, and their first source that is one."""
 _OF_SOURCE: Final = frozenset(
@@ -38,14 +33,11 @@ _OF_SOURCE: Final = frozenset(
 )
 _ALU: Final = frozenset(("SPECIAL", "RANGE", "LOAD"))
 _COMMON: Final = frozenset(
-    (*_SIGNS, "STACK", "WMMA", "GROUP", "MAX", "WHERE", "MULACC", "CDIV", "CMOD", "FDIV", "POW", "EXP2", "LOG2", "SIN",
+    (*SIGNS, "STACK", "WMMA", "GROUP", "MAX", "WHERE", "MULACC", "CDIV", "CMOD", "FDIV", "POW", "EXP2", "LOG2", "SIN",
      "SQRT", "RECIPROCAL", "NEG", "TRUNC", "BITCAST", "THREEFRY")
 )  # fmt: skip
 _NUMBERS: Final = re.compile(r"-?\d+(?![^<]*>)")
 _SPACE: Final = re.compile(r"AddrSpace\.(\w+)")
-_NAME: Final = re.compile(r"name='([^']+)'")
-_SLOT: Final = re.compile(r"(?:ParamArg\()?(?:slot=)?(-?\d+)")
-_WEAK: Final = re.compile(r"(?:dtypes\.)?(?:weak\w+|index|bool)\Z")
 
 Open = frozenset[int]
 
@@ -102,11 +94,6 @@ class KnownFacts:
         return number
 
 
-def range_name(arg: str) -> str:
-    """`0_1` for the number of a range; `m1` for one below 0."""
-    return "_".join(f"m{number[1:]}" if number.startswith("-") else number for number in _NUMBERS.findall(arg))
-
-
 class _Walk:
     """What is known of the nodes so far."""
 
@@ -116,7 +103,9 @@ class _Walk:
         self.spaces: list[str] = []
         self.open: list[Open] = []
         self._ended: dict[int, tuple[int, ...]] = {}
-        self._expressions: dict[int, str] = {}
+        self._terms = Terms()
+        self._simplifier = Simplifier(self._terms)
+        self._known: dict[int, Term] = {}
 
     def take(self, text: NodeText, src: tuple[int, ...]) -> int:
         """The place of one more node, whose sources are there."""
@@ -167,7 +156,7 @@ class _Walk:
         places = self._src[node][1:]
         if sum(self._size(place) for place in places) >= MOST:
             return ""
-        return "".join(f"[{_bare(self._expression(place))}]" for place in places)
+        return "".join(f"[{bare(term_text(self._simple(place)))}]" for place in places)
 
     def _size(self, node: int) -> int:
         """How many nodes an expression has, counted no further than needed."""
@@ -179,74 +168,30 @@ class _Walk:
                     stack.append(s)
         return len(done)
 
-    def _expression(self, node: int) -> str:
-        known = self._expressions.get(node)
+    def _simple(self, place: int) -> Term:
+        """What a place is, as simple as tinygrad makes it."""
+        term = self._term(place)
+        try:
+            return self._simplifier.simplify(term)
+        except (TooLong, RecursionError):
+            return term
+
+    def _term(self, node: int) -> Term:
+        known = self._known.get(node)
         if known is None:
-            known = self._expressions[node] = self._write(node)
+            text = self._texts[node]
+            dtype = _DTYPES.get(name := text.dtype.removeprefix("dtypes."), name)
+            src = tuple(self._term(s) for s in self._src[node])
+            arg = _value(text.arg) if text.op == "CONST" else text.arg
+            known = self._known[node] = self._terms.make(text.op, src, arg, dtype)
         return known
 
-    def _write(self, node: int) -> str:
-        text, src = self._texts[node], self._src[node]
-        op, arg = text.op, text.arg
-        if op in ("PARAM", "BUFFER", "DEFINE_VAR", "DEFINE_GLOBAL"):
-            name, slot = _NAME.search(arg), _SLOT.match(arg)
-            return name[1] if name else f"{'b' if op == 'BUFFER' else 'p'}{slot[1]}" if slot else op.lower()
-        if op == "RANGE":
-            return f"{'loop' if text.dtype.endswith('void') else 'r'}{range_name(arg)}"
-        if op == "SPECIAL":
-            return arg.strip("'\"")
-        if op == "CONST":
-            return arg
-        parts = [self._expression(s) for s in src]
-        if op == "AFTER":
-            return parts[0]
-        if op == "CAST":
-            inner = self._texts[src[0]]
-            weak = inner.op == "CONST" and _WEAK.match(inner.dtype)
-            return parts[0] if weak else f"({text.dtype.removeprefix('dtypes.')})({parts[0]})"
-        if op in _SIGNS and len(parts) == 2:
-            return self._infix(op, src, parts)
-        if op == "PERMUTE":
-            return f"{parts[0]}.permute({arg})"
-        if op in ("RESHAPE", "EXPAND") and len(src) == 2:
-            sizes = [self._expression(s) for s in (self._src[src[1]] if self._texts[src[1]].op == "STACK" else src[1:])]
-            return f"{parts[0]}.{op.lower()}(({','.join(sizes)}{',' * (len(sizes) == 1)}))"
-        return _called(op, parts)
 
-    def _infix(self, op: str, src: Sequence[int], parts: list[str]) -> str:
-        left, right = parts
-        if op in _BINDS:
-            binds = [_BINDS.get(self._texts[s].op, _LOOSE) for s in src]
-            left = _bare(left) if binds[0] <= _BINDS[op] else left
-            right = _bare(right) if binds[1] < _BINDS[op] else right
-        return f"({left}{_SIGNS[op]}{right})"
-
-
-def _called(op: str, parts: list[str]) -> str:
-    """An op that is not written between its sources."""
-    match op, parts:
-        case "NEG", [value]:
-            return f"(-{value})"
-        case "RECIPROCAL", [value]:
-            return f"(1/{value})"
-        case "MULACC", [one, other, added]:
-            return f"({one}*{other}+{added})"
-        case "WHERE", [condition, yes, no]:
-            return f"({yes} if {condition} else {no})"
-        case "STACK", _:
-            return "{" + ",".join(parts) + "}"
-        case (("INDEX" | "STAGE"), [_, *places]):
-            return "".join(f"[{_bare(place)}]" for place in places)
-    return f"{op.lower()}({', '.join(parts)})"
-
-
-def _bare(text: str) -> str:
-    """Without the parentheses around all of it."""
-    if not (text.startswith("(") and text.endswith(")")):
+def _value(text: str) -> Value:
+    """A constant's value: a number, a truth value, else its text."""
+    if text in ("True", "False"):
+        return text == "True"
+    try:
+        return int(text)
+    except ValueError:
         return text
-    depth = 0
-    for at, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0 and at < len(text) - 1:
-            return text
-    return text[1:-1]
