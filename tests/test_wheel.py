@@ -198,7 +198,13 @@ def test_the_page_is_served_without_node(empty: Empty, capture: str) -> None:
 def test_the_sdist_installs_without_node_and_network(built: tuple[Path, Path], tmp_path: Path) -> None:
     wheel, sdist = built
     empty = _environment(tmp_path / "venv", sdist, _declared(wheel))
-    assert empty.run("peephole", "--version").startswith("peephole ")
+    said = empty.run("peephole", "--version")
+    assert said.startswith("peephole ")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        assert names.count("peephole/built_from.txt") <= 1
+        commit = archive.read("peephole/built_from.txt").decode() if "peephole/built_from.txt" in names else "unknown"
+    assert f"build {commit[:12]}," in said, "the sdist says what the wheel says"
     with zipfile.ZipFile(wheel) as archive:
         page = archive.read("peephole/server/static/index.html")
     assert (empty.packages / "peephole" / "server" / "static" / "index.html").read_bytes() == page

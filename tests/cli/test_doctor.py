@@ -12,7 +12,10 @@ import pytest
 
 from peephole import __version__, machine
 from peephole.cli.main import COMMANDS, load, main, parser_of
+from peephole.model.checkout import built_from
 from peephole.model.tables import FORMAT_VERSION
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def test_what_is_installed_is_found_with_its_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,7 +62,19 @@ def test_a_tool_that_hangs_or_prints_nothing_is_there_all_the_same(
 def test_the_version_names_release_and_format(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith(f"peephole {__version__} (format {FORMAT_VERSION}, ")
+    assert out.startswith(f"peephole {__version__} (format {FORMAT_VERSION}, build ")
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    assert f"build {head[:12] or 'unknown'}, CPython " in out
+
+
+def test_a_package_outside_of_a_clone_says_what_its_wheel_was_built_from(tmp_path: Path) -> None:
+    package = tmp_path / "site-packages" / "peephole"
+    package.mkdir(parents=True)
+    assert built_from(package) is None
+    (package / "built_from.txt").write_text("not a commit\n")
+    assert built_from(package) is None
+    (package / "built_from.txt").write_text("0123456789abcdef0123456789abcdef01234567\n")
+    assert built_from(package) == "0123456789ab"
 
 
 def completed(script: Path, words: list[str], folder: Path) -> list[str]:

@@ -143,13 +143,15 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def version() -> str:
-    """Which Peephole this is, which captures it writes, and on what it runs."""
+    """Which Peephole this is and of which commit, which captures it writes, and on what it runs."""
     import platform
 
+    from peephole.model.checkout import built_from
     from peephole.model.tables import FORMAT_VERSION
 
-    build = f"{platform.python_implementation()} {platform.python_version()}, {sys.platform}"
-    return f"peephole {__version__} (format {FORMAT_VERSION}, {build})"
+    build = f"build {built_from() or 'unknown'}"
+    python = f"{platform.python_implementation()} {platform.python_version()}, {sys.platform}"
+    return f"peephole {__version__} (format {FORMAT_VERSION}, {build}, {python})"
 
 
 def _ended(number: int, _frame: FrameType | None) -> None:

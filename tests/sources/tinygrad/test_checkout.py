@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.sources.tinygrad.runs import ROOT, environment
 
-from peephole.sources.tinygrad.live.installation import commit_of
+from peephole.model.checkout import commit_of
 from peephole.store.capture import Capture, open_capture
 
 PROGRAM = """

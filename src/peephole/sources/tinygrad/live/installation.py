@@ -5,14 +5,14 @@ People run it out of a checkout, beside an installed release that its version wo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-_COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
+from peephole.model.checkout import commit_of
+
 _SHOWN: Final = 12
 
 _REWRITES: Final = (
@@ -66,38 +66,6 @@ def origin(package: ModuleType, release: str) -> str:
     if version is not None:
         return version
     return f"git {commit[:_SHOWN]} in {folder.parent}, like {release}" if commit else f"{folder.parent}, like {release}"
-
-
-def commit_of(folder: Path) -> str | None:
-    """The commit that is checked out in a folder; None when it is not a checkout of git's."""
-    git = folder / ".git"
-    with suppress(OSError, ValueError):
-        if git.is_file():  # a worktree or a submodule
-            git = folder / _read(git).removeprefix("gitdir: ")
-        head = _read(git / "HEAD")
-        name = head.removeprefix("ref: ")
-        if name != head:
-            head = _reference(git, name)
-        return head if _COMMIT.match(head) else None
-    return None
-
-
-def _reference(git: Path, name: str) -> str:
-    shared = git
-    with suppress(OSError):
-        shared = git / _read(git / "commondir")
-    for place in (git, shared):
-        with suppress(OSError):
-            return _read(place / name)
-    for line in _read(shared / "packed-refs").splitlines():
-        commit, _, packed = line.partition(" ")
-        if packed == name:
-            return commit
-    return ""
-
-
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8").strip()
 
 
 def _installed(folder: Path) -> str | None:
