@@ -23,9 +23,9 @@ from peephole.sources.scans.byte_table import ByteTable
 from peephole.sources.scans.pair_table import PairTable
 from peephole.sources.scans.wire import Malformed, double, fields, packed, signed
 
-CHUNK: Final = 2 << 20
-ROOM: Final = 1 << 16
-"""Packets that are read at once."""
+CHUNK: Final = 512 << 10
+ROOM: Final = 1 << 14
+"""Packets that are read at once: 3 MB of columns, and three such blocks are there at a time."""
 _UNPACKED: Final = 512 << 20
 """Bytes that one packet may unpack to."""
 _LOST: Final = {

@@ -19,8 +19,8 @@ from peephole.store.tables.schema import indices, joined_texts, text_values, utf
 
 _LARGE: Final = 8 << 20
 """Bytes of args from which on they are let go of as soon as they were taken."""
-_PIECE: Final = 1 << 16
-"""Rows of a large capture whose args are looked up at a time: they lie near each other."""
+_MAPPED: Final = 16 << 20
+"""Bytes of the files of a large capture that are looked at at a time: a page that is mapped counts as ours."""
 _FILL: Final = 1 << 16
 """Numbers that are made at a time."""
 
@@ -171,22 +171,35 @@ class Extras:
         if self._lengths.count < self._rows:
             self._fill_args()
             self._args = None
-        known = self._lengths.take(at) >= 0
-        if not known.any():
-            return None
         if self._args is None:
             self._args = self._mapped()
-        places, missing = np.zeros(rows, np.int64), np.ones(rows, np.bool_)
-        places[has] = at
-        missing[has[known]] = False
         if not self._is_large:
-            return take(self._args, as_array(places, missing))
-        parts = []
-        for first in range(0, rows, _PIECE):
-            some = slice(first, first + _PIECE)
-            parts.append(take(self._args, as_array(places[some], missing[some])))
+            known = self._lengths.take(at) >= 0
+            places, missing = np.zeros(rows, np.int64), np.ones(rows, np.bool_)
+            places[has] = at
+            missing[has[known]] = False
+            return take(self._args, as_array(places, missing)) if known.any() else None
+        return self._take_apart(rows, has, at)
+
+    def _take_apart(self, rows: int, has: Ints, at: Ints) -> pa.Array | None:
+        """The same, stretch after stretch of the files: rows of a lane may lie all over them."""
+        order = np.argsort(at, kind="stable")
+        at = at[order]
+        reach = max(1, _MAPPED * self._rows // (self._bytes + 12 * self._rows))
+        parts, owners = [], []
+        for some in np.split(np.arange(len(at)), np.flatnonzero(np.diff(at // reach)) + 1):
+            own = some[self._lengths.take(at[some]) >= 0]
+            if len(own):
+                owners.append(own)
+                parts.append(take(self._args, as_array(at[own])))
             self._release()
-        return pa.concat_arrays(parts)
+        if not parts:
+            return None
+        places, missing = np.zeros(rows, np.int64), np.ones(rows, np.bool_)
+        owner = has[order[np.concatenate(owners)]]
+        places[owner] = np.arange(len(owner))
+        missing[owner] = False
+        return take(pa.concat_arrays(parts), as_array(places, missing))
 
     def _mapped(self) -> pa.Array:
         """All args as one array over the files: its bytes are read when they are taken."""

@@ -1,6 +1,6 @@
 """Slices on their way into the table: sorted in chunks on disk, so that memory does not grow with their number.
 
-    append -> chunk of 512K records, sorted by (lane, start) -> its columns, as narrow as they may be
+    append -> chunk of 256K records, sorted by (lane, start) -> its columns, as narrow as they may be
     parts  <- lane by lane, its stretch of every chunk
 
 Journals hold the slices of a lane in order. Where that is so (a clean lane) its stretches are read one after the other
@@ -40,12 +40,13 @@ one that had not ended when it was written and waits for the row that says when 
 
 _RAW: Final = np.dtype((np.void, RECORD.itemsize))
 """The same bytes without fields: numpy picks these several times faster."""
-CHUNK: Final = 1 << 19
-"""20 MB: arrays below 32 MB come from memory that the allocator keeps, which saves a page fault per 4 KB."""
-IN_MEMORY: Final = 64 << 20
+CHUNK: Final = 1 << 18
+"""10 MB, three times at once: arrays below 32 MB come from memory that the allocator keeps, which saves a page fault
+per 4 KB."""
+IN_MEMORY: Final = 16 << 20
 """Bytes of sorted chunks that need not go to the disk."""
-PART: Final = 1 << 19
-"""Rows of a part of clean lanes."""
+PART: Final = 1 << 17
+"""Rows of a part of clean lanes; up to three are on their way into the table."""
 SHORT_LANE: Final = 1 << 12
 """Rows up to which a lane that is not clean is read together with its neighbours."""
 
