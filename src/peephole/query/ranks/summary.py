@@ -132,7 +132,7 @@ def summarize(capture: Capture, rank: int, host: str, tracks: Ints | None = None
     row = 0
     for frame in capture.scan("slices", ["start", "dur", "name", *(["correlation"] if arrows else [])]):
         texts = frame.texts("name")
-        code = np.array([*(numbers[text] for text in texts.values), len(names)], np.int64)
+        code = np.array([*(numbers.get(text, len(names)) for text in texts.values), len(names)], np.int64)
         name, start = code[texts.codes], frame["start"] + base
         end, rows = start + frame["dur"], np.arange(row, row + len(frame))
         lane = np.searchsorted(lanes.first, rows, "right") - 1

@@ -11,8 +11,7 @@ from peephole.errors import CaptureError
 from peephole.model.sink import Sink
 from peephole.sources.base import FileFormat, Progress, each_alone
 
-_FOLDED: Final = re.compile(rb"(?:[^\n]*[^\s;][^\n]*)? [0-9]+(?:\.[0-9]+)?\r?")
-"""A stack and a number; py-spy also writes the samples that had no stack, as a number alone after its blank."""
+_COUNT: Final = re.compile(rb"[0-9]+(?:\.[0-9]+)?")
 _PERF: Final = re.compile(rb"\S[^\n]*?\s+-?\d+(?:/-?\d+)?\s+(?:\[\d+\]\s+)?\d+\.\d+:\s[^\n]*\n\s+[0-9a-f]+ ")
 _LZ4: Final = b"\x04\x22\x4d\x18"
 
@@ -29,8 +28,14 @@ def kind_of(head: bytes) -> str:
     if _PERF.match(re.sub(rb"\A(?:#[^\n]*\n|\s*\n)+", b"", text)):
         return "perf"
     lines = [line for line in head.split(b"\n")[: -1 if head.count(b"\n") > 1 else None] if line.strip()][:200]
-    whole = bool(lines) and b"\x00" not in head and all(_FOLDED.fullmatch(line) for line in lines)
+    whole = bool(lines) and b"\x00" not in head and all(map(_folded, lines))
     return "folded" if whole and any(b";" in line for line in lines) else ""
+
+
+def _folded(line: bytes) -> bool:
+    """Whether a line is a stack and a number; py-spy also writes samples that had no stack, as a number after its blank."""
+    stack, blank, count = line.removesuffix(b"\r").rpartition(b" ")
+    return bool(blank) and _COUNT.fullmatch(count) is not None and (not stack or bool(stack.strip(b"; \t\r\v\f")))
 
 
 class StacksSource:
