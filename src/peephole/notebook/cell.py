@@ -15,6 +15,7 @@ from peephole.render.thumbnail import WIDTH, thumbnail
 from peephole.store.capture import Capture, open_capture
 
 _NAMES = 5
+_GAP = "&ensp;"
 
 
 class CaptureCell:
@@ -37,7 +38,8 @@ class CaptureCell:
 def html_of(capture: Capture) -> str:
     """What a capture holds, its picture, and what took most.
 
-    No style, script or SVG: GitHub takes those out of a notebook, and leaves tables and pictures that are data.
+    No style, script or SVG: GitHub takes those out of a notebook, and leaves tables and pictures that are data. The
+    space between columns is text, since marimo's own style takes it away.
     """
     facts = info(capture)
     t0, t1 = timeline_span(capture)
@@ -58,9 +60,9 @@ def html_of(capture: Capture) -> str:
         data = base64.b64encode(picture).decode()
         html.append(f'<img alt="timeline" width="{WIDTH}" src="data:image/png;base64,{data}">')
         top = range_figures(capture, t0, max(t1, t0 + 1)).top[:_NAMES]
-        html.append("<table><tr><th>name</th><th>time</th><th>runs</th></tr>")
+        html.append(f"<table><tr><th>name</th><th>{_GAP}time</th><th>{_GAP}runs</th></tr>")
         html += [
-            f"<tr><td>{_text(one.name)}</td><td>{one.total / 1e6:,.3f} ms</td><td>{one.count:,}</td></tr>"
+            f"<tr><td>{_text(one.name)}</td><td>{_GAP}{one.total / 1e6:,.3f} ms</td><td>{_GAP}{one.count:,}</td></tr>"
             for one in top
         ]
         html.append("</table>")
@@ -73,7 +75,7 @@ def _program(program: str, argv: tuple[str, ...]) -> str:
 
 
 def _row(name: str, text: str) -> str:
-    return f"<tr><th>{name}</th><td>{_text(text)}</td></tr>"
+    return f'<tr><th align="left">{name}</th><td>{_GAP}{_text(text)}</td></tr>'
 
 
 def _text(text: str) -> str:
