@@ -302,6 +302,32 @@ def test_xlas_emitter_logs_come_alone_and_with_their_kernels(tmp_path: Path) -> 
     assert of_mlir and {contexts[one["parent"]]["kind"] for one in of_mlir} == {"kernel"}
 
 
+def test_names_behind_an_arrow_are_arguments_of_the_region(tmp_path: Path) -> None:
+    text = SMALL.replace(
+        "    return",
+        "    %l = xla.loop (%arg0)[%i] -> (%ra, %rb) in #map iter_args(%iter = %1) -> (tensor<4xf32>) {\n"
+        "      %v = toy.get %arg0[%ra, %rb] : tensor<4xf32>\n      xla.yield %v : tensor<4xf32>\n    }\n    return",
+    )
+    path = tmp_path / "log"
+    path.write_text(f"// -----// IR Dump After A: a //----- //\n{text}")
+    capture = imported(tmp_path, path)
+    assert capture.manifest.problems == []
+    nodes = {node["id"]: node for node in rows(capture, "nodes")}
+    (get,) = (node for node in nodes.values() if node["op"] == "toy.get")
+    assert len(get["src"]) == 3 and {nodes[one]["op"] for one in get["src"]} == {"argument"}
+
+
+def test_several_logs_are_several_runs(tmp_path: Path) -> None:
+    log = f"// -----// IR Dump After A: a //----- //\n{SMALL}"
+    paths = [tmp_path / "one.log", tmp_path / "two.log"]
+    paths[0].write_text(log)
+    paths[1].write_text(log.replace("by 2.0", "by 3.0"))
+    capture = imported(tmp_path, *paths)
+    contexts = rows(capture, "contexts")
+    assert [one["name"] for one in contexts] == ["builtin.module @m in one.log", "builtin.module @m in two.log"]
+    assert all(step["root"] == step["after"] for step in rows(capture, "steps"))
+
+
 def test_bad_prints_are_said_and_the_rest_is_read(tmp_path: Path) -> None:
     def state(name: str, text: str) -> str:
         return f"// -----// IR Dump After {name} //----- //\n{text}\n"

@@ -134,7 +134,7 @@ def _arguments(one: Operation, place: int, region: Region, scope: Scope) -> list
         return region.arguments
     told = one.text
     # a name in the head that nothing has defined yet is one that the head defines
-    unknown = [name for name, _ in told.operands if name not in scope] if one.regions else []
+    unknown = [name for name in told.mentioned if name not in scope] if one.regions else []
     heads = [(name, told.kinds.get(name, "")) for name in dict.fromkeys((*told.defined, *unknown))]
     return [*heads, *region.arguments]
 

@@ -57,6 +57,8 @@ class OperationText:
     symbol: str
     kinds: dict[str, str] = field(default_factory=dict)
     """Types of the names that it defines, where they stand beside them."""
+    mentioned: list[str] = field(default_factory=list)
+    """All names of values behind its own, in order: operands, those it defines, those a result is written into."""
 
 
 def read_operation(text: str, has_regions: bool) -> OperationText:
@@ -71,12 +73,14 @@ def read_operation(text: str, has_regions: bool) -> OperationText:
     body = text[named.end() if named else begin + len(name) :]
     body, loc = without_location(body)
     operands: list[tuple[str, int]] = []
+    mentioned: list[str] = []
     defined: list[str] = []
     kinds: dict[str, str] = {}
 
     def replaced(token: re.Match[str]) -> str:
         if token[1] is None:
             return _short(token[0])
+        mentioned.append(token[1])
         if _AS.match(body, token.end()) or _RESULT_OF.search(body, max(0, token.start() - 200), token.start()):
             return token[0]  # an operand again, that a result is written into
         mark = (token[3] or "").strip()
@@ -96,7 +100,7 @@ def read_operation(text: str, has_regions: bool) -> OperationText:
     symbol = _SYMBOL.match(body.strip())
     generic = _SYM_NAME.search(body) if symbol is None and named is not None and named[1] else None
     own = symbol[1].strip('"') if symbol else generic[1] if generic else ""
-    return OperationText(name, results, operands, defined, says, dtype, shape, loc, own, kinds)
+    return OperationText(name, results, operands, defined, says, dtype, shape, loc, own, kinds, mentioned)
 
 
 def without_location(text: str) -> tuple[str, str]:

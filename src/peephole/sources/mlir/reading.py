@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -46,7 +47,12 @@ class _Printed:
 def read(paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
     """Reads logs, states and trees; CaptureError when no state can be read."""
     rows, nodes = Rows(sink, COMPILER), NodeRows(sink)
-    states = States(rows, nodes, lambda reason, example: sink.problem(reason, 1, example))
+
+    def fresh() -> States:
+        return States(rows, nodes, lambda reason, example: sink.problem(reason, 1, example))
+
+    states = fresh()
+    runs = [("", states)]
     tree = [path for path in paths if TREE_FILE.fullmatch(path.name)]
     logs = [path for path in paths if path not in set(tree)]
     total = sum(path.stat().st_size for path in paths)
@@ -61,11 +67,17 @@ def read(paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
             named = TREE_FILE.fullmatch(path.name)
             if named and "// -----// IR Dump" not in text:
                 states.add([Block(pass_of(named[2])[0], True, False, text, str(path.parent), True)])
+            elif len(logs) > 1 and "// -----// IR Dump" in text:
+                # a log is a run of its own, whatever operations it shares with others
+                runs.append((path.name, fresh()))
+                runs[-1][1].add(log_blocks(text, path.name))
             else:
                 states.add(log_blocks(text, path.name))
             done += path.stat().st_size
             progress(done, total)
-    if not states.write(NONE):
+    counts = Counter(name for _, one in runs for name in one.names())
+    shared = {name for name, count in counts.items() if count > 1}
+    if not sum(one.write(NONE, shared, log) for log, one in runs):
         raise CaptureError(
             f"{paths[0]} has no state of MLIR that can be read; print some with --mlir-print-ir-after-all "
             "--mlir-disable-threading."
@@ -89,13 +101,18 @@ class States:
         for block in blocks:
             self._state(block)
 
-    def write(self, parent: int) -> int:
-        """Hands over what was read as contexts; how many there are."""
+    def names(self) -> set[str]:
+        """What the operations are called."""
+        return {one.name for one in self._printed.values()}
+
+    def write(self, parent: int, shared: Collection[str] = (), log: str = "") -> int:
+        """Hands over what was read as contexts, those with names that other logs have too under the name of this one;
+        how many there are."""
         found = sorted(self._printed.values(), key=lambda one: one.kind != "module")
         outer = parent
         for one in found:
-            stack = json.dumps([one.name])
-            context = self._rows.context(one.name, one.kind, outer, keys=stack, compiler=COMPILER)
+            name = f"{one.name} in {log}" if log and one.name in shared else one.name
+            context = self._rows.context(name, one.kind, outer, keys=json.dumps([name]), compiler=COMPILER)
             if outer == parent and one.kind == "module" and len(found) > 1:
                 outer = context
             if one.waiting:
