@@ -62,6 +62,16 @@ def test_copies_are_those_of_the_final_graph_that_the_program_did_not_ask_for(
     assert layout.bytes > 0 and layout.reason.startswith("layout-assignment put it in")
 
 
+def test_copies_of_modules_without_passes_name_no_pass(tmp_path: Path) -> None:
+    path = tmp_path / "module_0001.calls.cpu_after_optimizations.txt"
+    path.write_text(
+        "HloModule calls\n\nENTRY %main (x: f32[4,2]) -> f32[4,2] {\n  %x = f32[4,2]{1,0} parameter(0)\n"
+        "  ROOT %c = f32[4,2]{0,1} copy(%x)\n}\n"
+    )
+    (one,) = problems(open_capture(import_files([path], tmp_path / "c.peep"))).problems
+    assert one.reason == "a pass put it in: its layout is {1,0} and {0,1} was wanted"
+
+
 def test_memory_at_the_peak_adds_up(capture: Capture, found: list[Problem]) -> None:
     frame = capture.read("buffers", ["device", "alloc", "free", "bytes"])
     devices = frame.texts("device")

@@ -28,6 +28,8 @@ _TARGET: Final = re.compile(r'custom_call_target="((?:[^"\\]|\\.)*)"')
 _DIFFERENCE: Final = re.compile(r"^\* at (?P<what>.+?), now (?P<now>.+?) and before (?P<before>.+?)(?:, so .*)?$")
 _LINK: Final = re.compile(r"https://\S+")
 _HOST: Final = ("callback", "infeed", "outfeed", "host")
+_MOVES: Final = (FUSION, "fusion-wrapper")
+"""Passes that put what is there into computations."""
 _LINES: Final = 5
 """Lines of a module's peak that are listed, and its largest buffers."""
 
@@ -108,9 +110,11 @@ class _Module:
         for row in rows:
             name, alike = (came.get(key, "") for key in self._keys(row))
             # one that moved into a fusion has another name there
-            step = alike if name == FUSION and alike else name
+            step = alike if name in _MOVES and alike else name
             if step == "before_optimizations":
                 continue  # the program's own
+            if step.endswith("after_optimizations"):
+                step = ""  # there are no dumps of passes
             source = next(iter(self.trace.table.sources(row)), -1)
             before, after = (nodes.shape(one) or "" if one >= 0 else "" for one in (source, row))
             layouts = [text.partition("{")[2].rstrip("}") for text in (before, after)]
@@ -217,7 +221,8 @@ def _memory(capture: Capture, modules: list[_Module]) -> tuple[list[FoundProblem
             parts += f" and {len(own) - len(most)} more" if len(own) > len(most) else ""
             what = "of this line" if file else "without a line (arguments, constants, what passes made)"
             title = f"{bytes / max(peak, 1):.0%} of the peak"
-            words = ProblemWords("memory", title, f"{len(own)} values {what} are live then: {parts}")
+            count = f"{len(own)} values {what} are" if len(own) > 1 else f"1 value {what} is"
+            words = ProblemWords("memory", title, f"{count} live then: {parts}")
             peaks.append(FoundProblem(module.context, words, file, line, bytes))
         for at in np.argsort(-size, kind="stable")[:_LINES].tolist():
             op_name, (file, line) = places.get(at, ("", ("", -1)))
