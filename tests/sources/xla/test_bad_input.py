@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from pathlib import Path
 
 from tests.conftest import Cli
@@ -68,6 +70,21 @@ def test_two_runs_in_one_folder_and_modules_of_one_name(tmp_path: Path) -> None:
     assert list(reasons(capture)) == ["dumps of another run in the same folder, left out"]
     names = [one.name for one in contexts(capture) if one.kind == "module"]
     assert names == ["module_0001.jit_f", "module_0001.jit_g", "module_0002.jit_f"]
+
+
+def test_the_end_of_a_longer_run_before_in_the_same_folder_is_left_out(tmp_path: Path) -> None:
+    names = [f"module_0001.jit_f.{at:04d}.simplify.after_{one}.before_x.txt" for at, one in enumerate("abcd")]
+    now = time.time()
+    for at, name in enumerate(names):
+        (tmp_path / name).write_text(HEAD + BODY)
+        os.utime(tmp_path / name, (now, now - 3600 + at if at > 1 else now + at))
+    capture = open_capture(import_files([tmp_path], tmp_path / "out.peep"))
+    assert reasons(capture) == {"dumps of another run in the same folder, left out": 2}
+    assert [step.name for step in steps(capture, 0)] == ["simplify", "a", "b"]
+    for at, name in enumerate(names):  # copied in any order, within a moment
+        os.utime(tmp_path / name, (now, now - at / 10))
+    copied = open_capture(import_files([tmp_path], tmp_path / "copied.peep"))
+    assert reasons(copied) == {} and len(steps(copied, 0)) == 5
 
 
 def test_custom_calls_of_any_text_and_a_large_constant(tmp_path: Path) -> None:

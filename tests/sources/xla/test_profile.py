@@ -90,6 +90,31 @@ def test_every_kernel_finds_its_instruction(beside: Capture, alone: Capture) -> 
         assert capture.manifest.problems == []
 
 
+def test_a_trace_as_json_is_linked_where_names_leave_no_choice(jax_run: JaxRun, tmp_path: Path) -> None:
+    trace = jax_run.profile.with_name(jax_run.profile.name.replace(".xplane.pb", ".trace.json.gz"))
+    alone = open_capture(import_files([trace], tmp_path / "alone.peep"))
+    events = rows(alone, "SELECT count(*) FROM slices")[0][0]
+    folder = tmp_path / "both"  # as a folder, and file by file
+    folder.mkdir()
+    for path in [*jax_run.dump.glob("*optimizations.txt"), trace]:
+        (folder / path.name).symlink_to(path)
+    for paths in ([folder], sorted(folder.iterdir())):
+        capture = open_capture(import_files(paths, tmp_path / f"{len(paths)}.peep"))
+        assert rows(capture, "SELECT count(*) FROM slices")[0][0] == events
+        kernels = rows(
+            capture,
+            "SELECT json_extract_string(s.args, '$.hlo_module'), json_extract_string(s.args, '$.hlo_op'), c.name, "
+            "p.name FROM slices s LEFT JOIN contexts c ON c.id = s.context LEFT JOIN contexts p ON p.id = c.parent "
+            "WHERE s.args LIKE '%\"hlo_op\"%'",
+        )
+        block = [one for one in kernels if one[0] == "jit_block"]
+        assert len(block) > 10
+        for module, op, context, parent in block:
+            assert (context == op and str(parent).endswith(f".{module}")) or str(context).endswith(f".{module}")
+        unknown = sum(context is None for *_, context, _ in kernels)  # compiled twice, or not dumped
+        assert {one["count"] for one in capture.manifest.problems} == ({unknown} if unknown else set())
+
+
 def test_a_profile_has_the_final_graphs(alone: Capture, jax_run: JaxRun) -> None:
     for name in ("jit_block", "jit_layers", "jit_conv_gradient"):
         (module,) = [one for one in contexts(alone) if one.kind == "module" and one.name.endswith("." + name)]

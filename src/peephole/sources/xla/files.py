@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,10 @@ _FUSION: Final = re.compile(r"(.+?)\.(module_\d+\..+)\._fusion\.html")
 _STATE: Final = re.compile(r"(.*?)\.((?:[\w.]*_)?(?:before|after)_optimizations)(\.txt|\.hlo\.pb|\.hlo)")
 _KERNEL: Final = re.compile(r"(?:__compute_module_)?(.+?)(?:_(?:elemental_)?kernel_module)?")
 _JAX_IR: Final = re.compile(r"jax_(?:ir)?(\d+)_(.+?)(?:_compile)?\.(jaxpr\.txt|mlir)")
+TRACES: Final = (".trace.json.gz", ".trace.json")
+"""How a profile as JSON is called."""
+_APART: Final = 1_000_000_000
+"""ns between two runs, at least: copied files have the times of the copying, in any order."""
 STABLEHLO: Final = "module.mlir"
 """What a module was given as, in a folder of its own."""
 
@@ -108,7 +113,7 @@ def find_files(paths: Sequence[Path], problem: Callable[[str, str], None]) -> Fi
                 stray.append((number, rest, path))
         elif name.endswith(".xplane.pb"):
             found.profiles.append(path)
-        elif name.endswith((".trace.json.gz", ".trace.json")):
+        elif name.endswith(TRACES):
             found.traces.append(path)
         elif named := _JAX_IR.fullmatch(name):
             ir.append((int(named[1]), named[2], named[3], path))
@@ -175,7 +180,17 @@ def _in_order(module: ModuleFiles, problem: Callable[[str, str], None]) -> list[
             problem("dumps of another run in the same folder, left out", ways[0].path.name)
             ways.sort(key=lambda dump: dump.path.stat().st_mtime_ns)
         kept.append(ways[-1])
-    return kept
+    left = _left_over(kept)
+    for dump in kept[left:]:
+        problem("dumps of another run in the same folder, left out", dump.path.name)
+    return kept[:left]
+
+
+def _left_over(dumps: list[PassDump]) -> int:
+    """Where the dumps of an earlier run begin, of which a later and shorter one wrote over the first ones."""
+    times = [dump.path.stat().st_mtime_ns for dump in dumps]
+    first, last = list(accumulate(times, min)), list(accumulate(reversed(times), max))[::-1]
+    return next((at for at in range(1, len(times)) if last[at] + _APART < first[at - 1]), len(times))
 
 
 def _jaxprs(modules: list[ModuleFiles], ir: list[tuple[int, str, str, Path]]) -> None:

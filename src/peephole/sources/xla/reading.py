@@ -19,6 +19,7 @@ from peephole.sources.xla.live_times import placed
 from peephole.sources.xla.modules import ModuleReader, ReadModule
 from peephole.sources.xla.noted import Noted
 from peephole.sources.xla.sniffing import is_module_proto, is_module_text, is_profile
+from peephole.sources.xla.traces import LinkedSink
 from peephole.sources.xla.wire import Cut
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ class Reading:
         self._compilations()
         runs = self._read_profiles(profiles)
         if not profiles and files.traces:
-            load("chrome").read(files.traces, self._sink, self._progress)
-            if self._modules:
-                self._problem("traces as JSON, whose kernels are not linked: .xplane.pb has that", files.traces[0].name)
+            linked = LinkedSink(self._sink, self._only_context_of)
+            load("chrome").read(files.traces, linked, self._progress)
+            if linked.unlinked and self._modules:
+                what = "kernels of a trace as JSON whose module is not known by its name: .xplane.pb has its number"
+                self._sink.problem(what, linked.unlinked, files.traces[0].name)
         for module in self._modules.values():
             for value in placed(module.memory, runs.get(module.number, []), self._begin) if module.memory else ():
                 self._rows.buffer(module.full_name, *value)
@@ -163,3 +166,12 @@ class Reading:
         if found is None or (module and found.name != module):
             return NONE
         return found.kernels.get(instruction, found.context)
+
+    def _only_context_of(self, module: str, instruction: str) -> int:
+        """What a kernel of a trace without the numbers of modules ran, where its names leave no choice."""
+        named = [one for one in self._modules.values() if one.name == module]
+        if len(named) > 1:
+            named = [one for one in named if instruction in one.names]
+        if len(named) != 1:
+            return NONE
+        return named[0].kernels.get(instruction, named[0].context)

@@ -18,7 +18,7 @@ class XlaSource:
     """Reads a folder of dumps with or without profiles in it, or such files by themselves."""
 
     name = "xla"
-    takes_along = ("mlir",)
+    takes_along = ("mlir", "chrome")
     formats = (FileFormat("dumps of XLA (--xla_dump_to=DIR)", "a folder, .txt, .hlo.pb", "HLO as text or proto"),)
 
     def sniff(self, head: bytes, path: Path) -> bool:
@@ -37,15 +37,18 @@ class XlaSource:
 
     def files_in(self, folder: Path) -> Sequence[Path]:
         """The files of a dump or a profile, at any depth, by the names that XLA and JAX give."""
-        from peephole.sources.xla.files import is_known
+        from peephole.sources.xla.files import TRACES, is_known
 
         found: list[Path] = []
+        traces: list[Path] = []
         for place, inner, names in os.walk(folder):
             inner.sort()
             found += [Path(place, name) for name in sorted(names) if is_known(Path(place, name))]
+            traces += [Path(place, name) for name in sorted(names) if name.endswith(TRACES)]
             if len(found) > MOST_FILES:
                 break
-        return found
+        has_profile = any(path.name.endswith(".xplane.pb") for path in found)
+        return found if has_profile or not found else found + traces
 
     def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
         """Reads what is there; CaptureError when nothing is."""
