@@ -22,6 +22,9 @@ import os, signal, sys, time
 import jax, jax.numpy as jnp
 import peephole
 
+if "late" in sys.argv:
+    os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+
 @jax.jit
 def f(x):
     return jnp.tanh(x @ x).sum(0)
@@ -101,7 +104,10 @@ def test_a_killed_program_has_its_passes_kernels_and_reasons(tmp_path: Path) -> 
 
 
 def test_kernels_are_on_the_clock_of_spans_and_find_their_instructions(tmp_path: Path) -> None:
-    capture, _, _ = record(tmp_path)
+    capture, printed, _ = record(tmp_path, "late")
+    assert printed.splitlines()[-1] == "--xla_force_host_platform_device_count=2 None", "as the program set it"
+    module = next(one.id for one in contexts(capture) if one.name.endswith(".jit_f"))
+    assert "fusion" in [step.name for step in steps(capture, module)], "and passes were dumped nevertheless"
     frame = capture.read("slices", ["start", "dur", "name"])
     spans = [
         (int(frame["start"][row]), int(frame["start"][row] + frame["dur"][row]))

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from peephole.model.sink import ColumnValues, Sink
+from peephole.model.sink import ColumnValues, Sink, Strings
 from peephole.model.tables import NONE
 
 _MARK: Final = '"hlo_op"'
@@ -26,9 +26,8 @@ class LinkedSink:
         """Adds rows."""
         if table == "slices" and "args" in columns:
             args = columns["args"]
-            values = getattr(args, "values", None)
-            if values is not None:  # a text is looked at once, however many rows have it
-                known = [self._context(one) for one in values]
+            if isinstance(args, Strings):  # a text in dictionary form is looked at once
+                known = [self._context(one) for one in args.values]
                 found = [known[code] if code >= 0 else NONE for code in args.codes]
             else:
                 found = [self._context(one) for one in args]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from peephole.model.left_files import LEFT
 from peephole.record import active
-from peephole.sources.xla.live import flags
+from peephole.sources.xla.live import flags, variables
 from peephole.sources.xla.live.compilations import Compilations
 from peephole.sources.xla.live.log import Log
 from peephole.sources.xla.live.profile import Profile
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 _IR: Final = {"JAX_DUMP_IR_TO": "", "JAX_DUMP_IR_MODES": "jaxpr"}
 """Variables of JAX that have it write its own programs."""
 _live: Live | None = None
-_before: dict[str, str | None] = {}
-"""Variables as the program had them."""
 _cpus: Final[list[set[int]]] = []
 """The CPUs that the program may run on, while it runs on one."""
 
@@ -39,6 +37,11 @@ def prepare() -> None:
     if _has_started():
         recorder.problem("JAX had started before the recording began, so XLA was not asked for its dumps")
         return
+    _ask(recorder)
+
+
+def _ask(recorder: Recorder) -> None:
+    """Adds to the XLA_FLAGS of the program."""
     log = Log(recorder.path)
     given = os.environ.get("XLA_FLAGS", "")
     own = [word for word in given.split() if not _is_ours(word, recorder.path)]
@@ -59,12 +62,12 @@ def prepare() -> None:
         left_out = ", ".join(name for name in wanted if name not in known)
         recorder.problem(f"this jaxlib does not know all flags of XLA's dumps: {left_out} left out")
     if flags.PLACE in known:
-        _set("XLA_FLAGS", flags.with_flags(" ".join(own), {name: wanted[name] for name in known}))
-        if flags.EMITTERS in known:
+        variables.put("XLA_FLAGS", flags.with_flags(" ".join(own), {name: wanted[name] for name in known}))
+        if flags.EMITTERS in known and not _cpus:
             _on_one_cpu()
         if "JAX_DUMP_IR_TO" not in os.environ or os.environ["JAX_DUMP_IR_TO"].startswith(str(_left(recorder.path))):
-            _set("JAX_DUMP_IR_TO", str(log.folder / "ir"))
-            _set("JAX_DUMP_IR_MODES", _IR["JAX_DUMP_IR_MODES"])
+            variables.put("JAX_DUMP_IR_TO", str(log.folder / "ir"))
+            variables.put("JAX_DUMP_IR_MODES", _IR["JAX_DUMP_IR_MODES"])
 
 
 def attach(recorder: Recorder) -> None:
@@ -74,9 +77,25 @@ def attach(recorder: Recorder) -> None:
     if jax is None or not hasattr(jax, "__version__"):
         return
     if _live is None:
+        _ask_again_at_the_start()
         _live = Live(recorder, jax)
     elif _live.recorder is not recorder:
         _live.begin(recorder)
+
+
+def _ask_again_at_the_start() -> None:
+    """Sees to it that XLA is asked although the program sets XLA_FLAGS between importing JAX and using it."""
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    start = getattr(bridge, "_init_backend", None)
+    if start is None:
+        return
+
+    def started(*args: Any, **words: Any) -> Any:
+        if variables.is_changed("XLA_FLAGS") and active.recorder is not None:
+            _ask(active.recorder)
+        return start(*args, **words)
+
+    bridge._init_backend = started  # type: ignore[union-attr]
 
 
 class Live:
@@ -116,12 +135,7 @@ class Live:
             with contextlib.suppress(OSError):
                 os.sched_setaffinity(0, _cpus.pop())
         # from here on XLA has read its flags; what the program starts is not to dump into this capture
-        for name in list(_before):
-            before = _before.pop(name)
-            if before is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = before
+        variables.give_back()
         if self.profile is not None:
             self.profile.begin()
 
@@ -153,11 +167,6 @@ def _on_one_cpu() -> None:
     with contextlib.suppress(OSError, AttributeError):
         _cpus.append(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {min(_cpus[0])})
-
-
-def _set(name: str, value: str) -> None:
-    _before.setdefault(name, os.environ.get(name))
-    os.environ[name] = value
 
 
 def _left(capture: str) -> Path:
