@@ -13,36 +13,42 @@ from peephole.store.journal.layouts import RowLayout
 from peephole.store.journal.segments import Split, gather
 
 MANY: Final = 64
+_LAST_COUNTS: Final = frozenset(("tracks", "contexts", "steps", "buffers"))
+"""Tables of which the last row of an id counts: rows of one segment must not change places."""
 
 
 def uniform(found: Split, known: Mapping[int, RowLayout]) -> tuple[Sequence[int], list[tuple[int, bytes]]]:
     """Records of one size and kind together where there are many, and the numbers of all others.
 
-    Rows whose lists are all null are of one size too; their fixed columns are handed over.
+    Rows whose tails are all null are of one size too; their fixed columns are handed over.
     """
     alike: list[tuple[int, bytes]] = []
     if len(found.record_kind) < MANY:
         return range(len(found.record_kind)), alike
-    kinds, lengths = np.array(found.record_kind), np.array(found.record_length)
+    kinds, lengths = found.record_kind, found.record_length
     left = np.ones(len(kinds), np.bool_)
     for kind in np.flatnonzero(np.bincount(kinds)).tolist():
         layout = known.get(kind)
         if kind == KIND_FREE:
-            size, lists = 16, 0
+            size, tails = 16, 0
         elif kind == KIND_RUN:
-            size, lists = RUN.size, 0
-        elif layout is not None and layout.only_lists and not layout.one_list:
-            size, lists = layout.size, len(layout.tails) * 4
+            size, tails = RUN.size, 0
+        elif layout is not None and not layout.one_list:
+            size, tails = layout.size, len(layout.tails) * 4
         else:
             continue
-        own = np.flatnonzero((kinds == kind) & (lengths == size + lists))
+        of_kind = kinds == kind
+        own = np.flatnonzero(of_kind & (lengths == size + tails))
         if len(own) < MANY:
             continue
-        data = gather(found, own, size + lists)
-        if lists:
-            rows = np.frombuffer(data, np.uint8).reshape(-1, size + lists)
+        data = gather(found, own, size + tails)
+        if tails:
+            rows = np.frombuffer(data, np.uint8).reshape(-1, size + tails)
             null = (rows[:, size:] == 0xFF).all(axis=1)
             own, data = own[null], rows[null, :size].tobytes()
+        ordered = layout is not None and layout.table.name in _LAST_COUNTS
+        if len(own) == 0 or (ordered and len(own) < np.count_nonzero(of_kind)):
+            continue
         left[own] = False
         alike.append((kind, data))
     return np.flatnonzero(left).tolist(), alike
@@ -59,8 +65,7 @@ def with_ids(
     if len(others) < MANY:
         return others, listed
     left = np.array(others)
-    kinds = np.array(found.record_kind)
-    lengths = np.array(found.record_length)
+    kinds, lengths = found.record_kind, found.record_length
     for kind, layout in known.items():
         if not layout.one_list:
             continue
@@ -73,7 +78,7 @@ def with_ids(
         good = (taken == lengths[own] - size - 4) & (taken % 8 == 0)  # no list at all, or damaged: one by one
         own, heads, taken = own[good], heads[good], taken[good]
         offsets = np.concatenate([[0], np.cumsum(taken)])
-        begin = np.array(found.record_at, np.int64)[own] * SLOT + SLOT + size + 4 - INLINE
+        begin = found.record_at[own] * SLOT + SLOT + size + 4 - INLINE
         places = np.repeat(begin - offsets[:-1], taken) + np.arange(offsets[-1])
         ids = np.frombuffer(found.data, np.uint8)[places].view("<i8")
         listed.append((layout, heads[:, :size].tobytes(), offsets // 8, ids))

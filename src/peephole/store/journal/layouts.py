@@ -26,11 +26,6 @@ class RowLayout:
     dtype: np.dtype[Any]
 
     @property
-    def only_lists(self) -> bool:
-        """Whether what has no fixed width are lists of ids: rows without any are all of one size."""
-        return all(column.type == "ids" for column in self.tails)
-
-    @property
     def one_list(self) -> bool:
         """Whether it is just one list of ids, that begins behind the record's first slot."""
         return [column.type for column in self.tails] == ["ids"] and self.size + 4 >= INLINE

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import zlib
-from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,16 +54,15 @@ class Split:
     slices: NDArray[Any]
     slice_at: NDArray[np.int64] | None
     """None when every slot is a slice."""
-    record_at: list[int]
-    record_kind: list[int]
-    record_length: list[int]
+    record_at: NDArray[np.int64]
+    record_kind: NDArray[np.uint8]
+    record_length: NDArray[np.int64]
     end: int
     """The slot to go on from when the segment grows."""
 
-    def payload(self, record: int) -> bytes:
-        """The bytes of a record."""
-        at = self.record_at[record] * SLOT
-        length = self.record_length[record]
+    def payload(self, slot: int, length: int) -> bytes:
+        """The bytes of the record at that slot, which is so long."""
+        at = slot * SLOT
         if length <= INLINE:
             return self.data[at + 4 : at + 4 + length]
         return self.data[at + 4 : at + 4 + INLINE] + self.data[at + SLOT : at + SLOT + length - INLINE]
@@ -74,7 +72,7 @@ def gather(found: Split, records: NDArray[np.int64], size: int) -> bytes:
     """The payloads of records that are all of that many bytes, one behind the other."""
     flat = np.frombuffer(found.data, np.uint8)
     columns = np.concatenate([np.arange(4, 4 + min(size, INLINE)), np.arange(SLOT, SLOT + max(0, size - INLINE))])
-    starts = np.array(found.record_at, np.int64)[records] * SLOT
+    starts = found.record_at[records] * SLOT
     return bytes(flat[starts[:, None] + columns])
 
 
@@ -154,74 +152,77 @@ def split(data: bytes, closed: bool, problem: Problem, where: str) -> Split:
     slots = len(data) // SLOT
     table = np.frombuffer(data, np.uint8, slots * SLOT).reshape(slots, SLOT)
     kinds = table[:, SLOT - 1]
-    odd = np.flatnonzero(kinds != KIND_SLICE)
+    is_odd = kinds != KIND_SLICE
+    odd = np.flatnonzero(is_odd)
     if len(odd) == 0:
-        return Split(data, np.frombuffer(data, SLICE, slots), None, [], [], [], slots)
+        none = np.zeros(0, np.int64)
+        return Split(data, np.frombuffer(data, SLICE, slots), None, none, none.astype(np.uint8), none, slots)
     lengths = np.ascontiguousarray(table[odd, :4]).view("<u4")[:, 0].astype(np.int64)
     sizes = np.where(lengths <= INLINE, 1, 1 + (lengths - INLINE + SLOT - 1) // SLOT)
+    found, end, skipped = _walk(_Odd(odd, kinds[odd], lengths, sizes, is_odd), closed, problem, where)
     is_record = np.ones(slots, np.bool_)
-    at, kind, length, end, skipped = _walk(
-        odd.tolist(), kinds[odd].tolist(), lengths.tolist(), sizes.tolist(), slots, closed, problem, where
-    )
     for first, last in skipped:
         is_record[first:last] = False
     # what a record goes on in is no record itself
-    begins = np.array(at, np.int64)
-    taken = np.array(length, np.int64)
-    more = np.where(taken <= INLINE, 0, (taken - INLINE + SLOT - 1) // SLOT)
-    begins, more = begins[more > 0], more[more > 0]
+    at, more = odd[found], sizes[found] - 1
+    begins, more = at[more > 0], more[more > 0]
     is_record[np.repeat(begins - np.cumsum(more) + more, more) + np.arange(int(more.sum())) + 1] = False
-    slice_at = np.flatnonzero((kinds[:end] == KIND_SLICE) & is_record[:end])
-    return Split(data, np.frombuffer(data, SLICE, slots)[slice_at], slice_at, at, kind, length, end)
+    slice_at = np.flatnonzero(~is_odd[:end] & is_record[:end])
+    slices = np.frombuffer(data, SLICE, slots)[slice_at]
+    return Split(data, slices, slice_at, at, kinds[at], lengths[found], end)
 
 
-def _walk(
-    odd: list[int],
-    kinds: list[int],
-    lengths: list[int],
-    sizes: list[int],
-    slots: int,
-    closed: bool,
-    problem: Problem,
-    where: str,
-) -> tuple[list[int], list[int], list[int], int, list[tuple[int, int]]]:
-    """Goes from record to record over the slots that are no slices; also gives the stretches that were skipped."""
+class _Odd:
+    """The slots that are no slices, and of each the first one that its record does not take."""
+
+    def __init__(
+        self,
+        at: NDArray[np.int64],
+        kinds: NDArray[np.uint8],
+        lengths: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        is_odd: NDArray[np.bool_],
+    ) -> None:
+        self.at = at
+        self.kinds = kinds
+        self.lengths = lengths
+        self.behind = at + sizes
+        self.slots = len(is_odd)
+        before = np.zeros(self.slots + 1, np.int64)
+        np.cumsum(is_odd, out=before[1:])
+        self.following = before[np.minimum(self.behind, self.slots)]
+        """For each the number of the next one that is not part of its record."""
+        self.special = (kinds == KIND_END) | (kinds == KIND_PAD) | (self.behind > self.slots)
+
+
+def _walk(odd: _Odd, closed: bool, problem: Problem, where: str) -> tuple[list[int], int, list[tuple[int, int]]]:
+    """Goes from record to record: their numbers in `odd`, where they end, and the stretches that were skipped."""
     skipped: list[tuple[int, int]] = []
-    at: list[int] = []
-    kind: list[int] = []
-    length: list[int] = []
-    i = 0
-    count = len(odd)
+    found: list[int] = []
+    add = found.append
+    following: list[int] = np.where(odd.special, -1, odd.following).tolist()
+    i, count, slots = 0, len(following), odd.slots
     while i < count:
-        slot = odd[i]
-        own = kinds[i]
-        if own == KIND_END:
-            behind = slot + sizes[i]
-            next_odd = bisect_left(odd, behind, i + 1)
-            follows = behind < slots and (next_odd >= count or odd[next_odd] != behind or kinds[next_odd] != KIND_END)
-            if lengths[i] and follows:
+        if (after := following[i]) >= 0:
+            add(i)
+            i = after
+            continue
+        slot, behind = int(odd.at[i]), int(odd.behind[i])
+        if odd.kinds[i] == KIND_END:
+            after = int(odd.following[i])
+            follows = behind < slots and (after >= count or odd.at[after] != behind or odd.kinds[after] != KIND_END)
+            if odd.lengths[i] and follows:
                 skipped.append((slot, behind))
-                i = next_odd
+                i = after
             elif not closed:
-                return at, kind, length, slot, skipped
+                return found, slot, skipped
             else:
-                while i < count and kinds[i] == KIND_END:
-                    i += 1
+                others = np.flatnonzero(odd.kinds[i:] != KIND_END)
+                i = i + int(others[0]) if len(others) else count
             problem("journal records that were begun and never finished", 1, where)
             continue
-        if own == KIND_PAD:
-            return at, kind, length, slots, skipped
-        size = sizes[i]
-        if slot + size > slots:
-            problem("journal records that go beyond their segment", 1, where)
-            return at, kind, length, slot, skipped
-        at.append(slot)
-        kind.append(own)
-        length.append(lengths[i])
-        if size == 1:
-            i += 1
-        elif size == 2:  # nearly all of the others: no search for where the next one is
-            i += 2 if i + 1 < count and odd[i + 1] == slot + 1 else 1
-        else:
-            i = bisect_left(odd, slot + size, i + 1, min(len(odd), i + size + 1))
-    return at, kind, length, slots, skipped
+        if odd.kinds[i] == KIND_PAD:
+            return found, slots, skipped
+        problem("journal records that go beyond their segment", 1, where)
+        return found, slot, skipped
+    return found, slots, skipped

@@ -132,7 +132,7 @@ class ThreadReader:
             self._problem(f"events that were lost: {why}", lost, where)
         found = split(data, closed, self._problem, where)
         self._slot += found.end
-        news = bool(len(found.slices) or found.record_at)
+        news = bool(len(found.slices) or len(found.record_at))
         if news:
             self._take(found, where)
         self._gap = self._gap or cut or (damaged and _doubtful(found, self._layouts))
@@ -144,9 +144,10 @@ class ThreadReader:
         others, alike = uniform(found, self._layouts)
         others, listed = with_ids(found, others, self._layouts)
         self._settled_at = -1
-        for i in others:
-            kind = found.record_kind[i]
-            payload = found.payload(i)
+        few = np.array(others, np.int64)
+        own = (found.record_at[few].tolist(), found.record_kind[few].tolist(), found.record_length[few].tolist())
+        for at, kind, length in zip(*own, strict=True):
+            payload = found.payload(at, length)
             if kind == KIND_STRING:
                 # behind a gap nobody knows the number of a text: a name that is missing beats a wrong one
                 if not self._gap:
@@ -157,7 +158,7 @@ class ThreadReader:
             elif kind == KIND_ARGS:
                 if len(payload) >= 8:
                     text = payload[8:].decode("utf-8", "backslashreplace") if len(payload) > 8 else None
-                    args_at.append(found.record_at[i])
+                    args_at.append(at)
                     args.append((_I64.unpack_from(payload)[0], text))
             elif kind in self._layouts:
                 self._rows.setdefault(kind, []).append(payload)
@@ -171,7 +172,7 @@ class ThreadReader:
             elif kind == KIND_PLAN:
                 self._runs.plan(payload, where)
             elif kind == KIND_SETTLED:
-                self._settled_at = found.record_at[i]
+                self._settled_at = at
                 self._held = []
                 self.settled = self.settled or bool(self.provisional)
             else:
@@ -368,7 +369,7 @@ class ThreadReader:
     def _column(self, table: Table, name: str, data: Any) -> Any:
         column = table.column(name)
         if column.type == "str":
-            used, inverse = np.unique(data, return_inverse=True)
+            used, inverse = _different(data, len(self.texts))
             known = [self.texts[n - 1] if 0 < n <= len(self.texts) else LOST if n else "" for n in used.tolist()]
             if LOST in known and (self._missing or used[-1] > len(self.texts)):
                 gone = np.isin(data, used[[text is LOST for text in known]])
@@ -417,11 +418,21 @@ def _some(
     )
 
 
+def _different(numbers: NDArray[Any], known: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The different numbers in their order, and the place of each among them. Those of texts need no sorting."""
+    if len(numbers) == 0 or int(numbers.max()) > max(known, len(numbers)):
+        return np.unique(numbers, return_inverse=True)
+    used = np.flatnonzero(np.bincount(numbers))
+    place = np.zeros(int(used[-1]) + 1, np.int64)
+    place[used] = np.arange(len(used))
+    return used, place[numbers]
+
+
 def _doubtful(found: Split, tables: Mapping[int, RowLayout]) -> bool:
     """Whether a damaged segment may have had texts that are none any more."""
     own = {KIND_STRING, KIND_TEXT, KIND_ARGS, KIND_FREE, KIND_PROBLEM, KIND_FACTS, KIND_SETTLED, KIND_PLAN, KIND_RUN}
     known = {*own, *tables}
-    return found.end * SLOT < len(found.data) or any(kind not in known for kind in found.record_kind)
+    return found.end * SLOT < len(found.data) or not known.issuperset(found.record_kind.tolist())
 
 
 def _tails(payload: bytes, at: int, count: int) -> list[bytes | None] | None:

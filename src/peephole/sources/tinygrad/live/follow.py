@@ -207,6 +207,7 @@ class Follower:
         self._guard(self._look)
         self._take_rewrites(last=False)
         self._take_events()
+        self._guard(self._rewrites.settle)
 
     def _last(self) -> None:
         self._last_rewrites()
@@ -217,10 +218,12 @@ class Follower:
             self._ends = [events.end() for events in self._events]
         self._take_rewrites(last=True)
         self._take_events()
+        self._settle()
 
     def _last_rewrites(self) -> None:
         self._round()
         self._take_rewrites(last=True)
+        self._settle()
         self._rewriting = False
 
     def _last_events(self) -> None:
@@ -231,6 +234,9 @@ class Follower:
         if self._profiling:
             self._profiling = False
             self._guard(self._timeline.finish)
+
+    def _settle(self) -> None:
+        self._guard(lambda: self._rewrites.settle(everything=True))
 
     def _take_rewrites(self, *, last: bool) -> None:
         if self._rewriting:

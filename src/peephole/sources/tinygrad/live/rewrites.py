@@ -1,8 +1,9 @@
 """Rewrites of a running tinygrad into rows, in rounds. Standard library only.
 
 A round reads the matches before the nodes, so that whatever a match names is there, and writes the nodes before the
-matches, so that this holds for the journal too wherever it ends. A step is written when it has ended, or when it has
-not ended by the next round and then once more; so is a context, whose name comes with its end.
+matches, so that this holds for the journal too wherever it ends. A step is written when it has ended and it is known
+when it was, which the range of its context tells; when one of these has not come by the next round, and then once more.
+So is a context, whose name comes with its end.
 
 A context is numbered by its place among all that there ever were, since the program may clear tinygrad's lists.
 """
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 class _Step:
     """A step that has not ended, or has not been written yet."""
 
-    __slots__ = ("context", "ended", "number", "ordinal", "taken", "tracked", "written")
+    __slots__ = ("context", "ended", "held", "number", "ordinal", "taken", "tracked", "written")
 
     def __init__(self, number: int, context: int, ordinal: int, tracked: Any) -> None:
         self.number = number
@@ -50,6 +51,7 @@ class _Step:
         self.taken = 0
         self.written = False
         self.ended = False
+        self.held = False
 
 
 class _Context:
@@ -93,6 +95,9 @@ class LiveRewrites:
         """Contexts and their steps until the context's own range says when they were."""
         self._times: dict[int, tuple[int, int]] = {}
         self._context_times: dict[int, tuple[int, int]] = {}
+        self._held: list[_Step] = []
+        self._held_before: list[_Step] = []
+        """Steps that have ended, until it is known when they were: most are written once then."""
         self._failures = Failures(ops)
         self._nodes = NodeFields(hidden.recorded(ops, "uop_fields"), packed=False)
         self._number_anew()
@@ -118,12 +123,26 @@ class LiveRewrites:
         for context, steps in ready:
             self._write_context(context, last=last)
             for step, end, ended in steps:
-                self._write_step(step, end, ended=ended)
+                if ended and step.context in self._untimed:
+                    step.held = True
+                    self._held.append(step)
+                else:
+                    self._write_step(step, end, ended=ended)
             if last or (context.named and not context.waiting and not groups.grows(context.index)):
                 self._end_context(context)
             else:
                 still.append(context)
         self._open = still
+
+    def settle(self, *, everything: bool = False) -> None:
+        """Writes the steps of the round before whose times did not come; or all of them, since no round may follow."""
+        held, self._held_before, self._held = self._held_before, self._held, []
+        if everything:
+            held += self._held_before
+            self._held_before = []
+        for step in held:
+            if step.held:
+                self._write_ended(step)
 
     def _look(self, context: _Context, active: set[int], *, last: bool) -> list[tuple[_Step, int, bool]]:
         """The steps to write in this round: each with how many of its matches, and whether it has ended."""
@@ -172,8 +191,8 @@ class LiveRewrites:
         for step, time in zip(steps, step_times([step.tracked for step in steps], ranges), strict=True):
             if time is not None:
                 self._times[step.number] = time
-                if step.ended:
-                    self._write_step(step, len(step.tracked.matches), ended=True)
+                if step.ended or step.held:
+                    self._write_ended(step)
 
     def _context_row(self, context: _Context) -> None:
         index = context.index
@@ -196,6 +215,10 @@ class LiveRewrites:
                 program.error = known[0] if known else program.error
             for artifact in program.artifacts(context.index):
                 self._recorder.row("artifacts", **artifact)
+
+    def _write_ended(self, step: _Step) -> None:
+        step.held = False
+        self._write_step(step, len(step.tracked.matches), ended=True)
 
     def _write_step(self, step: _Step, end: int, *, ended: bool) -> None:
         tracked = step.tracked
