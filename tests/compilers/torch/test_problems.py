@@ -46,6 +46,13 @@ from peephole.compilers.torch.problems import phase_words, problem_words
             "",
             "",
         ),
+        (
+            "0/0: GLOBAL_STATE changed: autocast(cpu)_enabled ",
+            "a setting of torch is another than before: autocast(cpu)_enabled",
+            "GLOBAL_STATE changed: autocast(cpu)_enabled",
+            "",
+            "",
+        ),
         ("", "torch gives no reason", "", "", ""),
     ],
 )

@@ -141,6 +141,36 @@ def test_none(peephole: Cli, tmp_path: Path) -> None:
     assert "no compilation of a compiler that tells them" in peephole("problems", tmp_path / "plain.peep").stdout
 
 
+def test_what_is_compiled_later_counts_and_a_frame_of_a_library_is_at_the_users_line(tmp_path: Path) -> None:
+    library = "/env/lib/python3.11/site-packages/torch/_dynamo/external_utils.py"
+    stack = json.dumps([[library, 67, "inner", ""], ["/prog/train.py", 15, "train", "loss(model(x))"]])
+    second = 10**9
+    with CaptureWriter(tmp_path / "c.peep") as writer:
+        writer.append(
+            "contexts",
+            {
+                "id": [0, 1, 2],
+                "name": ["0/1", "0/1 forward", "0/1 backward"],
+                "kind": ["graph", "half", "half"],
+                "compiler": ["torch"] * 3,
+                "parent": [-1, 0, 0],
+                "start": [0, second // 2, 5 * second],
+                "dur": [second, second // 4, 3 * second],
+                "stack": [stack, None, None],
+            },
+        )
+        steps = {"id": [0, 1], "context": [0, 2], "ordinal": [0, 0], "name": ["dynamo", "codegen"]}
+        writer.append("steps", {**steps, "start": [0, 5 * second], "dur": [1, 3 * second]})
+        reasons = ["0/0: tensor 'x' dtype mismatch. expected Float, actual Double", "s0 = 4: solve"]
+        rows = {"step": [0, 0], "ordinal": [0, 1], "kind": ["recompile", "specialization"], "reason": reasons}
+        writer.append("decisions", {**rows, "file": [library, None], "line": [67, -1]})
+    found = problems(open_capture(tmp_path / "c.peep"))
+    assert found.compiling == 4 * second
+    assert one(found, "slow").reason == "code is written: 75% of compiling 0/1"
+    for kind in ("recompile", "specialization", "slow"):
+        assert (one(found, kind).file, one(found, kind).line) == ("/prog/train.py", 15)
+
+
 def test_a_compiler_that_nobody_knows(tmp_path: Path) -> None:
     with CaptureWriter(tmp_path / "own.peep") as writer:
         writer.append("contexts", {"id": [0], "name": ["m"], "kind": ["module"], "compiler": ["mine"]})

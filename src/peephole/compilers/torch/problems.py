@@ -116,6 +116,9 @@ def _guard_words(guard: str) -> tuple[str, str, str, str]:
             if re.fullmatch(r"-?\d+\.\d+(?:e[+-]?\d+)?", value):
                 hint = f"Pass {name} as a tensor, or set `torch._dynamo.config.specialize_float = False`"
             return f"{name} is another than before: the guard wanted {value}", hint, f"{name} == {value}", ""
+        setting = guard.partition("GLOBAL_STATE changed: ")[2].strip()
+        if setting:
+            return f"a setting of torch is another than before: {setting}", "", guard, ""
         return f"the guard {guard} does not hold", "", guard, ""
     name, what, wanted, got = plain_source(found["name"]), found["what"], found["wanted"], found["got"]
     if found["at"] is not None:
@@ -189,7 +192,7 @@ PHASES: Final = {
     "Scheduler.fused_nodes": "buffers are fused",
     "Scheduler.codegen": "kernels are written",
     "PythonWrapperCodegen.generate": "the wrapper is written",
-    "PyCodeCache.load_by_key_path": "the wrapper is loaded",
+    "PyCodeCache.load_by_key_path": "kernels are compiled and loaded",
     "compile_file": "the C++ compiler",
     "async_compile.wait": "waiting for kernels to be compiled",
     "async_compile.precompile": "kernels are compiled",
@@ -197,6 +200,7 @@ PHASES: Final = {
     "lowering": "nodes become buffers",
     "fusion": "buffers are fused",
     "codegen": "code is written",
+    "compile kernels": "kernels are compiled and loaded",
     "partition": "the joint graph is split",
     "pre_grad_passes": "passes before autograd",
     "joint_graph_passes": "passes over the joint graph",

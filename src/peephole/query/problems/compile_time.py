@@ -108,6 +108,12 @@ def _from_steps(
     for context in known.values():
         if owner.get(context.id, -1) == context.id and context.id not in timed and context.dur > 0:
             total[context.id] = context.dur
+    for context in known.values():
+        compilation, parent = owner.get(context.id, -1), known.get(context.parent)
+        if compilation < 0 or compilation in timed or parent is None or context.dur <= 0:
+            continue
+        if context.start >= parent.start + max(parent.dur, 0):  # a backward half is compiled when it first runs
+            total[compilation] = total.get(compilation, 0) + context.dur
     frame = capture.read("steps", ["context", "depth", "start", "dur", "name"])
     contexts, depths, durs = (frame[name].tolist() for name in ("context", "depth", "dur"))
     starts, names = frame["start"].tolist(), frame.texts("name")

@@ -124,7 +124,7 @@ def problems(capture: Capture) -> Problems:
             )
         )
     made = [
-        *_decided(capture, known, owner, compilers, functions, times),
+        *_decided(capture, known, owner, compilers, functions, times, stacks),
         *_slow(known, compilers, times, stacks, functions),
         *_seen(capture, known, set(compilers.values()), functions),
     ]
@@ -168,6 +168,7 @@ def _decided(
     compilers: dict[int, Compiler],
     functions: dict[int, str],
     times: CompileTimes,
+    stacks: dict[int, tuple[StackFrame, ...]],
 ) -> list[Problem]:
     """Those that passes decided; a compilation that was made again for several reasons is one."""
     if not capture.count("decisions"):
@@ -196,10 +197,20 @@ def _decided(
         cost = times.total.get(context, -1) if words.kind in ("recompile", "fallback") else -1
         problem = _problem(words, one, _group(known, context), functions.get(context, ""), reason)
         problem = replace(problem, file=files[row] or "", line=line, cost=cost)
+        if words.kind != "break" and not problem.is_own:
+            problem = _at_the_users_line(problem, stacks.get(context, ()))
         found.append(replace(problem, time=one.start if time < 0 and words.kind == "recompile" else time))
         if words.kind == "recompile":
             again[context] = len(found) - 1
     return found
+
+
+def _at_the_users_line(problem: Problem, stack: Sequence[StackFrame]) -> Problem:
+    """A problem of a frame that is a library's, or that no line is known of, at the user's line that led to it."""
+    place = user_place(stack)
+    if place is None or (problem.file and (is_library_file(place.file) or is_installed(place.file))):
+        return problem
+    return replace(problem, file=place.file, line=place.line)
 
 
 def _problem(words: ProblemWords, context: Context, group: str, function: str, text: str) -> Problem:
