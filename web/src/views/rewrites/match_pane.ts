@@ -311,7 +311,7 @@ export class MatchPane {
         h("span.i.faint.num", count(number)),
         h("span.ell.name", h("b", clip(what || row.kind, 120)), " ", h("span.dim", clip(row.handler, 80))),
         h("span.num.dim", row.kind === "rule" && row.dur >= 0 ? micros(row.dur) : boxes),
-        h(`span.loc.ell${row.kind === "rule" ? ".mono" : ""}`, place),
+        row.kind === "rule" ? placeOf(place) : h("span.loc.ell", place),
       ),
       () =>
         [`match ${count(number)}: ${what}`, boxes, row.source.trim(), place].filter((part) => part !== "").join("\n"),
@@ -386,13 +386,18 @@ export class MatchPane {
               wire.dur >= 0 &&
               h("span.faint", ` · ${share} of the step's ${step.dur < 1e7 ? micros(step.dur) : duration(step.dur)}`),
           ),
-          h("dt", "Pass"),
-          h("dd", orderOf(step.flags)),
+          ...(step.after ? [] : [h("dt", "Pass"), h("dd", orderOf(step.flags))]),
         ),
       ),
       diffSection(wire, removed, added, "Diff of the matched subgraph"),
     ];
   }
+}
+
+/** A place whose folders give way where there is no room: file and line are never cut. */
+function placeOf(place: string): HTMLElement {
+  const file = place.lastIndexOf("/") + 1;
+  return h("span.loc.mono.place", h("span.ell", place.slice(0, file)), h("span", place.slice(file)));
 }
 
 /** A rule and how often it made one op of another. */
