@@ -97,6 +97,8 @@ def _sum_up(out: Path, other: Path, device: str) -> None:
     printer.line()
     printer.line(("What to click first in the page", "bold"))
     for tab, what in FIRST:
+        if tab == "Memory" and not rows["buffers"]:
+            continue  # a tab without data is not shown
         printer.line((f"  {tab:<9} ", "bold"), what)
     printer.line()
     printer.line(f"peephole serve {out} {other}")
