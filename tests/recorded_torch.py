@@ -19,7 +19,9 @@ import pytest
 from peephole.store.capture import Capture, open_capture
 
 PROGRAM = Path(__file__).with_name("torch_program.py")
-NAMES = ("block", "mlp", "conv", "inference", "breaks", "dynamic")
+NAMES = ("block", "mlp", "conv", "inference", "breaks", "dynamic", "branches")
+PATIENCE = 1200
+"""Seconds that a run may take: a machine with other work compiles many times slower than an idle one."""
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2")
 _OUTPUT, _ERRORS, _CAPTURE = "output.txt", "errors.txt", "c.peep"
 
@@ -92,7 +94,7 @@ def clean_environment() -> dict[str, str]:
 def run(*command: str | Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end, which must be a good one."""
     words, environment = list(map(str, command)), {**clean_environment(), "OMP_NUM_THREADS": "1", **(env or {})}
-    done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=280, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done
 

@@ -15,6 +15,7 @@ import json
 import os
 import re
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -99,6 +100,21 @@ def dynamic() -> list[torch.Tensor]:
     return [scaled(torch.ones(5, 3)), scaled(torch.ones(6, 3))]
 
 
+def branches() -> list[torch.Tensor]:
+    """Graphs inside a graph, compiled by two threads that are not the main one, the second as the first did it."""
+    results: list[torch.Tensor] = []
+
+    def chosen(x: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x.sum() > 0, lambda x: x.sin() + 1, lambda x: x.cos() * 2, (x,))
+
+    for sign in (1, -1):
+        torch._dynamo.reset()
+        thread = threading.Thread(target=lambda sign=sign: results.append(torch.compile(chosen)(sign * torch.ones(4))))
+        thread.start()
+        thread.join()
+    return results
+
+
 class Wide(nn.Module):
     """Layers of more than a megabyte, so that DDP cuts the graph in two."""
 
@@ -126,7 +142,7 @@ def ddp() -> list[torch.Tensor]:
 
 
 PROGRAMS: dict[str, Callable[[], list[torch.Tensor]]] = {
-    one.__name__: one for one in (block, mlp, conv, inference, breaks, dynamic, ddp)
+    one.__name__: one for one in (block, mlp, conv, inference, breaks, dynamic, branches, ddp)
 }
 
 
@@ -138,6 +154,7 @@ def listed(graph: Any) -> list[list[str]]:
         if node.op == "call_function":
             is_op = type(node.target).__module__ == "torch._ops"
             target = str(node.target) if is_op else torch.fx.node._get_qualified_name(node.target)
+            target = target.removeprefix("torch.ops.")
         elif node.op == "call_method":
             target = f"Tensor.{node.target}"
         words = [*map(repr, node.args), *(f"{name}={value!r}" for name, value in node.kwargs.items())]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.recorded_torch import TorchRun, torch_run
+from tests.recorded_torch import PATIENCE, TorchRun, torch_run
 
 from peephole.query.capture.contexts import contexts, steps
 from peephole.query.rewrites.chains import chain, chains_of
@@ -19,7 +19,7 @@ from .conftest import Served, Shown, start
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(PATIENCE)]
 pytest.importorskip("torch")
 __all__ = ["torch_run"]
 

@@ -100,11 +100,24 @@ extern "C" void kernel(const float* in_ptr0, float* out_ptr0) {}
 triton_poi_fused_1 = async_compile.triton('triton_poi_fused_1', '''
 import triton
 \"\"\"doc\"\"\"
+@triton.jit
+def triton_poi_fused_1(in_out_ptr0, in_ptr0, xnumel, XBLOCK: tl.constexpr):
+    pass
 ''', device_str='cuda')
 
 
 def call(args):
+    arg0_1, arg1_1 = args
+    buf0 = empty_strided_cpu((4, ), (1, ), torch.float32)
     cpp_fused_sin_0(arg0_1, buf0)
+    with torch.cuda._DeviceGuard(0):
+        torch.cuda.set_device(0)
+        buf1 = empty_strided_cuda((4, ), (1, ), torch.float32)
+        extern_kernels.mm(arg1_1, arg1_1, out=buf1)
+        buf2 = buf1; del buf1  # reuse
+        stream0 = get_raw_stream(0)
+        triton_poi_fused_1.run(buf2, arg1_1, 4, stream=stream0)
+    return (buf0, buf2, )
 """
 
 

@@ -15,6 +15,7 @@ from peephole.ingest import import_files
 from peephole.query.capture.contexts import artifacts, contexts, steps
 from peephole.sources.torch.log.fx_text import parse, types_of
 from peephole.sources.torch.log.kernels import kernels_of
+from peephole.sources.torch.wrapper import read_wrapper
 from peephole.store.capture import Capture, open_capture
 
 
@@ -185,6 +186,15 @@ def test_odd_records(tmp_path: Path) -> None:
     assert found["event that is not JSON"] == 1 and found["event without a usable time"] == 1
 
 
+def test_an_id_that_comes_again_is_another_compilation(tmp_path: Path) -> None:
+    """After `torch._dynamo.reset()` ids begin anew."""
+    ended = record("compilation_metrics", {"co_name": "f"}, second=3)
+    capture = read(tmp_path, small_log() + ended + small_log())
+    graphs = [context.id for context in contexts(capture) if context.kind == "graph"]
+    assert len(graphs) == 2 and count(capture, "break") == 2
+    assert [[step.name for step in steps(capture, id)] for id in graphs] == [["dynamo"], ["dynamo"]]
+
+
 def test_a_debug_folder_without_its_log(tmp_path: Path) -> None:
     half = tmp_path / "torch_compile_debug" / "run_1-pid_2" / "torchinductor" / "model__0_forward_1.0"
     half.mkdir(parents=True)
@@ -206,6 +216,17 @@ def test_kernels_are_cut_out_of_the_wrapper() -> None:
     assert cpp.source.splitlines()[0] == "#include <x.h>" and cpp.source.endswith("{}\n")
     assert (cpp.language, cpp.keys) == ("cpp", ["cpp_fused_sin_0", "graph_0_cpp_fused_sin_0"])
     assert (triton.language, triton.source.splitlines()[0]) == ("python", "import triton")
+
+
+def test_calls_of_a_wrapper_are_its_kernels_and_nothing_else() -> None:
+    wrapper = read_wrapper(WRAPPER)
+    assert wrapper is not None and wrapper.outputs == ["buf0", "buf2"]
+    assert [(call.name, call.reads, call.writes) for call in wrapper.calls] == [
+        ("cpp_fused_sin_0", ["arg0_1"], ["buf0"]),
+        ("extern_kernels.mm", ["arg1_1"], ["buf1"]),
+        ("triton_poi_fused_1", ["buf2", "arg1_1"], ["buf2"]),
+    ]
+    assert wrapper.memory["buf2"].reuses == "buf1" and wrapper.memory["buf2"].device == "cuda"
 
 
 @pytest.mark.parametrize(

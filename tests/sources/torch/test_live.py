@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recorded_torch import NAMES, PROGRAM, TORCHRUN, TorchRun, run, torch_pair, torch_run
+from tests.recorded_torch import NAMES, PATIENCE, PROGRAM, TORCHRUN, TorchRun, run, torch_pair, torch_run
 
 from peephole.compilers.answers import Why
 from peephole.compilers.traces import trace_of
@@ -23,6 +23,7 @@ from peephole.replay.named import own_named_step
 from peephole.store.capture import Capture
 
 pytest.importorskip("torch")
+pytestmark = pytest.mark.timeout(PATIENCE)
 __all__ = ["torch_pair", "torch_run"]
 
 
@@ -266,6 +267,23 @@ def test_tracks_have_the_rank_and_the_host(torch_pair: TorchRun) -> None:
         (name, rank) for name in ("torch", "CPU", "torch.compile") for rank in (0, 1)
     }
     assert all(host for _, host, _ in rows)
+
+
+def test_no_pass_is_hidden_by_a_cache_in_any_thread(torch_run: TorchRun) -> None:
+    named = [record["artifact"]["name"] for record, _ in torch_run.log_records(-1) if "artifact" in record]
+    assert len(named) > 50 and not [name for name in named if "cache_hit" in name or "cache_miss" in name]
+
+
+def test_the_compiler_of_kernels_is_not_counted_as_writing_code(torch_run: TorchRun) -> None:
+    by_context: dict[str, list[dict[str, Any]]] = {}
+    for step in steps_in(torch_run.capture):
+        by_context.setdefault(step["context"], []).append(step)
+    halves = [steps for steps in by_context.values() if any(step["name"] == "codegen" for step in steps)]
+    assert len(halves) >= 10
+    for steps in halves:
+        code, compiled = steps[-2:]
+        assert (code["name"], compiled["name"]) == ("codegen", "compile kernels")
+        assert code["start"] + code["dur"] == compiled["start"] and compiled["dur"] > 0
 
 
 def test_partition_makes_two_graphs_of_one(torch_run: TorchRun) -> None:

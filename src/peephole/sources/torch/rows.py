@@ -38,6 +38,8 @@ POST_GRAD: Final = "post_grad_passes"
 LOWERING: Final = "lowering"
 FUSION: Final = "fusion"
 CODEGEN: Final = "codegen"
+KERNELS_COMPILED: Final = "compile kernels"
+"""The C++ compiler, or Triton's, makes what runs of the code, and it is loaded. It has no graph."""
 
 # decisions.kind
 FUSED: Final = "fused"

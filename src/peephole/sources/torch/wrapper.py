@@ -17,7 +17,9 @@ _LANGUAGES: Final = {"triton": "python", "cpp": "cpp", "cpp_pybinding": "cpp", "
 _ALLOCATES: Final = re.compile(r"(?:^|\.)empty_strided(?:_(\w+?))?(?:_p2p)?$")
 _PARAMETER: Final = re.compile(r"\b((?:in_out|in|out)_ptr\d*|ws_ptr\d*)\b")
 _VIEWS: Final = frozenset({"reinterpret_tensor", "alloc_from_pool", "as_strided"})
-_PASSED: Final = frozenset({"device", "stream", "grid", "args", "assert_size_stride", "assert_alignment"})
+_PASSED: Final = frozenset(
+    {"device", "stream", "get_raw_stream", "grid", "args", "assert_size_stride", "assert_alignment"}
+)
 
 
 @dataclass(slots=True)

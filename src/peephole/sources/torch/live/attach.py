@@ -167,7 +167,8 @@ def _class(module: Any, name: str, watch: Callable[[type], bool]) -> list[str]:
 def _switch_off(config: Any, setting: str, variable: str) -> list[str]:
     """Switches a cache off that would hide the passes, unless the user asked for it by name."""
     if variable not in os.environ and not getattr(getattr(config, "__spec__", None), "_initializing", False):
-        with contextlib.suppress(AttributeError):
-            setattr(config, setting, False)
+        with contextlib.suppress(AttributeError, KeyError):
+            setattr(config, setting, False)  # of this thread
+            config._config[setting].env_value_default = False  # of all others, unless they ask for it themselves
         return []
     return [] if variable in os.environ else [setting]

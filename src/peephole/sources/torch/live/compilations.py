@@ -196,6 +196,10 @@ class Compilations:
         """The first context of a compile id, if there is one."""
         return self._graphs.get(compile_id)
 
+    def begin_frame(self, compile_id: str) -> None:
+        """Dynamo begins with a frame: ids come again after `torch._dynamo.reset()`, and are other contexts then."""
+        self._graphs.pop(compile_id, None)
+
     def part(self) -> Context:
         """A new context for a further graph of the current compile id."""
         whole = self.graph()
@@ -284,9 +288,9 @@ class Compilations:
         self._stack.append(step)
         return step
 
-    def end(self, step: Step, after: int, error: str | None = None) -> None:
-        """Closes a step with the graph that came out."""
-        now = perf_counter_ns()
+    def end(self, step: Step, after: int, error: str | None = None, at: int | None = None) -> None:
+        """Closes a step with the graph that came out, now unless it ended before."""
+        now = perf_counter_ns() if at is None else at
         stack = self._stack
         if step in stack:
             while stack.pop() is not step:

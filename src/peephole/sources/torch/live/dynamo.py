@@ -46,6 +46,8 @@ class Dynamo:
         code, compile_id = args[0] if args else words["code"], words.get("compile_id")
         own = NO_ID if compile_id is None else str(compile_id)
         start = perf_counter_ns()
+        if compile_id is not None:
+            self.at.begin_frame(own)
         self._frames[own] = (code, json_text(_stack(code)), start)
         return own, start
 

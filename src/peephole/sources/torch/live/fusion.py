@@ -79,14 +79,16 @@ class Fusion:
         """Writes the graph of scheduler nodes as they are now."""
         half.scheduled = {}
         half.written_by = {}
+        half.sources, half.fused_into = {}, {}
         listed = []
         for node in nodes:
-            number = self._scheduled(node, half.written_by)
+            number = self._scheduled(node, half)
             half.scheduled[node.get_name()] = number
             listed.append(number)
         return self.nodes.add(op=GRAPH, name="schedule", src=listed)
 
-    def _scheduled(self, node: Any, by_buffer: dict[str, int]) -> int:
+    def _scheduled(self, node: Any, half: Half) -> int:
+        by_buffer = half.written_by
         written = [output.get_name() for output in outputs(node)]
         reads = sorted({dep.name for dep in node.read_writes.reads} - set(written))
         sources = list(dict.fromkeys(by_buffer[name] for name in reads if name in by_buffer))
@@ -101,6 +103,7 @@ class Fusion:
             **types(first),
             **self.inductor.from_fields(origins),
         )
+        half.sources[number] = sources
         for name in written:
             by_buffer[name] = number
         return number
@@ -127,8 +130,12 @@ class Fusion:
         name = f"{first}_{second}"
         both = [number for number in (a, b) if number != NONE]
         if len(both) == 2:
-            # sources are those of both; what the scheduler says about the pair is in the graph after the round
-            half.scheduled[name] = number = self.nodes.add(op="FusedSchedulerNode", name=name, src=[], arg=None)
+            # what the scheduler says about the pair is in the graph after the round
+            read = dict.fromkeys(half.now(source) for one in both for source in half.sources.get(one, ()))
+            sources = [source for source in read if source not in both]
+            number = self.nodes.add(op="FusedSchedulerNode", name=name, src=sources, arg=None)
+            half.scheduled[name], half.sources[number] = number, sources
+            half.fused_into[a] = half.fused_into[b] = number
             self.inductor.match(step, a, number, both, [number], place)
 
 

@@ -28,6 +28,7 @@ from peephole.sources.torch.rows import (
     HALF_GRAPHS,
     INFERENCE,
     KERNEL_CONTEXT,
+    KERNELS_COMPILED,
     LOWERING,
     PLACEHOLDER,
     SOURCE,
@@ -49,6 +50,10 @@ class Half:
         self.rounds = 0
         self.scheduled: dict[str, int] = {}
         """Scheduler nodes of the current round by name."""
+        self.sources: dict[int, list[int]] = {}
+        """What these nodes read."""
+        self.fused_into: dict[int, int] = {}
+        """Which node of the current round has taken the place of another."""
         self.came_out = NONE
         """The graph of scheduler nodes after fusion."""
         self.made_by: dict[str, list[Any]] = {}
@@ -64,6 +69,14 @@ class Half:
         self.module: Any = None
         self.fused_at = 0
         """When the last fusion ended."""
+        self.written_at = 0
+        """When all code was written: what follows is the compiler of the kernels."""
+
+    def now(self, node: int) -> int:
+        """What a scheduler node has become by now in the current round."""
+        while node in self.fused_into:
+            node = self.fused_into[node]
+        return node
 
 
 class Inductor:
@@ -131,6 +144,8 @@ class Inductor:
             missing.append("GraphLowering.run")
         if cls is None or not wrap(cls, "compile_to_module", self._code_begins, self._code_ends):
             missing.append("GraphLowering.compile_to_module")
+        if cls is not None:
+            wrap(cls, "codegen", lambda args, words: self.half, self._code_written)
         return missing
 
     def _run_begins(self, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
@@ -152,9 +167,19 @@ class Inductor:
         step = half.lowering
         if step is None or step.root == NONE or not self.at.is_open(step):
             return
+        came_out = NONE
+        try:
+            came_out = self._buffers(half, step, scheduler_nodes)
+        except Exception as error:  # fusion and code are recorded all the same
+            failed("buffers of the lowering", error)
+        self.at.end(step, came_out)
+
+    def _buffers(self, half: Half, step: Step, scheduler_nodes: Iterable[Any]) -> int:
+        """Writes the buffers, with a match for each; gives the root of their graph."""
         virtual = sys.modules.get("torch._inductor.virtualized")
         lowering: Any = getattr(getattr(virtual, "V", None), "graph", None)
-        buffers = list(getattr(lowering, "buffers", ()))
+        # those of the functions inside a template, such as flex attention's, have no name and are in its code
+        buffers = [one for one in getattr(lowering, "buffers", ()) if getattr(one, "name", "") is not None]
         reads = {name: reads for one in scheduler_nodes for name, reads in reads_of(one)}
         ids: dict[str, int] = {}
         listed: list[int] = []
@@ -178,7 +203,7 @@ class Inductor:
                 before = self.nodes.seen(anchor)
                 place = _lowering_place(anchor)
                 self.match(step, before if before >= 0 else taken[-1], number, taken, [number], place)
-        self.at.end(step, self.nodes.add(op=GRAPH, name=MAIN, src=listed))
+        return self.nodes.add(op=GRAPH, name=MAIN, src=listed)
 
     def match(self, step: Step, before: int, after: int, removed: list[int], added: list[int], place: Place) -> None:
         """Writes what became what in a step."""
@@ -229,6 +254,9 @@ class Inductor:
         if half is None:
             return None
         return half, perf_counter_ns(), caller()
+
+    def _code_written(self, half: Half, result: Any, raised: BaseException | None) -> None:
+        half.written_at = perf_counter_ns()
 
     def _code_ends(self, state: tuple[Half, int, Any], module: Any, raised: BaseException | None) -> None:
         half, start, place = state
@@ -298,7 +326,13 @@ class Inductor:
             if taken:
                 library = next((half.coded_at[name] for name in call.writes if name in half.coded_at), (None, NONE))
                 self.match(step, taken[0], number, taken, [number], library if call.extern else half.made_at)
-        self.at.end(step, graph.root)
+        loaded = perf_counter_ns()
+        ended = min(half.written_at, loaded) if half.written_at > step.start else loaded
+        self.at.end(step, graph.root, at=ended)
+        if ended < loaded:
+            step = self.at.begin(KERNELS_COMPILED, NONE, place)
+            step.start = ended
+            self.at.end(step, NONE, at=loaded)
 
 
 def _lowering_place(node: Any) -> Place:

@@ -124,7 +124,7 @@ class Passes:
 
     def _pass_begins(self, args: tuple[Any, ...], words: dict[str, Any]) -> None:
         observer, outer = args[0], self.at.step()
-        if outer is not None and not outer.is_stage and outer.graph is not observer.gm.graph:
+        if outer is not None and not outer.is_stage and not _is_of(observer.gm, outer.graph):
             return  # a rule traces its own pattern
         root = self.nodes.graph(observer.gm.graph, MAIN)
         step = self.at.begin(str(observer.passname), root, caller(), observer.gm.graph)
@@ -328,6 +328,14 @@ class _Fired:
         if isinstance(self.after, str):
             self.after = next((node for node in self.graph.nodes if node.name == self.after), None)
         return None if self.after is None or self.after._erased else nodes.of(self.after)
+
+
+def _is_of(gm: Any, graph: Any) -> bool:
+    """Whether a module is that of a graph, or inside it: the branches of a condition, the body of a loop."""
+    if gm.graph is graph:
+        return True
+    owner = getattr(graph, "owning_module", None)
+    return owner is not None and any(inner is gm for inner in owner.modules())
 
 
 def rule_place(entry: Any) -> Place:

@@ -41,6 +41,8 @@ class Compilation:
     breaks: list[str] = field(default_factory=list)
     place: tuple[str, int] = ("", NONE)
     """File and line of the function."""
+    ended: bool = False
+    """Whether Dynamo is done with the frame; its backward half may be compiled later."""
 
     def stage(self, book: Book, context: Context, name: str, anew: bool = False) -> Step:
         """The step of a group of passes; another one when it begins once more."""

@@ -11,7 +11,7 @@ from peephole.sources.torch.log.book import Book
 from peephole.sources.torch.log.compilation import Compilation
 from peephole.sources.torch.log.phases import Phase, Phases, short_args
 from peephole.sources.torch.log.records import Record
-from peephole.sources.torch.rows import CODEGEN, FUSION, JOINT, LOWERING, POST_GRAD, PRE_GRAD
+from peephole.sources.torch.rows import CODEGEN, FUSION, JOINT, KERNELS_COMPILED, LOWERING, POST_GRAD, PRE_GRAD
 
 _STAGES: Final = {
     "_recursive_pre_grad_passes": PRE_GRAD,
@@ -19,11 +19,16 @@ _STAGES: Final = {
     "_recursive_post_grad_passes": POST_GRAD,
 }
 _PASS: Final = re.compile(r"^pass\.(pre_grad_passes|joint_graph_passes|post_grad_passes)\.(.+)$")
-_TIMED: Final = {"GraphLowering.run": LOWERING, "Scheduler.fused_nodes": FUSION, "GraphLowering.codegen": CODEGEN}
+_TIMED: Final = {
+    "GraphLowering.run": LOWERING,
+    "Scheduler.fused_nodes": FUSION,
+    "GraphLowering.codegen": CODEGEN,
+    "PyCodeCache.load_by_key_path": KERNELS_COMPILED,
+}
 
 
 class Events:
-    """The events of one process. `named` gives the compilation of an id, which may be new."""
+    """The events of one process. `named` gives the compilation of an id, `begun` that of a frame that begins."""
 
     def __init__(
         self,
@@ -32,12 +37,14 @@ class Events:
         base: int,
         compilations: Mapping[str, Compilation],
         named: Callable[[str], Compilation],
+        begun: Callable[[str], Compilation],
     ) -> None:
         self._book = book
         self._track = track
         self._base = base
         self._compilations = compilations
         self._named = named
+        self._begun = begun
         self._problem = book.sink.problem
         self._phases = Phases(self._phase_done, lambda reason, name: self._problem(reason, 1, name))
 
@@ -77,7 +84,7 @@ class Events:
     def _begin(self, name: str, time: int, id: str, args: dict[str, Any]) -> None:
         context = NONE
         if id:
-            one = self._named(id)
+            one = self._begun(id) if name == "dynamo" else self._named(id)
             if name == "inductor_compile":
                 one.half = None
             elif name == "_recursive_post_grad_passes" and one.half is not None:

@@ -60,7 +60,7 @@ class Process:
         self._strings: dict[int, str] = {}
         self._compilations: dict[str, Compilation] = {}
         self._frames: dict[str, tuple[tuple[str, int], str]] = {}
-        self._events = Events(book, track, base, self._compilations, self._named)
+        self._events = Events(book, track, base, self._compilations, self._named, self._begun)
         self.version = ""
         self.records = 0
 
@@ -86,6 +86,12 @@ class Process:
             found.place, found.context.function = self._frames.get(id.rpartition("/")[0], (("", NONE), ""))
         return found
 
+    def _begun(self, id: str) -> Compilation:
+        """The compilation of a frame that Dynamo begins with: ids come again after `torch._dynamo.reset()`."""
+        if id in self._compilations and self._compilations[id].ended:
+            del self._compilations[id]
+        return self._named(id)
+
     # records
 
     def take(self, record: Record) -> None:
@@ -99,6 +105,8 @@ class Process:
             self._events.take(record)
             return
         one = self._of(record)
+        if kind == "dynamo_start" and one is not None and one.ended:
+            one = self._begun(one.id)
         time = self._time(record)
         if one is not None:
             one.context.seen(time)
@@ -241,6 +249,7 @@ class Process:
 
     def _metrics(self, record: Record, one: Compilation, time: int) -> None:
         facts = record.body
+        one.ended = one.ended or record.kind == "compilation_metrics"
         text = json.dumps(self._named_files(facts), ensure_ascii=False, default=str)
         self._book.artifact(one.context.id, LOG, "json", record.kind, text.encode())
         name, file, line = (facts.get(key) for key in ("co_name", "co_filename", "co_firstlineno"))
