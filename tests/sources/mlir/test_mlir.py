@@ -314,6 +314,8 @@ def test_names_behind_an_arrow_are_arguments_of_the_region(tmp_path: Path) -> No
     assert capture.manifest.problems == []
     nodes = {node["id"]: node for node in rows(capture, "nodes")}
     (get,) = (node for node in nodes.values() if node["op"] == "toy.get")
+    (loop,) = (node for node in nodes.values() if node["op"] == "xla.loop")
+    assert loop["arg"].startswith("(%)[%] -> (%, %) in"), "no name, which is another one at the next print"
     assert len(get["src"]) == 3 and {nodes[one]["op"] for one in get["src"]} == {"argument"}
 
 

@@ -82,7 +82,9 @@ def read_operation(text: str, has_regions: bool) -> OperationText:
             return _short(token[0])
         mentioned.append(token[1])
         if _AS.match(body, token.end()) or _RESULT_OF.search(body, max(0, token.start() - 200), token.start()):
-            return token[0]  # an operand again, that a result is written into
+            # an operand again, that a result is written into: which one it is, since its name changes at every print
+            place = next((at for at, (name, _) in enumerate(operands) if name == token[1]), "")
+            return f"%{place}{token[3] or ''}"
         mark = (token[3] or "").strip()
         if has_regions and ((mark == ":" and not (token[3] or "").startswith(" ")) or mark == "="):
             defined.append(token[1])
