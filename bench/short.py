@@ -34,6 +34,7 @@ SHORT: Final[dict[str, list[str]]] = {
     "web_ranks": ["--ranks", "2000", "--steps", "500"],
     "web_tape": ["--rounds", "1"],
     "web_timeline": ["--slices", "2000000", "--peer-slices", "200000", "--seconds", "3"],
+    "web_xla": ["--megabytes", "20"],
     "xla_import": ["--megabytes", "50"],
     "xla_profile": ["--events", "200000"],
 }

@@ -1,6 +1,7 @@
-"""A profile of half a million events imported, beside jaxlib's own reader walking the same file.
+"""A profile of half a million events imported, beside jaxlib's own reader walking the same file, and beside xprof's
+conversion for its trace viewer where a Python that has xprof is named (`pip install xprof` in a venv of its own).
 
-python bench/xla_profile.py [--events 500000]
+python bench/xla_profile.py [--events 500000] [--xprof PYTHON]
 """
 
 from __future__ import annotations
@@ -9,11 +10,21 @@ import argparse
 import json
 import random
 import resource
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+XPROF = """
+import json, resource, sys, time
+from xprof.convert import raw_to_tool_data
+wall, cpu = time.perf_counter(), time.process_time()
+data, _ = raw_to_tool_data.xspace_to_tool_data([sys.argv[1]], "trace_viewer", {})
+row = {"what": f"xprof to trace_viewer, {len(data) / 1e6:.1f} MB", "s": round(time.perf_counter() - wall, 2)}
+memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+print(json.dumps({**row, "CPU s": round(time.process_time() - cpu, 2), "peak MB": memory}))
+"""
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -21,6 +32,7 @@ sys.path.insert(0, str(ROOT))
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=500_000)
+    parser.add_argument("--xprof", help="a Python that has xprof")
     options = parser.parse_args()
     from peephole.ingest import import_files
 
@@ -36,6 +48,9 @@ def main() -> None:
             report("peephole import", path, wall, cpu)
             wall, cpu = time.perf_counter(), time.process_time()
             report(f"jaxlib's ProfileData, {peer_walk(path):,} events walked", path, wall, cpu)
+            if options.xprof:
+                done = subprocess.run([options.xprof, "-c", XPROF, path], capture_output=True, text=True, check=True)
+                print(done.stdout.splitlines()[-1], flush=True)
 
 
 def peer_walk(path: Path) -> int:
