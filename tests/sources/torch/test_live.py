@@ -307,6 +307,9 @@ def test_kernels_and_buffers_are_a_schedule(torch_run: TorchRun) -> None:
     for edge in found.edges:
         assert edge.first < edge.second and edge.first in found.buffers[edge.buffer].writers
     assert all(kernel.ops for kernel in found.kernels)
+    # a box has its kernel's name, never only what stands behind the last dot: "2" of "extern_kernels.addmm.2"
+    boxes = {kernel.name: kernel.look.name for kernel in found.kernels if kernel.name.startswith("extern_kernels.")}
+    assert len(boxes) > 1 and all(name == f"extern_kernels.{box}" for name, box in boxes.items())
 
 
 def test_why_says_what_the_scheduler_decided_last(torch_run: TorchRun) -> None:

@@ -62,7 +62,7 @@ def _kernel(half: Half, at: int, call: Instruction, buffers: list[int]) -> Kerne
     ops = [short_op(one.op) for one in members]
     name = re.sub(r"\.\d+$", "", call.name) if call.op == "kernel" else call.name
     shown = Look(
-        cut(short_op(name) if call.op == "extern" else name),
+        cut(_extern_name(name) if call.op == "extern" else name),
         "",
         cut(_summary(ops), 44),
         Family.CALL,
@@ -71,6 +71,12 @@ def _kernel(half: Half, at: int, call: Instruction, buffers: list[int]) -> Kerne
     return Kernel(
         at, name, half.kernels.get(name, -1), call.id, call.op, [one.id for one in members], ops, buffers, shown
     )
+
+
+def _extern_name(name: str) -> str:
+    """`mm.4` for `extern_kernels.mm.4`, the fourth; `convolution` for `torch.ops.aten.convolution.default`."""
+    bare = name.removeprefix("torch.ops.").removeprefix("extern_kernels.")
+    return short_op(bare) if bare.startswith(("aten.", "prims.", "inductor.")) else bare
 
 
 def _summary(ops: list[str]) -> str:
