@@ -1,10 +1,12 @@
-"""Below 1100 px, and at 200% of a usual window, every button of Code and Rewrites is within reach."""
+"""Below 1100 px, and at 200% of a usual window, buttons are within reach, and what has no room goes as a whole."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from .conftest import Shown
+from .pictures import pixels_of
 
 pytestmark = pytest.mark.browser
 
@@ -38,3 +40,37 @@ def test_buttons_are_within_reach(view: Shown, place: str, width: int, height: i
         box = view.page.locator(pane).bounding_box()
         assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width + 1
     assert view.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_status_bar_drops_whole_parts_and_keeps_its_state(view: Shown) -> None:
+    view.open("#/small/rewrites")
+    full = view.page.locator("footer.status").inner_text()
+    for width in (1600, 760, 560):
+        view.page.set_viewport_size({"width": width, "height": 700})
+        state = view.page.locator(".status .live").bounding_box()
+        assert state is not None and state["x"] + state["width"] <= width
+        cut = view.page.evaluate(
+            """() => [...document.querySelectorAll('.status > .parts')].flatMap(parts => {
+              const box = parts.getBoundingClientRect();
+              return [...parts.children].filter(e => {
+                const r = e.getBoundingClientRect();
+                return r.width > 0 && r.top < box.bottom - 1 && (r.right > box.right + 1 || r.left < box.left - 1);
+              }).map(e => e.textContent);
+            })"""
+        )
+        assert cut == []
+    assert "sealed" in full
+
+
+def test_a_kernel_s_dots_stand_at_its_tail(view: Shown) -> None:
+    view.page.set_viewport_size({"width": 1000, "height": 700})
+    view.open("#/small/code")
+    names = view.page.locator(".tree .mono.both, .pane.l .mono.both")
+    names.first.wait_for()
+    names.evaluate_all("all => all.forEach((e, at) => { e.style.width = `${62 + at % 7}px`; e.style.flex = 'none'; })")
+    shown = [one for one in names.all() if one.evaluate("e => e.firstChild.scrollWidth > e.firstChild.clientWidth")]
+    assert shown
+    for name in shown:
+        picture = pixels_of(name.screenshot())
+        ink = np.flatnonzero((abs(picture - picture[0, 0]).max(axis=2) > 40).any(axis=0))
+        assert np.diff(ink).max() < 7, name.text_content()  # a letter is 7 px wide

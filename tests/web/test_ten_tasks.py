@@ -214,7 +214,7 @@ def test_4_where_the_host_s_time_went_in_a_range(user: Shown, run: Path) -> None
     user.until("() => document.querySelector('section.view').dataset.shown.startsWith('inverted')")
     row = page.locator(".call-list .crow").first
     name, own = row.get_attribute("data-name"), int(row.get_attribute("data-self") or 0)
-    thread = page.locator(".call-thread").inner_text().removesuffix(" ▾")
+    thread = (page.locator(".call-thread").text_content() or "").removesuffix(" ▾")
     spoken = terminal("show", "--calls", "--inverted", "--interval", f"{t0}ns", f"{t1}ns", str(run))
     first = next(one for one in spoken if one["track"] == thread and one["depth"] == 0)
     assert (first["name"], first["self_ns"]) == (name, own) and own > 0

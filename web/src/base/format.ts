@@ -100,10 +100,11 @@ export function clip(text: string, length = 240): string {
 
 /**
  * True for a kernel's name and for what ends with one ("do_to_program for r_16_4"): many share a start and differ at
- * the end. A function behind its file ("$pjit.py:250 cache_miss") is none: it has no number.
+ * the end, some by a number behind a dot ("add_fusion.2"). A function behind its file ("$pjit.py:250 cache_miss") is
+ * none: it has no number.
  */
 export function endsAsKernel(name: string): boolean {
-  return /^[A-Za-z]+_\w+$/.test(name) || / [A-Za-z]+_(?=\w*\d)\w+$/.test(name);
+  return /^[A-Za-z]+_[\w.]+$/.test(name) || / [A-Za-z]+_(?=\w*\d)\w+$/.test(name);
 }
 
 /** True for a file of the user's: not of Python itself, not of an installed package, not of the compiler. */

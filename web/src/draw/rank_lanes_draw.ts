@@ -71,18 +71,46 @@ export function drawLanes(ctx: Pen, theme: RanksTheme, step: StepWire, size: Siz
       const ink = colour === 0 ? theme.fg1 : theme.ink[colour - 1]!;
       label(ctx, name, Math.max(x(start), left), y, x(start + dur) - Math.max(x(start), left), KERNEL, ink, theme.mono);
     }
-    for (const [index, came, waited, end] of lane.talks) {
-      const yc = y + KERNEL + 4;
-      const wait = waited > look.bound ? waited : 0;
-      if (wait > 0) hatched(ctx, theme, x(came), yc, wait * scale, `waits ${duration(wait)}`, left);
-      box(ctx, x(came + wait), yc, (end - came - wait) * scale, TALK, theme.sky);
-      const name = names.get(index) ?? "";
-      label(ctx, name, x(came + wait), yc, (end - came - wait) * scale, TALK, theme.skyInk, theme.mono);
-    }
+    drawTalks(ctx, theme, lane, names, look.bound, { x, y: y + KERNEL + 4, left });
   });
   arrows(ctx, theme, step, look.bound, x, (rank) => lineOf.get(rank), top);
   if (look.path) drawPath(ctx, theme, step, x, (rank) => lineOf.get(rank), top);
   ctx.restore();
+}
+
+/**
+ * The collectives of a rank: waits first, transfers over them. Several may be under way at once; a name or figure is
+ * written only where it ends before the next one begins, and else left out.
+ */
+function drawTalks(
+  ctx: Pen,
+  theme: RanksTheme,
+  lane: StepLaneWire,
+  names: Map<number, string>,
+  bound: number,
+  place: { x: (moment: number) => number; y: number; left: number },
+): void {
+  const { x, y, left } = place;
+  const talks = lane.talks.map(([index, came, waited, end]) => ({
+    name: names.get(index) ?? "",
+    came,
+    begin: came + (waited > bound ? waited : 0),
+    end,
+  }));
+  const after = (moment: number, begins: number[]): number => Math.min(...begins.filter((one) => one > moment));
+  const cames = talks.map((one) => one.came);
+  const begins = talks.map((one) => one.begin);
+  for (const { came, begin } of talks) if (begin > came) hatched(ctx, theme, x(came), y, x(begin) - x(came), left);
+  for (const { name, begin, end } of talks) {
+    box(ctx, x(begin), y, x(end) - x(begin), TALK, theme.sky);
+    const seen = Math.min(end, after(begin, begins));
+    const from = Math.max(x(begin), left);
+    label(ctx, name, from, y, x(seen) - from, TALK, theme.skyInk, theme.mono);
+  }
+  for (const { came, begin } of talks) {
+    const seen = Math.min(begin, after(came, cames), after(came, begins));
+    if (begin > came) waiting(ctx, theme, Math.max(x(came), left), y, x(seen), `waits ${duration(begin - came)}`);
+  }
 }
 
 /** What lies under a point: the rank, and there a slice or a collective. */
@@ -186,7 +214,7 @@ function label(
   ctx.fillText(text.length > letters ? `${text.slice(0, letters - 1)}…` : text, x + 4, y + height / 2 + 0.5);
 }
 
-function hatched(ctx: Pen, theme: RanksTheme, x: number, y: number, width: number, text: string, left: number): void {
+function hatched(ctx: Pen, theme: RanksTheme, x: number, y: number, width: number, left: number): void {
   if (width < 1) return;
   const from = Math.max(x, left);
   const to = Math.min(x + width, left + 4000);
@@ -205,6 +233,10 @@ function hatched(ctx: Pen, theme: RanksTheme, x: number, y: number, width: numbe
   ctx.stroke();
   ctx.restore();
   ctx.strokeRect(Math.round(x) + 0.5, y + 0.5, Math.max(Math.round(width) - 1, 1), TALK - 1);
+}
+
+/** How long a wait is, where it has room between its begin and what is drawn next. */
+function waiting(ctx: Pen, theme: RanksTheme, from: number, y: number, to: number, text: string): void {
   ctx.font = `10px ${theme.font}`;
   const wide = ctx.measureText(text).width;
   if (to - from < wide + 12) return;

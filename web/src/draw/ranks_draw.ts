@@ -63,7 +63,7 @@ export function heatPlace(model: HeatModel, width: number, low: boolean): HeatPl
   const narrow = width < 700;
   const left = narrow ? 84 : 132;
   const right = narrow ? 60 : 96;
-  const row = model.rows > 64 ? (low ? 3 : 4) : model.rows > 20 ? (low ? 3 : 6) : low ? 10 : 14;
+  const row = model.rows > 64 ? (low ? 3 : 4) : model.rows > 20 ? (low ? 3 : 6) : low && model.rows > 8 ? 10 : 14;
   const cell = Math.min((width - left - right - 8) / Math.max(model.columns, 1), 48);
   return { left, top: TOP, cell, row, right };
 }

@@ -16,6 +16,7 @@ import { fits, nothingFits, parseQuery } from "../../data/grammar.ts";
 import type { Params } from "../../state/place.ts";
 import type { CallSlicesWire, CallsWire } from "../../wire/calls.ts";
 import type { ContextWire } from "../../wire/capture.ts";
+import { trackName } from "../common/both_ends.ts";
 import { filterField } from "../common/filter_box.ts";
 import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/states.ts";
 import { VirtualList } from "../common/virtual_list.ts";
@@ -253,7 +254,7 @@ class CallsView implements View {
 
   private drawBars(model: CallModel): void {
     const { wire } = model;
-    this.threads.textContent = `${wire.title || "No thread"} ▾`;
+    fill(this.threads, trackName("span", wire.title || "No thread", ""), h("span", " ▾"));
     const found = /^(\d+)-(\d+)$/.exec(this.params["range"] ?? "");
     this.times.textContent = `${found ? `Range ${duration(Number(found[2]) - Number(found[1]))}` : "Whole trace"} ▾`;
     this.merge.textContent = this.params["merge"] === "place" ? "By place ▾" : "By name ▾";

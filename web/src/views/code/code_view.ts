@@ -339,12 +339,14 @@ class CodeView implements View {
     const line = numberParam(this.params, "line", 0);
     const at = this.code!.context.indexOf(this.context?.id ?? -1);
     const known = this.origin?.lines.filter(isKnown).length ?? 0;
+    const ops = this.code!.ops[at] ?? 0;
     this.page.status(
       [
         h("span", h("b.name", clip(plain(this.context?.name ?? ""), 60))),
         h("span", h("b", count(this.block?.length ?? 0)), " lines"),
-        h("span", h("b", count(this.code!.ops[at] ?? 0)), " ops"),
-        ...(this.origin
+        // a compiler that lists no ops has none to count, and no origin of its lines
+        ...(ops > 0 ? [h("span", h("b", count(ops)), ` op${ops === 1 ? "" : "s"}`)] : []),
+        ...(this.origin && known > 0
           ? [h("span.wide", `${count(known)} of ${count(this.origin.lines.length)} lines have a known origin`)]
           : []),
       ],

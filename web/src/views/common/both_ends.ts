@@ -31,10 +31,7 @@ export function bothEnds(tag: string, text: string, attributes: Record<string, s
   const tail = TAIL + serial.length;
   if (!endsAsKernel(name.slice(0, name.length - serial.length)) || name.length <= tail)
     return h(`${tag}.ell.name`, attributes, name);
-  return h(
-    `${tag}.both.name`,
-    { ...attributes, "aria-label": name },
-    h("span.ell", name.slice(0, -tail)),
-    h("span", name.slice(-tail)),
-  );
+  const head = h("span.ell", name.slice(0, -tail));
+  head.style.setProperty("--tail", String(tail));
+  return h(`${tag}.both.name`, { ...attributes, "aria-label": name }, head, h("span", name.slice(-tail)));
 }

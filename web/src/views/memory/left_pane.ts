@@ -181,7 +181,7 @@ export class LeftPane {
       { "data-buffer": id },
       h(`i.sw.mem-cat-${colour}`),
       h("span.mono", bufferHandle(id, this.several)),
-      bothEnds("span.dim", producer || dtype),
+      bothEnds("span.mono.dim", producer || dtype),
       h("span.num", bytes(alive.bytes[index]!)),
     );
     return tip(row, () =>

@@ -278,12 +278,13 @@ export class App {
     const [left, right] = this.parts;
     const state = info && captureState(info, this.captures, this.heard);
     const lost = info === null ? 0 : info.dropped + info.problems.reduce((sum, problem) => sum + problem.count, 0);
+    const spans = (parts: readonly StatusPart[]): Node[] =>
+      parts.map((part) => (typeof part === "string" ? h("span", part) : part));
     fill(
       this.statusBar,
-      ...left.map((part) => (typeof part === "string" ? h("span", part) : part)),
-      h("span.grow"),
+      h("span.parts.grow", ...spans(left)),
       h("span", { role: "status" }, this.said),
-      ...right.map((part) => (typeof part === "string" ? h("span", part) : part)),
+      h("span.parts", ...spans(right)),
       lost > 0 &&
         h(
           "span.warnt",

@@ -1,6 +1,6 @@
 /** What the status bar says of the timeline: counts, what has no room or is hidden, and the scale. */
 import { h } from "../../base/dom.ts";
-import { count, duration } from "../../base/format.ts";
+import { count, counted, duration } from "../../base/format.ts";
 import { moment } from "../../layout/timeline_scale.ts";
 import type { TimelineWire } from "../../wire/timeline.ts";
 import { tip } from "../common/tooltip.ts";
@@ -18,12 +18,11 @@ export function timelineStatus(stage: Stage, whole: TimelineWire, go: Go): { lef
   const figure = (value: number, one: string): HTMLElement =>
     h("span", h("b", count(value)), value === 1 ? ` ${one}` : ` ${one}s`);
   const left: StatusPart[] = [figure(whole.slices, "slice"), figure(whole.trackCount, "track")];
-  if (whole.markerCount > 0)
-    left.push(h("span.wide", h("b", count(whole.markerCount)), " markers", crowdedNote(stage, go)));
-  if (stage.below > 0) left.push(h("span.wide", `${count(stage.below)} tracks below the fold`));
+  if (whole.markerCount > 0) left.push(h("span.wide", figure(whole.markerCount, "marker"), crowdedNote(stage, go)));
+  if (stage.below > 0) left.push(h("span.wide", `${counted(stage.below, "track")} below the fold`));
   if (hidden > 0) {
     const show = (): void => go({ find: null }, "replace");
-    left.push(h("span", h("button.link", { type: "button", onclick: show }, `${count(hidden)} tracks hidden`)));
+    left.push(h("span", h("button.link", { type: "button", onclick: show }, `${counted(hidden, "track")} hidden`)));
   }
   const right = [
     h("span.wide", `window ${duration(Math.min(length, whole.span))} of ${duration(whole.span)}`),
