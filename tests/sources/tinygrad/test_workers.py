@@ -54,6 +54,23 @@ def said(capture: Capture, *, nested: bool) -> dict[str, Counter[object]]:
     }
 
 
+def passes(capture: Capture) -> dict[int, Counter[object]]:
+    """By depth, what each step did: context, name, and each match with the ops before and after and its rule."""
+    c, s, m, n = (capture.read(table) for table in ("contexts", "steps", "matches", "nodes"))
+    names = dict(zip(c["id"].tolist(), c.texts("name"), strict=True))
+    ops = dict(zip(n["id"].tolist(), n.texts("op"), strict=True))
+    did: dict[int, list[object]] = {number: [] for number in s["id"].tolist()}
+    columns = (m["step"].tolist(), m["before"].tolist(), m["after"].tolist(), m.texts("file"), m["line"].tolist())
+    for step, before, after, file, line in zip(*columns, strict=True):
+        did[step].append((ops[before], ops[after], file, line))
+    found: dict[int, Counter[object]] = {}
+    steps = (s["id"].tolist(), s["context"].tolist(), s.texts("name"), s["depth"].tolist(), s["root"].tolist())
+    for step, context, name, depth, root in zip(*steps, strict=True):
+        home = None if depth or name in OUTSIDE else names[context]
+        found.setdefault(depth, Counter())[home, name, ops[root], tuple(did[step])] += 1
+    return found
+
+
 def kernels(capture: Capture, device: str) -> Counter[tuple[str | None, str | None]]:
     """What ran, with the name and kind of the context that each is linked to."""
     c, s, t = capture.read("contexts"), capture.read("slices"), capture.read("tracks")
@@ -73,6 +90,11 @@ def test_the_same_as_a_serial_recording(tmp_path: Path) -> None:
     for table in ours:
         assert ours[table] == theirs[table], table
     assert kernels(parallel, device) == kernels(serial, device)
+    ours_did, theirs_did = passes(parallel), passes(serial)
+    assert ours_did.keys() == theirs_did.keys() and theirs_did[0].total() > 100
+    assert ours_did[0] == theirs_did[0]
+    for depth in theirs_did:  # a process remembers the nested ones: several do them once each
+        assert ours_did[depth].keys() == theirs_did[depth].keys()
     assert sum(context is not None for _, context in kernels(parallel, device)) >= 4
     processes = {int(p["pid"]) for p in parallel.manifest.processes}
     assert len(processes) > 1

@@ -11,7 +11,8 @@ module does when it is imported stay, and so do lines, tracebacks and speed.
 from __future__ import annotations
 
 import dis
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from types import CodeType
 from typing import Final
 
@@ -27,6 +28,10 @@ _FUNCTION: Final = 0x1 | 0x2
 """CO_OPTIMIZED and CO_NEWLOCALS: neither a module nor the body of a class."""
 _LOADS: Final = frozenset(("LOAD_GLOBAL",))
 _REACHES: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"))
+_KNOWN: Final = sys.version_info[:2] == (3, 11)
+"""Whether we know how this Python's instructions lie; else they are asked for, which takes several times as long."""
+_NAMING: Final = {number: (dis.opname[number], int(dis.opname[number] == "LOAD_GLOBAL")) for number in dis.hasname}
+"""The instructions that name something, and by how many bits the number of the name is moved there."""
 
 
 def recode(code: CodeType) -> CodeType:
@@ -68,13 +73,29 @@ def _wanted(code: CodeType) -> dict[str, str]:
 def _other(code: CodeType, wanted: Mapping[str, str]) -> tuple[str, ...]:
     """The names that the code uses, others for those that it uses in the one way that is meant."""
     uses: dict[str, set[str]] = {}
-    for instruction in dis.get_instructions(code):
-        if type(instruction.argval) is str and instruction.argval in wanted:
-            uses.setdefault(instruction.argval, set()).add(instruction.opname)
+    for operation, name in named(code):
+        if name in wanted:
+            uses.setdefault(name, set()).add(operation)
     return tuple(
         wanted[name] if name in wanted and uses.get(name, set()) <= (_LOADS if _is_global(name) else _REACHES) else name
         for name in code.co_names
     )
+
+
+def named(code: CodeType) -> Iterator[tuple[str, str]]:
+    """What the instructions of a function do with which name. Each process of a program asks for thousands."""
+    if not _KNOWN:
+        for instruction in dis.get_instructions(code):
+            if instruction.opcode in _NAMING and type(instruction.argval) is str:
+                yield instruction.opname, instruction.argval
+        return
+    names, high = code.co_names, 0
+    for operation, low in zip(code.co_code[::2], code.co_code[1::2], strict=True):
+        number = high | low
+        high = number << 8 if operation == dis.EXTENDED_ARG else 0
+        if operation in _NAMING:
+            text, moved = _NAMING[operation]
+            yield text, names[number >> moved]
 
 
 def _is_global(name: str) -> bool:
