@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-SECONDS = 60
+SECONDS = 180
 
 
 class Firefox:

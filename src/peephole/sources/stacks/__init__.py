@@ -33,7 +33,7 @@ def kind_of(head: bytes) -> str:
 
 
 def _folded(line: bytes) -> bool:
-    """Whether a line is a stack and a number; py-spy also writes samples that had no stack, as a number after its blank."""
+    """Whether a line is a stack and a number; py-spy writes samples that had no stack as a number after its blank."""
     stack, blank, count = line.removesuffix(b"\r").rpartition(b" ")
     return bool(blank) and _COUNT.fullmatch(count) is not None and (not stack or bool(stack.strip(b"; \t\r\v\f")))
 
