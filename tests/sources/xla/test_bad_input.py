@@ -105,6 +105,15 @@ def test_custom_calls_of_any_text_and_a_large_constant(tmp_path: Path) -> None:
     assert len(nodes.arg[constant] or "") < 300
 
 
+def test_lines_that_are_no_instruction_are_counted_and_literals_over_lines_are_not(tmp_path: Path) -> None:
+    constant = "  %c.1 = f32[2,2]{1,0} constant({\n    { 1, 2 },\n    { 3, 4 }\n  })\n"
+    lines = BODY.replace("  ROOT", f"{constant}  nothing known (x)\n  ROOT")
+    capture = imported(tmp_path, {"module_0001.jit_f.before_optimizations.txt": HEAD + lines})
+    assert reasons(capture) == {"lines of HLO that were not understood": 1}
+    nodes = graph_at(capture, 0, 0).nodes
+    assert {"x.1", "c.1", "add.1"} <= set(nodes.name)
+
+
 def test_nothing_to_show_is_one_sentence(tmp_path: Path, peephole: Cli) -> None:
     path = tmp_path / "module_0001.jit_f.before_optimizations.txt"
     path.write_text("HloModule jit_f\n")

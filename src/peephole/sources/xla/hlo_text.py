@@ -53,6 +53,8 @@ class TextReader:
         self._lines: dict[bytes, Instruction] = {}
         self._tables = b""
         self._frames: dict[int, Frame] = {}
+        self._past = 0
+        """The line behind an instruction that goes over several."""
         self.unread = 0
         """Lines that are no instruction."""
 
@@ -66,6 +68,7 @@ class TextReader:
         name = header[len(b"HloModule ") :].split(b",")[0].strip()
         dump = Dump(_text(name), _text(header[len(b"HloModule ") :]), [], self._frames)
         known, instructions, head = self._lines, list[Instruction](), None
+        self._past = 0
         if len(known) > MOST_LINES:
             known.clear()
         for place in range(at, len(lines)):
@@ -75,7 +78,7 @@ class TextReader:
                 instructions.append(found)
                 continue
             stripped = line.strip()
-            if not stripped:
+            if not stripped or place < self._past:
                 continue
             if head is None:
                 head = _HEAD.match(stripped)
@@ -109,14 +112,20 @@ class TextReader:
         text = _text(line).strip()
         begin = _BEGIN.match(text)
         if begin is None:
+            self.unread += not text.startswith(("//", "/*"))
             return None
-        if _depth(text) > 0:  # a literal over several lines
-            rest = []
+        depth = _depth(text)
+        if depth > 0:  # a literal over several lines
+            rest: list[str] = []
             for more in lines[place + 1 :]:
                 part = _text(more)
                 if more.strip() in (b"", b"}") or _BEGIN.match(part.strip()):
                     break
                 rest.append(part.strip())
+                depth += part.count("(") - part.count(")")
+                if depth <= 0:
+                    break
+            self._past = place + 1 + len(rest)
             return _parsed(" ".join([text, *rest]), begin)
         made = _parsed(text, begin)
         if made is None:

@@ -60,6 +60,10 @@ class Reading:
         self._nodes.flush()
         self._rows.finish()
         if not self._modules and not profiles and not files.traces:
+            if files.profiles and not files.modules:
+                raise CaptureError(
+                    f"{files.profiles[0]} was cut off or is damaged, and nothing of it can be read; copy it again."
+                )
             raise CaptureError(
                 f"{paths[0]} has no module of XLA that can be read; dump one with "
                 "XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_pass_re=.* --xla_dump_hlo_as_text'."
