@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import time
@@ -112,6 +113,18 @@ def test_lines_that_are_no_instruction_are_counted_and_literals_over_lines_are_n
     assert reasons(capture) == {"lines of HLO that were not understood": 1}
     nodes = graph_at(capture, 0, 0).nodes
     assert {"x.1", "c.1", "add.1"} <= set(nodes.name)
+
+
+def test_explanations_of_fusion_may_be_gzipped(tmp_path: Path) -> None:
+    page = 'const frames = [[0, "Not fusing |x.1| into |add.1| as it is cheap ; more", ""]];\n'
+    capture = imported(
+        tmp_path,
+        {
+            "module_0001.jit_f.before_optimizations.txt": HEAD + BODY,
+            "main.1.module_0001.jit_f._fusion.html.gz": gzip.compress(page.encode()),
+        },
+    )
+    assert reasons(capture) == {} and list(capture.read("decisions", ["kind"]).texts("kind")) == ["refused"]
 
 
 def test_nothing_to_show_is_one_sentence(tmp_path: Path, peephole: Cli) -> None:
