@@ -80,3 +80,22 @@ def test_a_command_loads_what_it_needs(words: list[str], allowed: set[str], smal
     assert (code, bool(printed or done.stderr)) == (2 if words[0] in ("why", "origin") else 0, True), done.stderr
     assert set(loaded) <= allowed
     assert threads == 1, "a thread was started for a small capture"
+
+
+LOOP = """
+import sys
+from peephole.cli.main import main
+main(["ls", sys.argv[1]])
+import numpy as np
+from peephole.store.tables.compiled_loops import warm
+warm()
+print([name for name in ("numba", "scipy", "cffi", "pandas") if name in sys.modules])
+"""
+
+
+def test_a_compiled_loop_loads_numba_alone(small: Path) -> None:
+    """Where scipy and cffi are installed numba loads both with its first loop, to no use of ours."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOOP, small.parent], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.splitlines()[-1] == "['numba']", done.stdout

@@ -32,17 +32,20 @@ class Command(NamedTuple):
         return f"peephole.cli.{self.name}_" if iskeyword(self.name) else f"peephole.cli.{self.name}"
 
 
-class _NoPandas:
-    """Hides pandas: pyarrow, where both are installed, loads it with its first array, a third of a second for nothing.
+class _NotNeeded:
+    """Hides what no command needs and others load when it is installed, tenths of a second for nothing.
 
-    Programs that are recorded run in processes of their own.
+    pyarrow loads pandas with its first array, numba scipy and cffi with its first loop. Programs that are recorded run
+    in processes of their own.
     """
 
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
-        """Says that pandas is not there, and nothing of other modules."""
-        if name == "pandas":
-            raise ModuleNotFoundError("No module named 'pandas'", name=name)
+    NAMES: Final = frozenset(("pandas", "scipy", "cffi"))
+
+    @classmethod
+    def find_spec(cls, name: str, path: object = None, target: object = None) -> None:
+        """Says that these are not there, and nothing of other modules."""
+        if name in cls.NAMES:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 COMMANDS: Final = (
@@ -124,8 +127,8 @@ def _dispatch(arguments: list[str]) -> int:
         print(version())
         return 0
     command = find(arguments[0])
-    if _NoPandas not in sys.meta_path:
-        sys.meta_path.insert(0, _NoPandas)
+    if _NotNeeded not in sys.meta_path:
+        sys.meta_path.insert(0, _NotNeeded)
     if command.name not in START_PROGRAMS:
         # numpy starts a thread per core for matrix products, which no command computes: a tenth of a second for nothing
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

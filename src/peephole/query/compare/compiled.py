@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from peephole.compilers import assumed_name, compiler_named
 from peephole.model.plain_names import numbered, plain
 from peephole.model.stacks import frames, user_frame
-from peephole.query.compare.by_content.content import COUNTERS, Content, content_of
+from peephole.query.compare.by_content.content import COUNTERS, Content, content_of, distinct
 from peephole.query.compare.by_content.hash_loops import Hashes, Ints
 from peephole.query.compare.by_content.text_hashes import mixed, text_hash, text_hashes, without_accidents
 
@@ -253,11 +253,11 @@ def _rules(capture: Capture, matches: Frame) -> tuple[NDArray[np.int32], tuple[R
         return np.zeros(0, np.int32), ()
     places = trace_of(capture).places
     files, lines = matches.texts("file"), matches["line"].astype(np.int64)
-    keys = (files.codes.astype(np.int64) + 1) << 32 | (lines + 1)
-    unique, place, count = np.unique(keys, return_inverse=True, return_counts=True)
+    last = int(lines.max()) + 2
+    unique, place = distinct((files.codes.astype(np.int64) + 1) * last + (lines + 1))
     rules = []
-    for key, fired in zip(unique.tolist(), count.tolist(), strict=True):
-        code, line = (key >> 32) - 1, (key & 0xFFFFFFFF) - 1
+    for key, fired in zip(unique.tolist(), np.bincount(place).tolist(), strict=True):
+        code, line = key // last - 1, key % last - 1
         file = files.values[code] if code >= 0 else ""
         rules.append(RuleLine(file, line, places.line(file, line), fired))
     return place.astype(np.int32), tuple(rules)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 NUMBERS: Final = "numbers of buffers"
 COUNTERS: Final = "counters in names"
 _NOWHERE: Final = np.uint64(0)
+_SPARSE: Final = 16
+"""Numbers that may be for each that is, up to which they are marked and not sorted."""
 _kept: weakref.WeakKeyDictionary[Capture, Content] = weakref.WeakKeyDictionary()
 
 
@@ -64,12 +66,11 @@ class Content:
     def _own(self, frame: Frame, compilers: list[Compiler]) -> tuple[Hashes, Ints, NDArray[np.int32]]:
         """The word of each node, the number that was taken out of it (-1 for none), and its op."""
         op, arg, name = frame.texts("op"), frame.texts("arg"), frame.texts("name")
-        pairs, place = np.unique(
-            (op.codes.astype(np.int64) + 1) << 32 | (arg.codes.astype(np.int64) + 1), return_inverse=True
-        )
+        args = len(arg.values) + 1
+        pairs, place = distinct((op.codes.astype(np.int64) + 1) * args + (arg.codes + 1))
         words, numbers = np.zeros(len(pairs), np.uint64), np.full(len(pairs), NONE, np.int64)
         for at, pair in enumerate(pairs.tolist()):
-            op_code, arg_code = (pair >> 32) - 1, (pair & 0xFFFFFFFF) - 1
+            op_code, arg_code = pair // args - 1, pair % args - 1
             if arg_code < 0:
                 continue
             text, found = arg.values[arg_code], NONE
@@ -129,6 +130,17 @@ def content_of(capture: Capture) -> Content:
     if found is None or (capture.live and len(found.ids) != capture.count("nodes")):
         found = _kept[capture] = Content(capture)
     return found
+
+
+def distinct(keys: Ints) -> tuple[Ints, Ints]:
+    """The different ones of these numbers from 0 on, ascending, and the place of each number among them."""
+    size = int(keys.max()) + 1 if len(keys) else 0
+    if size > _SPARSE * len(keys):
+        return np.unique(keys, return_inverse=True)
+    # a mark for each number that there may be: no sorting
+    there = np.zeros(size, np.bool_)
+    there[keys] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[keys]
 
 
 def rows_of(ids: Ints, wanted: Ints) -> Ints:
