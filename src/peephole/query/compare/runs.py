@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from peephole.query.timeline.tracks import TimelineTrack
     from peephole.store.capture import Capture
 
+WARMING: Final = ("kernels", "copies")
+"""Groups in which the first run of a name is left out of sums as well."""
 EXACT: Final = 3_000_000
 """Slices up to which every duration is looked at; beyond, a part of each name's."""
 SAMPLE: Final = 4096
@@ -46,6 +48,11 @@ class Runs:
     """Operations of one run, as the compiler estimates them, in four digits; 0 when unknown."""
     bytes: float = 0.0
 
+    @property
+    def warm(self) -> float:
+        """ns of all of them but the first, where that is left out of the durations."""
+        return float(self.dur.sum()) if self.count - 1 <= len(self.dur) else float(self.total)
+
 
 @dataclass(frozen=True, slots=True)
 class RunTable:
@@ -71,7 +78,7 @@ def run_table(capture: Capture) -> RunTable:
             found += own
             outermost = [(row.id, row.depths[0]) for row in rows]
             taken = int(capture.sums(outermost, [0] * len(rows), *_EVER).time.sum())
-            totals[group] = max(taken - (warming if group in ("kernels", "copies") else 0), 0)
+            totals[group] = max(taken - (warming if group in WARMING else 0), 0)
         else:
             some, totals[group] = _sampled(capture, group, rows)
             found += some

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from peephole.query.compare.runs import Runs
+from peephole.query.compare.runs import WARMING, Runs
 from peephole.query.compare.statistics import (
     Floats,
     benjamini_hochberg,
@@ -49,7 +49,7 @@ class TimeRow:
     interval_a: tuple[float, float] | None
     interval_b: tuple[float, float] | None
     total_a: float
-    """Of one capture: the mean over those of the side."""
+    """Of one capture: the mean over those of the side. The first run of a kernel or copy is left out of it too."""
     total_b: float
     p: float
     """Corrected for the number of tests; 1 where none was made."""
@@ -100,12 +100,14 @@ def noise_of(rows: Sequence[TimeRow]) -> dict[tuple[str, str], float]:
 
 def _row(thing: Thing) -> TimeRow:
     joined, middle, count, total = [], [], [], []
+    warming = thing.group in WARMING
     for side in (thing.a, thing.b):
         per_capture = [np.concatenate([run.dur for run in runs]) for runs in side if runs]
         joined.append(np.concatenate(per_capture) if per_capture else np.zeros(0))
         middle.append(np.array([float(np.median(own)) for own in per_capture if len(own)]))
         count.append(sum(run.count for runs in side for run in runs))
-        total.append(sum(run.total for runs in side for run in runs) / max(len(side), 1))
+        times = [run.warm if warming else float(run.total) for runs in side for run in runs]
+        total.append(sum(times) / max(len(side), 1))
     a, b = joined
     several = max(len(thing.a), len(thing.b)) > 1
     tested = min(len(a), len(b)) >= FEWEST and min(len(middle[0]), len(middle[1])) >= 1

@@ -44,7 +44,7 @@ def total_rows(things: Sequence[Thing], noise: dict[tuple[str, str], float] | No
         runs = [[run for thing in own for runs in getattr(thing, side) for run in runs] for side in ("a", "b")]
         count = [sum(run.count for run in side) for side in runs]
         total = [
-            sum(run.total for run in side) / captures
+            sum(run.warm for run in side) / captures
             for side, captures in zip(runs, (len(own[0].a), len(own[0].b)), strict=True)
         ]
         median_a, median_b = (float(np.median(side)) for side in sides)
