@@ -86,6 +86,30 @@ def test_parts_that_are_asked_for(peephole: Cli, captures: tuple[Path, Path]) ->
     assert peephole("diff", *captures, "--fail-on", "memory>lots", check=False).returncode == 2
 
 
+def test_a_time_that_no_code_explains_is_said_to_be_that(peephole: Cli, tmp_path: Path) -> None:
+    slower = {name: [round(ns * 1.4) for ns in own] for name, own in RUNS.items()}
+    a, b = write_kernels(tmp_path / "a.peep", OLD, RUNS), write_kernels(tmp_path / "b.peep", OLD, slower)
+    found = json.loads(peephole("diff", a, b, "--json").stdout)
+    assert found["same"] and ", with the same code" in found["verdict"]
+    assert any("what ran beside the program" in note for note in found["notes"])
+    code = [*OLD[:1], Kernel(1, "E_8", 2, "  y = 7;", 4), OLD[2]]
+    slow = {"r_4": RUNS["r_4"], "E_8": [ns * 3 for ns in RUNS["E_8"]]}
+    found = json.loads(
+        peephole("diff", a, write_kernels(tmp_path / "c.peep", code, slow), "--json", check=False).stdout
+    )
+    assert {row["name"]: row["verdict"] for row in found["times"]}["E_8"] == "slower"
+    assert "same code" not in found["verdict"] and not any("beside" in note for note in found["notes"])
+
+
+def test_the_first_run_is_left_out_of_sums_too(peephole: Cli, tmp_path: Path) -> None:
+    """What a table is sorted by is what its verdicts are about."""
+    warming = {name: [50_000_000, *own] for name, own in RUNS.items()}
+    a, b = write_kernels(tmp_path / "a.peep", OLD, RUNS), write_kernels(tmp_path / "b.peep", OLD, warming)
+    times = {row["name"]: row for row in json.loads(peephole("diff", a, b, "--json", check=False).stdout)["times"]}
+    assert times["r_4"]["total_a_ns"] == sum(RUNS["r_4"][1:])
+    assert times["r_4"]["total_b_ns"] == sum(RUNS["r_4"])
+
+
 def test_several_a_side(peephole: Cli, captures: tuple[Path, Path], tmp_path: Path) -> None:
     more = write_kernels(tmp_path / "more.peep", OLD, RUNS)
     found = json.loads(peephole("diff", captures[0], more, "--", captures[1], "--json", check=False).stdout)

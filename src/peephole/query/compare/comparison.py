@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from peephole.errors import PeepholeError
 from peephole.query.compare.counts import count_rows, message_rows, pass_rows, rule_rows
@@ -17,7 +17,7 @@ from peephole.query.compare.rule_lines import LINES
 from peephole.query.compare.times import noise_of, time_rows
 from peephole.query.compare.totals import portions, total_rows
 from peephole.query.compare.verdict import verdict_of
-from peephole.query.compare.words import missing_parts, notes_of
+from peephole.query.compare.words import UNEXPLAINED, missing_parts, notes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,8 @@ def compared(
         tuple(portions(kernels)), tuple(memory), tuple(passes), tuple(counts), tuple(messages),
         tuple(sorted(normalised)), tuple(notes_of(a, b, missing)), frozenset(missing),
     )  # fmt: skip
+    if comparison.unexplained and len(a) == len(b) == 1:
+        comparison = replace(comparison, notes=(*comparison.notes, UNEXPLAINED))
     return Compared(verdict_of(comparison), found, one, two)
 
 

@@ -181,6 +181,15 @@ class Comparison:
         """The kernels of one state."""
         return [row for row in self.kernels if row.state == state and row.is_kernel]
 
+    @property
+    def unexplained(self) -> bool:
+        """Whether kernels are shown to take another time, none of which has other code."""
+        claimed = [row for row in self.kernels if row.time is not None and row.time.verdict in ("slower", "faster")]
+        together = [row for row in self.totals if row.group == "kernels" and row.verdict in ("slower", "faster")]
+        if together and not claimed:
+            claimed = [row for row in self.kernels if row.is_kernel]
+        return bool(claimed) and all(row.state == "same" and row.coded for row in claimed)
+
     def begins(self) -> list[tuple[Divergence, int]]:
         """The contexts that differ by themselves, one of each difference, with how many others differ by the same."""
         kinds: dict[str, list[Divergence]] = {}

@@ -83,6 +83,8 @@ def _times(found: Comparison) -> list[str]:
         parts.append("no time shown to differ")
     if claims["host"]:
         parts.append(f"of the host's phases {claims['host']}")
+    if parts and found.unexplained:
+        parts[0] += ", with the same code"
     if parts and found.a.host and found.b.host and found.a.host != found.b.host:
         parts[-1] += " (on different machines)"
     return parts

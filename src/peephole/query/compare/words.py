@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from peephole.query.compare.recorded import Recorded
+
+
+UNEXPLAINED: Final = (
+    "Kernels whose code is the same took another time: the machine, or what ran beside the program, may be the reason. "
+    "Several recordings a side tell (`peephole diff A1 A2 A3 -- B1 B2 B3`)."
+)
 
 
 def missing_parts(a: Recorded, b: Recorded) -> set[str]:
