@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,13 @@ class Kernel:
     first_buffer: int = 0
 
 
-def write_kernels(path: Path, kernels: Sequence[Kernel], durations: Mapping[str, Sequence[int]] | None = None) -> Path:
-    """A capture of these kernels in order; `durations` are the runs of each by name, in ns."""
+def write_kernels(
+    path: Path,
+    kernels: Sequence[Kernel],
+    durations: Mapping[str, Sequence[int]] | None = None,
+    more: Callable[[CaptureWriter], None] | None = None,
+) -> Path:
+    """A capture of these kernels in order; `durations` are the runs of each by name, in ns. `more` writes the rest."""
     with CaptureWriter(path) as writer:
         writer.describe(name=path.stem, source="tinygrad", program="gen.py", frameworks={"tinygrad": "0.14.0"})
         nodes: dict[str, list[Any]] = {name: [] for name in ("id", "op", "dtype", "arg", "src")}
@@ -57,6 +62,8 @@ def write_kernels(path: Path, kernels: Sequence[Kernel], durations: Mapping[str,
         writer.append("artifacts", artifacts)
         if durations:
             _slices(writer, [kernel.name for kernel in kernels], durations)
+        if more:
+            more(writer)
     return path
 
 

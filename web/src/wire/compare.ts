@@ -209,6 +209,7 @@ export interface CurvesWire {
 
 export interface CallRowWire {
   name: string;
+  name_b: string;
   depth: number;
   total_a: number;
   total_b: number;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +11,7 @@ import numpy as np
 from peephole.model.plain_names import plain
 from peephole.query.calls.tree import call_tree
 from peephole.query.capture.info import span
+from peephole.query.compare.paired_names import PairedNames
 from peephole.query.memory.buffers import devices, memory
 from peephole.query.timeline.group_tracks import group_tracks
 from peephole.query.timeline.tracks import timeline_tracks
@@ -53,6 +55,7 @@ class CallRow:
     """A function under its callers, on both sides; ns."""
 
     name: str
+    name_b: str
     depth: int
     total_a: int
     total_b: int
@@ -62,11 +65,11 @@ class CallRow:
     calls_b: int
 
 
-def call_rows(a: Capture, b: Capture, most: int = 400) -> list[CallRow]:
+def call_rows(a: Capture, b: Capture, called: PairedNames, most: int = 400) -> list[CallRow]:
     """The call trees of both hosts as one, what differs most first among those that one function calls."""
     sums: dict[tuple[str, ...], list[int]] = {}
     for side, capture in enumerate((a, b)):
-        for path, figures in _paths(capture).items():
+        for path, figures in _paths(capture, called.in_a if side else str).items():
             row = sums.setdefault(path, [0] * 6)
             for at, figure in enumerate(figures):
                 row[2 * at + side] += figure
@@ -78,7 +81,9 @@ def call_rows(a: Capture, b: Capture, most: int = 400) -> list[CallRow]:
     while stack and len(rows) < most:
         path = stack.pop()
         total_a, total_b, self_a, self_b, calls_a, calls_b = sums[path]
-        rows.append(CallRow(path[-1], len(path) - 1, total_a, total_b, self_a, self_b, calls_a, calls_b))
+        rows.append(
+            CallRow(path[-1], called.in_b(path[-1]), len(path) - 1, total_a, total_b, self_a, self_b, calls_a, calls_b)
+        )
         stack += _by_difference(below.get(path, []), sums)
     return rows
 
@@ -88,7 +93,7 @@ def _by_difference(paths: list[tuple[str, ...]], sums: dict[tuple[str, ...], lis
     return sorted(paths, key=lambda path: (abs(sums[path][1] - sums[path][0]), max(sums[path][:2])))
 
 
-def _paths(capture: Capture) -> dict[tuple[str, ...], tuple[int, int, int]]:
+def _paths(capture: Capture, called: Callable[[str], str]) -> dict[tuple[str, ...], tuple[int, int, int]]:
     """Total, self and calls of the heaviest nodes of the hosts' call tree, by the names from the outermost on."""
     tracks = [row.id for row in group_tracks(capture, "host")]
     if not tracks:
@@ -102,7 +107,7 @@ def _paths(capture: Capture) -> dict[tuple[str, ...], tuple[int, int, int]]:
         parent = int(tree.parent[node])
         if node < len(tree.titles) or node not in keep or parent not in names:
             continue
-        path = names[node] = (*names[parent], plain(tree.name(node)))
+        path = names[node] = (*names[parent], called(plain(tree.name(node))))
         before = found.get(path, (0, 0, 0))
         own = (int(tree.sums.total[node]), int(tree.sums.self[node]), int(tree.sums.count[node]))
         found[path] = tuple(x + y for x, y in zip(before, own, strict=True))  # type: ignore[assignment]

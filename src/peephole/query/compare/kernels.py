@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from peephole.compilers import compiler_named
+from peephole.query.compare.paired_names import paired_names
 from peephole.query.compare.pairing import Pair
 from peephole.query.compare.results import KernelRow, State
 from peephole.query.compare.times import Thing
@@ -26,6 +27,7 @@ def things_of(a: Sequence[Recorded], b: Sequence[Recorded], pairs: Sequence[Pair
     """What is timed: each pair of kernels, and everything else by its name."""
     one, two = a[0].compiled, b[0].compiled
     by_pair: dict[int, Thing] = {}
+    called = paired_names(one, two, pairs)
     things: dict[tuple[str, str], Thing] = {}
     pair_of = [
         {getattr(pair, which): at for at, pair in enumerate(pairs) if getattr(pair, which) >= 0} for which in ("a", "b")
@@ -44,11 +46,14 @@ def things_of(a: Sequence[Recorded], b: Sequence[Recorded], pairs: Sequence[Pair
                         kind = _unit_kind(one, two, pairs[pair])
                         thing = by_pair[pair] = _thing(_KERNELS, one_name, two_name, len(a), len(b), kind)
                 else:
-                    name = _uncounted(run.name, names) if run.group != _KERNELS else run.name
+                    name = name_b = run.name
+                    if run.group != _KERNELS:
+                        name = _uncounted(called.in_a(name) if side else name, names)
+                        name_b = _uncounted(name_b if side else called.in_b(name_b), names)
                     key = run.group, name
                     thing = things.get(key)
                     if thing is None:
-                        thing = things[key] = _thing(run.group, name, name, len(a), len(b))
+                        thing = things[key] = _thing(run.group, name, name_b, len(a), len(b))
                 (thing.a if side == 0 else thing.b)[number].append(run)
     return [*by_pair.values(), *things.values()]
 

@@ -17,6 +17,7 @@ from peephole.query.compare.comparison import Compared, compared
 from peephole.query.compare.curves import call_rows, curves, lanes
 from peephole.query.compare.moments import Moment, both_moment, first_run, moments, step_begin
 from peephole.query.compare.one_kernel import one_kernel, pass_names
+from peephole.query.compare.paired_names import paired_names
 from peephole.query.compare.recorded import recorded
 from peephole.query.compare.results import Divergence, KernelRow, SideFacts
 from peephole.query.compare.times import TimeRow
@@ -164,7 +165,14 @@ async def memory(request: Request) -> Response:
 
 async def calls(request: Request) -> Response:
     """The call trees of both hosts as one."""
-    return reply(await _both(request, lambda a, b: {"rows": call_rows(a, b)}))
+
+    def answer(found: Compared) -> dict[str, Any]:
+        a, b = found.a.open, found.b.open
+        assert a is not None and b is not None
+        called = paired_names(found.a.compiled, found.b.compiled, found.pairs.pairs)
+        return {"rows": call_rows(a, b, called)}
+
+    return reply(await _compared(request, answer))
 
 
 async def window(request: Request) -> Response:

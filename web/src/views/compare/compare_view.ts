@@ -289,7 +289,8 @@ export class CompareView implements View {
     this.timelines = null;
     if (tab === "graphs") this.drawGraphs();
     else if (tab === "kernels") this.drawKernels(found);
-    else if (tab === "host") this.drawTable("Host phases", timeColumns(), found.times, (row) => row.name);
+    else if (tab === "host")
+      this.drawTable("Host phases", timeColumns(), found.times, (row) => bothNames(row.name, row.nameB));
     else if (tab === "rules")
       this.drawTable("Rules", ruleColumns(), found.rules, (row) => `${row.rule} ${row.text_a} ${row.text_b}`);
     else if (tab === "passes") this.drawTable("Passes", passColumns(), found.passes, (row) => row.name);
@@ -313,13 +314,13 @@ export class CompareView implements View {
     const calls = await waitFor(
       this.stage,
       { title: "Summing up calls" },
-      () => this.page.client.once<BothCallsWire>(`${this.below}/calls`),
+      () => this.page.client.once<BothCallsWire>(`${this.below}/calls?${this.pairs}`),
       signal,
     );
     if (!calls || this.params["tab"] !== tab) return;
     const table = new SortTable<CallRowWire>("Call trees of both", callColumns(), { sort: () => undefined });
     const words = (this.params["q"] ?? "").toLowerCase();
-    const rows = calls.rows.filter((row) => row.name.toLowerCase().includes(words));
+    const rows = calls.rows.filter((row) => bothNames(row.name, row.name_b).toLowerCase().includes(words));
     table.show(rows, "", true, () => false);
     fill(
       this.stage,

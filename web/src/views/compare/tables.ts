@@ -104,10 +104,14 @@ function kernelVerdict(row: KernelWire): string {
   return verdictWords(row.time);
 }
 
+function phaseName(row: TimeWire): string {
+  return row.nA && row.nB ? bothNames(row.name, row.nameB) : row.nA ? row.name : row.nameB;
+}
+
 export function timeColumns(): SortColumn<TimeWire>[] {
   const delta = (row: TimeWire): number => row.totalB - row.totalA;
   return [
-    { id: "name", title: "Phase", value: (row) => row.name, cell: (row) => h("span.mono.ell", row.name) },
+    { id: "name", title: "Phase", value: (row) => row.name, cell: (row) => h("span.mono.ell", phaseName(row)) },
     { id: "group", title: "Where", wide: true, value: (row) => row.group, cell: (row) => h("span.dim", row.group) },
     {
       id: "a",
@@ -218,7 +222,8 @@ export function callColumns(): SortColumn<CallRowWire>[] {
       id: "name",
       title: "Function",
       cell: (row) => {
-        const cell = h("span.mono.ell", { title: row.name }, row.name);
+        const name = row.calls_a && row.calls_b ? bothNames(row.name, row.name_b) : row.calls_a ? row.name : row.name_b;
+        const cell = h("span.mono.ell", { title: name }, name);
         cell.style.paddingLeft = `${row.depth * 14}px`;
         return cell;
       },
