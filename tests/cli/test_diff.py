@@ -115,6 +115,8 @@ def test_several_a_side(peephole: Cli, captures: tuple[Path, Path], tmp_path: Pa
     found = json.loads(peephole("diff", captures[0], more, "--", captures[1], "--json", check=False).stdout)
     assert found["a"]["captures"] == ["old", "more"] and found["b"]["captures"] == ["new"]
     assert peephole("diff", *captures, more, check=False).returncode == 2
+    same = peephole("diff", captures[0], more, "--", more)
+    assert same.stdout.startswith("The same: the same 3 kernels"), "two captures do not launch twice as much as one"
 
 
 def test_a_baseline_is_small_and_as_good(peephole: Cli, captures: tuple[Path, Path], tmp_path: Path) -> None:

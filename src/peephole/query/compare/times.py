@@ -39,7 +39,7 @@ class TimeRow:
     name: str
     name_b: str
     count_a: int
-    """All runs, the first of each capture too."""
+    """All runs of the side's first capture that has any, its first run too."""
     count_b: int
     n_a: int
     """Runs that are compared."""
@@ -105,7 +105,7 @@ def _row(thing: Thing) -> TimeRow:
         per_capture = [np.concatenate([run.dur for run in runs]) for runs in side if runs]
         joined.append(np.concatenate(per_capture) if per_capture else np.zeros(0))
         middle.append(np.array([float(np.median(own)) for own in per_capture if len(own)]))
-        count.append(sum(run.count for runs in side for run in runs))
+        count.append(_launches(side))
         times = [run.warm if warming else float(run.total) for runs in side for run in runs]
         total.append(sum(times) / max(len(side), 1))
     a, b = joined
@@ -121,6 +121,11 @@ def _row(thing: Thing) -> TimeRow:
         thing.group, thing.name, thing.name_b, count[0], count[1], len(a), len(b), medians[0], medians[1],
         median_interval(a), median_interval(b), total[0], total[1], p, tested, "unsure", several,
     )  # fmt: skip
+
+
+def _launches(side: Sets) -> int:
+    """How often it ran in one capture: the first says what a program did, however many captures there are."""
+    return next((sum(run.count for run in runs) for runs in side if runs), 0)
 
 
 def of_captures(a: Floats, b: Floats) -> float:
