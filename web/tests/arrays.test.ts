@@ -56,7 +56,7 @@ describe("an answer of raw arrays", () => {
     expect([...decodeOverview(overview).host]).toEqual([2, 3]);
     const trace = answer({ counts: [0, 1] }, Float64Array.of(5, 6), Int32Array.of(0, 1, 2, 3, 4, 5, 6));
     expect(readWindow(trace)[1]!.busy[0]).toBe(6);
-    const memory = answer({ bands: 1, pixels: 1 }, new Float64Array(8).fill(9), Int32Array.of(1, 2));
+    const memory = answer({ bands: 1, pixels: 1, reserved: 0 }, new Float64Array(8).fill(9), Int32Array.of(1, 2));
     expect(decodeMemory(memory).bands.name[0]).toBe(2);
     const tape = answer({ marks: 0, columns: 0, arrows: 1 }, Float64Array.of(1, 2, 3), Int32Array.of(4, 5, 6));
     expect(readTapeWindow(tape).arrows.count[0]).toBe(6);

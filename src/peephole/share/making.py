@@ -101,7 +101,13 @@ class Copying:
         wanted = ["notes", "timeline"]
         wanted += ["memory"] if self._has("memory", "buffers") else []
         wanted += ["contexts", "steps", "code", "schedules"] if self.rows.get("contexts") else []
-        return found | replies.asked(asking, wanted) | replies.name_pages(asking)
+        asked = replies.asked(asking, wanted)
+        if "memory" in asked:  # segments of any moment are the server's to answer
+            memory = json.loads(asked["memory"])
+            asked["memory"] = replies.dumped(
+                memory | {"devices": [device | {"reserved": ""} for device in memory["devices"]]}
+            )
+        return found | asked | replies.name_pages(asking)
 
     def _has(self, view: str, table: str) -> bool:
         return view in self.wanted and self.rows.get(table, 0) > 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.sources.cuda_memory.test_snapshot import BASE_US, FRAMES, imported, snapshot
+from tests.sources.cuda_memory.test_snapshot import BASE_US, FRAMES, ROUNDED, imported, snapshot
 
 from peephole.cli.main import main
 from peephole.query.memory.segments import Allocator, SegmentsAt, out_of_memory
@@ -40,7 +40,7 @@ def test_every_moment_is_that_of_the_events(forgotten: int, tmp_path: Path) -> N
     """Also where the history is a ring that has lost its first events."""
     data = snapshot(120, seed=3)
     full = data["device_traces"][0]
-    blocks, segments = {0x7F00_0000_0000: 4096}, {0x7F00_0000_0000: PAGE}
+    blocks, segments = {0x7F00_0000_0000: 4096 - ROUNDED}, {0x7F00_0000_0000: PAGE}
     expected = []
     for entry in full:
         where, size = entry["addr"], entry["size"]
@@ -60,11 +60,12 @@ def test_every_moment_is_that_of_the_events(forgotten: int, tmp_path: Path) -> N
         assert blocks_of(at) == held and segments_of(at) == reserved and at.lost == 0
         assert allocator.reserved_at((time - base) * 1000) == at.reserved == sum(reserved.values())
         assert at.allocated == sum(held.values())
-    assert at.largest == largest_free(segments, blocks)
+    assert at.largest == largest_free(segments, {where: size + ROUNDED for where, size in blocks.items()})
     # and the last of them is what torch says of itself
     assert segments_of(at) == {s["address"]: s["total_size"] for s in data["segments"]}
     active = [b for s in data["segments"] for b in s["blocks"] if b["state"].startswith("active")]
-    assert blocks_of(at) == {b["address"]: b["size"] for b in active}
+    assert blocks_of(at) == {b["address"]: b["requested_size"] for b in active}
+    assert at.taken.tolist() == [b["size"] for b in sorted(active, key=lambda b: b["address"])]
 
 
 def mapped(*events: tuple[str, int, int]) -> dict[str, Any]:
@@ -129,7 +130,7 @@ def test_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().out.count("segment of stream") == 2
     assert main([*memory, "-i", "b7"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("b7  12.80 kB on CUDA:0 at 0x7f0001000000\n") and "    <module> (/prog/train.py:5)\n" in text
+    assert text.startswith("b7  12.79 kB on CUDA:0 at 0x7f0001000000\n") and "    <module> (/prog/train.py:5)\n" in text
     for wrong in (["b999"], ["zz"], ["segments", "soon"], ["segments", "1ms", "2ms"]):
         assert main([*memory, "-i", *wrong]) == 2
         assert capsys.readouterr().err.count("\n") == 1

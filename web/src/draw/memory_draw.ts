@@ -4,6 +4,7 @@ import { bufferColour, byteTicks, clock, FOLDED, type BandPlan } from "../layout
 import type { Span } from "../layout/span.ts";
 import { ticks } from "../layout/timeline_scale.ts";
 import type { BandColumns, MemoryWindow } from "../wire/memory.ts";
+import { drawOutOfMemory, drawReserved } from "./memory_reserved_draw.ts";
 import type { Theme } from "./theme.ts";
 import type { Pen } from "./sheet/pen.ts";
 
@@ -48,6 +49,9 @@ export interface MemoryPicture {
   /** The selected buffer is one of those that are folded. */
   selectedFolded: boolean;
   cursor: { time: number; total: number | null } | null;
+  /** The largest that was reserved in the window when it last rested, 0 where that is not known. */
+  reserved: number;
+  ooms: readonly number[];
 }
 
 export interface Frame {
@@ -79,7 +83,7 @@ export function frameOf(picture: MemoryPicture, height: number): Frame {
     totalBottom,
     bandTop,
     bandBottom: floor,
-    totalScale: (share - 22) / Math.max(1, picture.highest.value),
+    totalScale: (share - 22) / Math.max(1, picture.highest.value, picture.reserved),
     bandScale: Math.max(1, floor - bandTop - 6) / Math.max(1, picture.plan.height),
   };
 }
@@ -131,7 +135,9 @@ export function drawMemory(g: Pen, width: number, height: number, picture: Memor
   g.rect(LEFT, frame.bandTop - 4, width - LEFT - RIGHT, height);
   g.rect(LEFT, 0, width - LEFT - RIGHT, frame.totalBottom + 1);
   g.clip();
+  drawReserved(g, width, frame, picture, theme);
   drawTotal(g, width, frame, picture, theme);
+  drawOutOfMemory(g, width, frame, picture, theme);
   if (picture.buffers) drawBands(g, width, frame, picture, theme);
   g.restore();
   if (flag) drawCursor(g, height, frame, picture, theme, flag);
@@ -175,12 +181,8 @@ function drawAxes(g: Pen, width: number, frame: Frame, picture: MemoryPicture, t
   };
   font(g, theme);
   g.textAlign = "right";
-  const total = byteTicks(
-    0,
-    picture.highest.value,
-    picture.highest.value * frame.totalScale,
-    picture.buffers ? 30 : 56,
-  );
+  const most = Math.max(picture.highest.value, picture.reserved);
+  const total = byteTicks(0, most, most * frame.totalScale, picture.buffers ? 30 : 56);
   for (const value of total.values)
     if (value > 0) line(frame.totalBottom - value * frame.totalScale, total.label(value));
   if (picture.buffers && picture.plan.height > 0) {

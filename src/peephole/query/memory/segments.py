@@ -36,6 +36,11 @@ class SegmentsAt:
     place: Ints
     """The place of its buffer among those of the device."""
     size: Ints
+    """What was asked for."""
+    taken: Ints
+    """The same with what was rounded up, where that is known."""
+    pending: NDArray[np.bool_]
+    """To be freed, as soon as the streams that use it are done."""
     lost: int
     """Bytes of buffers that lie in no segment, or whose address nobody knows."""
 
@@ -80,6 +85,16 @@ class Allocator:
         """The segments and blocks right after a moment."""
         return segments_at(self.blocks, self.reserved, self._addresses, self._names, moment)
 
+    def beside(self, moment: int) -> tuple[int | None, int | None]:
+        """When something changed last before a moment, and next after it."""
+        before: list[int] = []
+        after: list[int] = []
+        for time in (self.blocks.memory.time, self.reserved.memory.time):
+            first, past = (int(np.searchsorted(time, moment, side)) for side in ("left", "right"))
+            before += time[first - 1 : first].tolist() if first else []
+            after += time[past : past + 1].tolist()
+        return max(before, default=None), min(after, default=None)
+
     def reserved_at(self, moment: int) -> int:
         """What was reserved right after a moment."""
         memory = self.reserved.memory
@@ -104,11 +119,13 @@ def segments_at(
     kept = np.flatnonzero(there)
     kept = kept[np.lexsort((offset[kept], inside[kept]))]
     segment, offset, held, places = inside[kept], offset[kept], held[kept], places[kept]
+    taken = np.minimum(found.taken(blocks.id[places], held), size[segment] - offset)
     used = np.zeros(len(start), np.int64)
     np.add.at(used, segment, held)
     return SegmentsAt(
-        start, size, name, used, _largest_free(size, segment, offset, held), segment, offset, places, held, lost
-    )
+        start, size, name, used, _largest_free(size, segment, offset, taken), segment, offset, places, held, taken,
+        found.pending(blocks.id[places], moment), lost,
+    )  # fmt: skip
 
 
 def _segments(

@@ -22,6 +22,7 @@ MODULES = (
     "top",
     "calls",
     "memory",
+    "segments",
     "sql",
     "notes",
     "problems",

@@ -9,7 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from peephole.model.allocator_names import SEGMENTS
 from peephole.model.tables import NONE
+from peephole.query.memory.addresses import made_at
 from peephole.query.memory.bands import DeviceMemory, buffer_use, read_devices
 from peephole.query.memory.buffers import count_uses, of_several_processes, read_buffers
 from peephole.query.memory.labels import buffer_labels
@@ -18,6 +20,7 @@ from peephole.server.arrays import raw_reply
 from peephole.server.library import Shelf, quick
 from peephole.server.replies import Refusal, coded, path_number, query_moment, query_number, reply
 from peephole.server.routes.captures import shelf_of
+from peephole.server.routes.segments import moments_without_memory
 from peephole.server.routes.timeline import links_of, span_of
 from peephole.store.capture import Capture
 
@@ -52,15 +55,18 @@ async def list_devices(request: Request) -> Response:
 
     def answer(capture: Capture) -> dict[str, Any]:
         origin, end = span_of(shelf, capture)
+        found = _devices(shelf, capture)
         devices = [
             {
                 "name": name, "buffers": len(device), "living": device.memory.buffers[1], "peak": device.memory.peak,
                 "peakTime": device.memory.peak_time - origin, "spark": _spark(device, origin, end),
+                "reserved": name + SEGMENTS if name + SEGMENTS in found else "",
+                "ooms": moments_without_memory(capture, name, origin) if name + SEGMENTS in found else [],
             }
-            for name, device in _devices(shelf, capture).items()
+            for name, device in found.items()
         ]  # fmt: skip
-        found = _devices(shelf, capture).values()
-        several = of_several_processes(np.concatenate([device.id for device in found] or [np.empty(0, np.int64)]))
+        ids = [device.id for device in found.values()] or [np.empty(0, np.int64)]
+        several = of_several_processes(np.concatenate(ids))
         return {"duration": end - origin, "uses": count_uses(capture), "several": several, "devices": devices}
 
     return reply(await quick(shelf, answer, fresh=True))
@@ -85,6 +91,8 @@ async def window(request: Request) -> Response:
         t1 = max(t0 + 1, origin + query_moment(request, "t1", end - origin))
         device = _device(request, shelf, capture)
         total = device.series.window(t0, t1, pixels)
+        kept = _devices(shelf, capture).get(device.name + SEGMENTS)
+        reserved = (kept or device).series.window(t0, t1, pixels)
         seen = (origin + query_moment(request, "v0", t0 - origin),
                 origin + query_moment(request, "v1", t1 - origin))  # fmt: skip
         found = device.bands(t0, t1, most, seen, max(1, (t1 - t0) // pixels))
@@ -96,6 +104,7 @@ async def window(request: Request) -> Response:
         names, name = labels.names(rows)
         head = {
             "bands": len(rows), "pixels": len(total.start), "width": total.width,
+            "reserved": len(reserved.start) if kept else 0,
             "folded": len(found.folded), "foldedBytes": int(device.size[found.folded].sum()),
             "left": found.left_out, "leftBytes": found.left_out_bytes, "dtypes": dtypes, "names": names,
         }  # fmt: skip
@@ -104,6 +113,7 @@ async def window(request: Request) -> Response:
             device.alloc[found.drawn] - origin, np.where(free == NONE, np.inf, free - origin),
             offset[found.drawn], device.size[found.drawn], device.id[found.drawn],
             total.start - origin, total.low, total.high,
+            *((reserved.start - origin, reserved.high) if kept else ()),
         ]  # fmt: skip
         return raw_reply(head, [column.astype(np.float64) for column in columns] + [dtype, name])
 
@@ -149,10 +159,12 @@ async def one_buffer(request: Request) -> Response:
         peak = device.memory.peak_time
         used = buffer_use(links_of(shelf, capture), number, found.alloc, last if found.free == NONE else found.free)
         gap = used.untouched
+        address, stack = made_at(capture, links_of(shelf, capture), number)
         return {
             "id": number, "device": found.device, "alloc": found.alloc - origin,
             "free": None if found.free == NONE else found.free - origin, "bytes": found.bytes, "dtype": found.dtype,
-            "name": found.name, "offset": int(_offsets(shelf, capture, device)[place]),
+            "name": found.name, "address": address, "stack": list(stack),
+            "offset": int(_offsets(shelf, capture, device)[place]),
             "peak": device.memory.peak, "atPeak": bool(device.alloc[place] <= peak < device.end[place]),
             "before": int(device.id[place - 1]) if place else NONE,
             "after": int(device.id[place + 1]) if place + 1 < len(device) else NONE,

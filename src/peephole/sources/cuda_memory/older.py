@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from peephole.sources.cuda_memory.entries import address, dictionaries, number
@@ -16,17 +17,8 @@ Entry = dict[str, Any]
 
 
 def older_blocks(trace: list[Entry], segments: list[Entry]) -> dict[int, tuple[int, Entry]]:
-    """Size and what is known of each block that is older than the history, by address."""
-    held: dict[int, tuple[int, Entry]] = {}
-    for segment in segments:
-        at = address(segment, "address")
-        for block in dictionaries(segment.get("blocks")):
-            where, size = address(block, "address") or at, number(block, "size")
-            at = where + size
-            if str(block.get("state", "")).startswith("active"):
-                history = dictionaries(block.get("history"))  # where old versions have the frames
-                known = block if block.get("frames") or not history else {**block, "frames": history[-1].get("frames")}
-                held[where] = size, known
+    """What was asked for and what is known of each block that is older than the history, by address."""
+    held = {where: (number(known, "requested_size", size) or size, known) for where, size, known in _active(segments)}
     for entry in reversed(trace):
         action, where = entry.get("action"), address(entry, "addr")
         if action == ALLOC:
@@ -34,6 +26,25 @@ def older_blocks(trace: list[Entry], segments: list[Entry]) -> dict[int, tuple[i
         elif action == FREED:
             held[where] = number(entry, "size"), entry
     return held
+
+
+def taken_blocks(trace: list[Entry], segments: list[Entry]) -> dict[int, tuple[int, Entry]]:
+    """The bytes that each block of the snapshot takes and the entry that made it: its alloc, else itself."""
+    made = {address(entry, "addr"): entry for entry in trace if entry.get("action") == ALLOC}
+    return {where: (size, made.get(where, known)) for where, size, known in _active(segments)}
+
+
+def _active(segments: list[Entry]) -> Iterator[tuple[int, int, Entry]]:
+    """Address, size and what is known of each block that is held at the snapshot."""
+    for segment in segments:
+        at = address(segment, "address")
+        for block in dictionaries(segment.get("blocks")):
+            where, size = address(block, "address") or at, number(block, "size")
+            at = where + size
+            if str(block.get("state", "")).startswith("active"):
+                if not block.get("frames") and (history := dictionaries(block.get("history"))):
+                    block["frames"] = history[-1].get("frames")  # where old versions have them
+                yield where, size, block
 
 
 def older_segments(trace: list[Entry], segments: list[Entry]) -> list[Range[Entry]]:

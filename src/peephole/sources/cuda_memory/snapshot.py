@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from peephole.errors import CaptureError
-from peephole.model.allocator_names import EVENTS, EXPANDABLE, OUT_OF_MEMORY, SEGMENTS
+from peephole.model.allocator_names import EVENTS, EXPANDABLE, FREE_REQUESTED, OUT_OF_MEMORY, SEGMENTS
 from peephole.model.sink import Sink
 from peephole.model.tables import NONE
 from peephole.sources.cuda_memory.annotations import annotation_slices
 from peephole.sources.cuda_memory.entries import Stacks, address, args_of, dictionaries, number
 from peephole.sources.cuda_memory.layout import layout_table
-from peephole.sources.cuda_memory.older import ALLOC, FREED, LESS, MORE, older_blocks, older_segments
+from peephole.sources.cuda_memory.older import ALLOC, FREED, LESS, MORE, older_blocks, older_segments, taken_blocks
 from peephole.sources.cuda_memory.ranges import Ranges
 from peephole.sources.track_rows import TrackRow, TrackRows
 
-_REQUESTED: Final = "free_requested"
+_NOTHING: Final[Mapping[str, int]] = {}
 _RED: Final = "#d33682"
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -105,11 +105,11 @@ class _Clock:
             sink.problem("events without times, shown a microsecond apart in their order", sum(map(len, traces)))
 
     def of(self, entry: Mapping[str, Any], place: int, before: int) -> int:
-        """When an event was; never before the one in front of it."""
+        """When an event was; a nanosecond after the one in front of it at least, so that a moment names one event."""
         if not self.timed:
             return place * 1000
         time = number(entry, "time_us")
-        return max(before, time * 1000 - self.base) if time > 0 else before
+        return max(before + 1, time * 1000 - self.base) if time > 0 else before + 1
 
 
 class _Device:
@@ -130,6 +130,8 @@ class _Device:
         self._name = name
         self._blocks: dict[int, int] = {}
         """The buffer at each address that is held."""
+        self._taken: dict[int, tuple[int, dict[str, Any]]] = {}
+        """What the block of an event takes with what was rounded up: known only of those that the snapshot has."""
         self._segments: Ranges[int] = Ranges()
 
     def read(self, trace: list[dict[str, Any]], segments: list[dict[str, Any]]) -> None:
@@ -140,11 +142,14 @@ class _Device:
             self._reserve(
                 part.start, part.end, 0, _segment_name(part.holder), self._held(part.start, part.end, 0, part.holder)
             )
+        self._taken = taken_blocks(trace, segments)
         for where, (size, entry) in older_blocks(trace, segments).items():
             allocated += size
-            self._hold(where, size, 0, entry, self._held(where, where + size, 0, entry))
+            self._hold(
+                where, size, 0, entry, self._held(where, where + size, 0, entry, self._block(entry, where, size))
+            )
         self._count(0, allocated, reserved)
-        time = 0
+        time = -1
         for place, entry in enumerate(trace):
             time = self._clock.of(entry, place, time)
             action, size = str(entry.get("action", "")), number(entry, "size")
@@ -165,11 +170,11 @@ class _Device:
         if action == "snapshot":
             rows.markers.append((time, "snapshot", self._events, "", "{}"))
             return
-        args = args_of(entry, self._stacks, where, bytes=size)
+        args = args_of(entry, self._stacks, where, bytes=size, **(self._block(entry, where, size)))
         event = rows.slice(self._events, time, 0, f"{action} {_size(size)}", args)
         if action == ALLOC:
             self._hold(where, size, time, entry, event)
-        elif action in (_REQUESTED, FREED) and where in self._blocks:
+        elif action in (FREE_REQUESTED, FREED) and where in self._blocks:
             rows.uses.append((self._blocks[where], event, "read"))
             if action == FREED:
                 rows.free(self._blocks.pop(where), time)
@@ -179,10 +184,14 @@ class _Device:
         elif action in LESS:
             self._release(where, where + size, time, event)
 
-    def _held(self, start: int, end: int, time: int, entry: dict[str, Any]) -> int:
+    def _block(self, entry: dict[str, Any], where: int, size: int) -> dict[str, int]:
+        taken, made_by = self._taken.get(where, (0, {}))
+        return {"block": taken} if made_by is entry and taken > size else {}
+
+    def _held(self, start: int, end: int, time: int, entry: dict[str, Any], more: Mapping[str, int] = _NOTHING) -> int:
         """An event for what no event of the history began, so that it has an address and a stack."""
         size = end - start
-        args = args_of(entry, self._stacks, start, bytes=size)
+        args = args_of(entry, self._stacks, start, bytes=size, **more)
         return self._rows.slice(self._events, time, 0, f"held {_size(size)}", args)
 
     def _hold(self, where: int, size: int, time: int, entry: dict[str, Any], event: int) -> None:

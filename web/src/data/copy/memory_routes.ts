@@ -31,6 +31,8 @@ async function window_(tables: Tables, asked: URLSearchParams): Promise<Response
   const most = Math.min(numberOf(asked, "most", BANDS), BANDS);
   const found = device.bands(t0, t1, most, seen, Math.max(1, Math.floor((t1 - t0) / pixels)));
   const total = device.total.window(t0, t1, pixels);
+  const kept = (await devicesOf(tables)).get(`${asked.get("device") ?? ""} segments`);
+  const reserved = kept?.total.window(t0, t1, pixels) ?? { start: [], high: [] };
   const { alloc, free, offset, bytes, id, dtype, name } = device.columns;
   const [dtypes, dtypeCodes] = occurring(found.drawn, dtype, (at) => device.dtype(at));
   const [names, nameCodes] = occurring(found.drawn, name, (at) => device.name(at));
@@ -38,6 +40,7 @@ async function window_(tables: Tables, asked: URLSearchParams): Promise<Response
     bands: found.drawn.length,
     pixels: total.start.length,
     width: total.width,
+    reserved: reserved.start.length,
     folded: found.folded.length,
     foldedBytes: found.folded.reduce((sum, at) => sum + bytes[at]!, 0),
     left: found.left,
@@ -56,6 +59,8 @@ async function window_(tables: Tables, asked: URLSearchParams): Promise<Response
     ["f64", total.start],
     ["f64", total.low],
     ["f64", total.high],
+    ["f64", reserved.start],
+    ["f64", reserved.high],
     ["i32", dtypeCodes],
     ["i32", nameCodes],
   ]);
@@ -130,6 +135,8 @@ async function told(tables: Tables, device: DeviceMemory, at: number): Promise<B
   const gap = untouched(lanes, uses, alloc[at]!, end);
   return {
     ...device.facts(at),
+    address: "", // the events that say so may not be in the copy
+    stack: [],
     alloc: alloc[at]!,
     free: Number.isNaN(free[at]!) ? null : free[at]!,
     offset: offset[at]!,

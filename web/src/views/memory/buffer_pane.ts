@@ -33,6 +33,8 @@ export function drawBuffer(host: HTMLElement, page: Page, buffer: BufferWire, wh
         h("dd", { "data-bytes": buffer.bytes }, bytes(buffer.bytes), h("span.faint.name", kind)),
         h("dt", "Device"),
         h("dd.name", buffer.device || "unnamed"),
+        buffer.address !== "" && h("dt", "Address"),
+        buffer.address !== "" && h("dd.mono", buffer.address),
         h("dt", "Allocated"),
         h("dd", { "data-ns": buffer.alloc }, moment(buffer.alloc, whole)),
         h("dt", "Freed"),
@@ -43,6 +45,12 @@ export function drawBuffer(host: HTMLElement, page: Page, buffer: BufferWire, wh
         h("dd", buffer.atPeak ? `alive, ${share}% of ${bytes(buffer.peak)}` : "not alive"),
       ),
     ),
+    buffer.stack.length > 0 &&
+      h(
+        "div.mem-uses.stack",
+        h("div.h", h("span.grow", "Stack, innermost first"), h("span.chip", count(buffer.stack.length))),
+        h("div.mem-stack.mono.small", ...buffer.stack.map((frame) => h("div", clip(frame, 400)))),
+      ),
     section(
       "Producer",
       null,

@@ -14,6 +14,7 @@ import type { Page, View, ViewDef } from "../registry.ts";
 import { drawBuffer } from "./buffer_pane.ts";
 import { LeftPane } from "./left_pane.ts";
 import { MemoryWindows } from "./memory_windows.ts";
+import { SegmentsPane } from "./segments_pane.ts";
 import { MemoryStage, type Under } from "./stage.ts";
 
 export const MEMORY: ViewDef = {
@@ -42,6 +43,7 @@ class MemoryView implements View {
   private readonly left: LeftPane;
   private readonly stage: MemoryStage;
   private readonly source: MemoryWindows;
+  private readonly segments: SegmentsPane;
   private readonly deviceName = h("b.name.ell");
   private readonly windowText = h("span.dim.ell.grow");
   private readonly modes = h("span.seg", { role: "group", "aria-label": "What to show" });
@@ -93,6 +95,10 @@ class MemoryView implements View {
         this.drawStatus();
       },
       onDrawn: () => this.drawn(),
+    });
+    this.segments = new SegmentsPane(page.middle, page.client, {
+      buffer: (id) => page.nav.set({ buffer: id }),
+      time: (time) => page.nav.set({ time }, "replace"),
     });
     page.middle.append(this.said);
     this.source = new MemoryWindows(
@@ -172,6 +178,7 @@ class MemoryView implements View {
     this.requests.buffer.abort();
     this.source.dispose();
     this.stage.dispose();
+    this.segments.dispose();
     this.left.dispose();
   }
 
@@ -223,17 +230,33 @@ class MemoryView implements View {
       this.stage.merge = merge;
       this.stage.relay();
     }
-    const total = this.params["show"] === "total";
-    this.stage.picture.buffers = !total;
+    this.arriveMode(device);
+    this.left.setFilter(this.params["q"] ?? "");
+    void this.arriveAlive(device);
+    void this.arriveBuffer(buffer);
+    this.stage.redraw();
+  }
+
+  private get inSegments(): boolean {
+    return this.params["show"] === "segments" && this.device?.reserved !== "";
+  }
+
+  private arriveMode(device: DeviceWire): void {
+    const mode = this.inSegments ? "segments" : this.params["show"] === "total" ? "total" : null;
+    this.stage.picture.buffers = mode === null;
+    this.stage.element.classList.toggle("mem-short", mode === "segments");
+    const time = numberParam(this.params, "time", device.peakTime);
+    if (mode === "segments") void this.segments.show(device.name, time, this.whole);
+    else this.segments.hide();
+    const modes: (readonly [string, string | null])[] = [
+      ["Total", "total"],
+      ["Buffers", null],
+    ];
+    if (device.reserved !== "") modes.push(["Segments", "segments"]);
     fill(
       this.modes,
-      ...(
-        [
-          ["Total", "total"],
-          ["Buffers", null],
-        ] as const
-      ).map(([title, value]) => {
-        const on = total === (value === "total");
+      ...modes.map(([title, value]) => {
+        const on = mode === value;
         return h(
           `button${on ? ".on" : ""}`,
           { type: "button", "aria-pressed": String(on), onclick: () => this.page.nav.set({ show: value }) },
@@ -241,10 +264,6 @@ class MemoryView implements View {
         );
       }),
     );
-    this.left.setFilter(this.params["q"] ?? "");
-    void this.arriveAlive(device);
-    void this.arriveBuffer(buffer);
-    this.stage.redraw();
   }
 
   private arriveSpan(): void {
@@ -283,6 +302,7 @@ class MemoryView implements View {
 
   /** The buffer that was allocated next or before; with none selected, the first or last of the window. */
   private walk(by: 1 | -1): boolean {
+    if (this.inSegments && this.segments.step(by)) return true;
     let next = -1;
     if (this.buffer) next = by > 0 ? this.buffer.after : this.buffer.before;
     else {
@@ -392,6 +412,7 @@ class MemoryView implements View {
   private setBuffer(buffer: BufferWire | null): void {
     this.buffer = buffer;
     this.stage.choose(buffer);
+    this.segments.choose(buffer?.id ?? -1);
     this.left.selectBuffer(buffer?.id ?? -1);
     this.bufferId.textContent = buffer ? bufferHandle(buffer.id, this.wire?.several ?? false) : "";
     this.closeButton.hidden = buffer === null;

@@ -70,6 +70,8 @@ export class MemoryStage implements AxisTarget {
     selected: -1,
     selectedFolded: false,
     cursor: null,
+    reserved: 0,
+    ooms: [],
   };
   whole = 1;
   private device = "";
@@ -136,6 +138,7 @@ export class MemoryStage implements AxisTarget {
     this.picture.several = several;
     this.picture.peak = device.peak;
     this.picture.peakTime = device.peakTime;
+    this.picture.ooms = device.ooms;
     this.whole = whole;
     this.redraw();
   }
@@ -248,7 +251,10 @@ export class MemoryStage implements AxisTarget {
       const least = (0.5 * picture.plan.height) / Math.max(1, frame.bandBottom - frame.bandTop);
       picture.plan = planBands(bands, t0, t1, least, chosen ? bands.id.indexOf(chosen.id) : -1);
     }
-    if (data) picture.highest = highest(data.total.start, data.total.high, picture.span.t0, picture.span.t1);
+    if (data) {
+      picture.highest = highest(data.total.start, data.total.high, picture.span.t0, picture.span.t1);
+      picture.reserved = highest(data.reserved.start, data.reserved.high, picture.span.t0, picture.span.t1).value;
+    }
     const groups: number[][] = Array.from({ length: 13 }, () => []);
     const drawn = new Set<number>();
     for (let i = 0; i < bands.id.length; i++) {
