@@ -64,7 +64,7 @@ def known_gaps(stream: list[Kernel], marks: list[tuple[int, int]]) -> dict[tuple
     """Idle ns by step and cause, moment by moment."""
     found: dict[tuple[int, str], int] = defaultdict(int)
     for (_, _, ended), (launch, start, _) in itertools.pairwise(stream):
-        cause = "host" if launch > ended else "between kernels" if start - ended < 30 else "other"
+        cause = "host" if launch > ended else "between kernels" if start - ended < 30_000 else "other"
         for moment in range(ended, start):
             step = next((i for i, (begin, finish) in enumerate(marks) if begin <= moment < finish), -1)
             found[step, cause] += 1

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from peephole.query.ranks.intervals import Intervals, Ints, lengths_within
 
 HOST, KERNELS, TALK, OTHER = "host", "between kernels", "before communication", "other"
-_BACK_TO_BACK: Final = 30
-"""ns: kernels that were launched in time and follow each other within that long have no gap worth a cause."""
 _SHORT: Final = 30_000
-"""ns: the same where the trace does not say when a kernel was launched."""
+"""ns within which kernels follow each other as devices do it: nobody need be blamed. HTA's default comes to the same."""
 _OUTSIDE: Final = -1
 
 Gap = tuple[int, str, int, int]
@@ -76,9 +74,9 @@ def idle_gaps(
     next_talks = np.isin(end, talking.start) & ~np.isin(end, computing.start)
     causes = {
         HOST: late | (~known & (length >= _SHORT) & ~next_talks),
-        KERNELS: (known & ~late & (length < _BACK_TO_BACK)) | (~known & (length < _SHORT)),
+        KERNELS: ~late & (length < _SHORT),
         TALK: ~known & (length >= _SHORT) & next_talks,
-        OTHER: known & ~late & (length >= _BACK_TO_BACK),
+        OTHER: known & ~late & (length >= _SHORT),
     }
     found: list[Gap] = []
     for cause, chosen in sorted(causes.items()):
