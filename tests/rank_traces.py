@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from peephole.fleet.run import make_run
+from peephole.query.ranks.run import open_run
+from peephole.store.capture import open_capture
 
 BASE = 1_790_857_026_000_000_000
 """ns since 1970 that the times of a file are added to."""
@@ -150,3 +156,60 @@ def _write(
     }
     with gzip.open(path, "wt", compresslevel=1) as file:
         json.dump(facts, file)
+
+
+def shift_clock(source: Path, target: Path, host: str, offset: int, drift: float) -> None:
+    """Writes the trace of a rank as a host would have whose clock was ahead by `offset` ns and ran fast by `drift`."""
+    opener = gzip.open if source.suffix == ".gz" else open
+    with opener(source, "rt") as file:
+        trace = json.load(file, parse_float=Decimal)
+    events = [event for event in trace["traceEvents"] if isinstance(event, dict)]
+    first = min(_ns(event["ts"]) for event in events if event.get("ph") == "X")
+
+    def shown(moment: int) -> int:
+        return moment + offset + round((moment - first) * drift)
+
+    for event in events:
+        if "ts" in event:
+            begin = _ns(event["ts"])
+            event["ts"] = f"@{shown(begin) / Decimal(1000):f}@"
+            if "dur" in event:
+                event["dur"] = f"@{(shown(begin + _ns(event['dur'])) - shown(begin)) / Decimal(1000):f}@"
+    trace["host_name"] = host
+    text = json.dumps(trace, default=float)
+    target.write_text(re.sub(r'"@(-?[0-9.]+)@"', r"\1", text))  # more digits than a float has
+
+
+def _ns(us: Decimal | int | float) -> int:
+    return round(Decimal(us) * 1000)
+
+
+def check_shifted_clocks(files: list[Path], slow: dict[int, tuple[int, ...]], folder: Path) -> None:
+    """Puts known offsets and drifts into real files, a host each, several times: every arrival lies within the stated
+    bound of the truth, and whoever was slow is still found."""
+    truth = _arrivals(make_run(files, folder / "truth.peep"))
+    rng = np.random.default_rng(7)
+    for number, (far, fast) in enumerate(((49_000_000, 0.0), (5_000_000, 5e-5), (3_600_000_000_000, 2e-4))):
+        moved = []
+        for rank, file in enumerate(files):
+            offset, drift = (0, 0.0) if rank == 0 else (int(rng.integers(-far, far)), float(rng.uniform(-fast, fast)))
+            moved.append(folder / f"shifted-{number}-{rank}.json")
+            shift_clock(file, moved[-1], f"host{rank}", offset, drift)
+        run = make_run(moved, folder / f"shifted-{number}.peep")
+        found = _arrivals(run)
+        rows = {row.rank: row for row in open_run(open_capture(run)).ranks()}
+        assert set(found) == set(truth)
+        for (collective, rank), start in found.items():
+            off, bound = abs(start - truth[collective, rank]), rows[rank].bound_ns
+            assert 0 <= bound < 100_000_000 and off <= bound + 2, f"rank {rank}, {off} ns off, ± {bound} stated"
+        for rank, steps in slow.items():
+            assert set(steps) <= set(rows[rank].slow_steps), f"rank {rank} is slow whatever clocks say"
+        least = min(rows.values(), key=lambda row: row.wait_ns)
+        assert least.rank in slow
+
+
+def _arrivals(run: Path) -> dict[tuple[int, int], int]:
+    """By collective and rank, when it came, ns on the run's clock."""
+    table = open_run(open_capture(run)).tables["arrivals"]
+    columns = (table.ints(name).tolist() for name in ("collective", "rank", "start_ns"))
+    return {(collective, rank): start for collective, rank, start in zip(*columns, strict=True)}

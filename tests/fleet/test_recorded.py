@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rank_traces import check_shifted_clocks
 
 from peephole.cli.main import main
 from peephole.query.ranks.critical_path import critical_path
@@ -95,6 +96,8 @@ def test_eight_real_ranks_of_gloo(tmp_path: Path, capsys: pytest.CaptureFixture[
     rows = ranks_of(tmp_path / "run.peep", capsys)
     assert len(rows) == 8 and rows[0]["rank"] == 2
     assert {3, 5} <= set(rows[0]["slow_steps"]) and all(not {3, 5} & set(row["slow_steps"]) for row in rows[1:])
+    # the same files from eight hosts, each with a clock of its own
+    check_shifted_clocks(sorted(tmp_path.glob("rank*.json")), {2: (3, 5)}, tmp_path)
 
 
 def test_a_recorded_dask_cluster_is_a_run_by_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

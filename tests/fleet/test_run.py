@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import SharedFile
-from tests.rank_traces import BASE, Known, write_ranks
+from tests.rank_traces import BASE, Known, check_shifted_clocks, write_ranks
 
 from peephole.cli.main import main
 from peephole.errors import PeepholeError
@@ -199,6 +199,10 @@ def test_the_real_run_of_four_ranks(shared: SharedFile, tmp_path: Path) -> None:
         )
         assert table.ints("skew_ns")[i] == row["start_skew_ns"]
         assert abs(table.ints("latency_ns")[i] - row["latency_ns"]) <= 1  # the file has thirds of ns
+
+
+def test_known_offsets_and_drifts_in_real_files_are_inside_the_stated_bound(shared: SharedFile, tmp_path: Path) -> None:
+    check_shifted_clocks(sorted(shared("fixtures/ranks").glob("rank*.json.gz")), {2: (4, 5)}, tmp_path)
 
 
 def test_times_are_since_1970(run: Run) -> None:

@@ -11,7 +11,7 @@ from peephole.query.ranks.intervals import Intervals, Ints, lengths_within
 
 HOST, KERNELS, TALK, OTHER = "host", "between kernels", "before communication", "other"
 _SHORT: Final = 30_000
-"""ns within which kernels follow each other as devices do it: nobody need be blamed. HTA's default comes to the same."""
+"""ns within which kernels follow each other as devices do it: nobody is to blame. HTA's default comes to the same."""
 _OUTSIDE: Final = -1
 
 Gap = tuple[int, str, int, int]
