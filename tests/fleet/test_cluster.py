@@ -87,3 +87,11 @@ def test_a_scheduler_that_is_not_there_is_one_sentence(tmp_path: Path, monkeypat
         make_run(known.files, tmp_path / "run.peep", scheduler="tcp://127.0.0.1:9")
     assert not (tmp_path / "run.peep").exists() and time.monotonic() - begun < 30
     assert threading.active_count() < 20
+
+
+@pytest.mark.parametrize("address", ["nonsense://x", "tcp://127.0.0.1", "tcp://127.0.0.1:many", "somewhere"])
+def test_what_is_not_an_address_is_one_sentence_at_once(address: str, tmp_path: Path) -> None:
+    known = write_ranks(tmp_path, 2)
+    with pytest.raises(PeepholeError, match="is not the address of a Dask scheduler"):
+        make_run(known.files, tmp_path / "run.peep", scheduler=address)
+    assert not (tmp_path / "run.peep").exists()

@@ -102,7 +102,8 @@ def _ranks(found: Run, args: argparse.Namespace, printer: Printer) -> None:
         Column("slow steps", flexible=True),
     )
     shown = rows if args.all else rows[:MOST]
-    printer.table(columns, [_cells(row) for row in shown])
+    hosts = len({row.host for row in rows})
+    printer.table(columns, [_cells(row, hosts) for row in shown])
     more_ranks(len(rows) - len(shown), printer)
     problem_lines(printer, found.problems)
 
@@ -134,12 +135,12 @@ def _steps(steps: tuple[int, ...]) -> str:
     return f"step{'s' if len(steps) > 1 else ''} {', '.join(map(str, steps))}"
 
 
-def _cells(row: Rank) -> tuple[str, ...]:
+def _cells(row: Rank, hosts: int) -> tuple[str, ...]:
     hidden = f"{row.overlap_ns / row.communication_ns:.0%}" if row.communication_ns else ""
     clock = (
         "?"
         if row.bound_ns < 0
-        else "same host"
+        else ("same host" if hosts == 1 else "the run's")
         if not row.bound_ns
         else f"{_signed(row.offset_ns)} ± {duration(row.bound_ns)}"
     )

@@ -31,6 +31,7 @@ def on_cluster(scheduler: str, files: Sequence[RankFile]) -> Iterator[Iterator[R
         from distributed import Client, as_completed
     except ImportError:
         raise PeepholeError("--scheduler needs Dask: pip install 'peephole[dask]'") from None
+    _check_address(scheduler)
     try:
         client = Client(scheduler, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
@@ -49,6 +50,21 @@ def on_cluster(scheduler: str, files: Sequence[RankFile]) -> Iterator[Iterator[R
         yield _results(as_completed(futures, loop=client.loop), by_key, begun)
     finally:
         client.close()
+
+
+def _check_address(scheduler: str) -> None:
+    """PeepholeError for what is not an address: a client that has one complains again when it is collected."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+    from distributed.comm.registry import backends
+
+    try:
+        kind, place = parse_address(scheduler)
+        if kind in ("tcp", "tls"):
+            parse_host_port(place)
+    except ValueError:
+        kind = ""
+    if kind not in backends:
+        raise PeepholeError(f"{scheduler} is not the address of a Dask scheduler, which looks like tcp://HOST:8786.")
 
 
 def _results(completed: Iterator[Any], files: dict[str, RankFile], begun: Counter[str]) -> Iterator[RankDone]:
