@@ -57,7 +57,7 @@ export function drawLanes(ctx: Pen, theme: RanksTheme, step: StepWire, size: Siz
       ctx.fillStyle = theme.line1;
       ctx.fillRect(0, RULER + at * high, width, 1);
     }
-    head(ctx, theme, lane, top(at), lane.rank === look.chosen);
+    head(ctx, theme, lane, top(at), lane.rank === look.chosen, high);
   });
   ctx.save();
   ctx.beginPath();
@@ -152,7 +152,7 @@ export function laneAt(step: StepWire, size: Size, span: Span, at: { x: number; 
   return found;
 }
 
-function head(ctx: Pen, theme: RanksTheme, lane: StepLaneWire, y: number, chosen: boolean): void {
+function head(ctx: Pen, theme: RanksTheme, lane: StepLaneWire, y: number, chosen: boolean, high: number): void {
   ctx.textAlign = "left";
   ctx.fillStyle = theme.fg1;
   ctx.font = `${chosen ? 600 : 400} 12px ${theme.font}`;
@@ -160,6 +160,7 @@ function head(ctx: Pen, theme: RanksTheme, lane: StepLaneWire, y: number, chosen
   ctx.fillStyle = theme.fg3;
   ctx.font = `11px ${theme.font}`;
   ctx.fillText(lane.role, 10, y + 25);
+  if (high >= 72) label(ctx, lane.host, 6, y + 34, 118, TALK, theme.fg3, theme.font);
 }
 
 /** Colours of names: those that took most time one each, the rest neutral. */

@@ -44,6 +44,7 @@ export interface StepCollectiveWire {
 export interface StepLaneWire {
   rank: number;
   role: string;
+  host: string;
   /** Collective, when it came, how long it waited, when it was done. */
   talks: [number, number, number, number][];
   /** Start, length, name. */
@@ -70,6 +71,9 @@ export interface WhyWire {
   /** -1 where it made nobody wait. */
   first_slow_step: number;
   slow_steps: number;
+  /** The median rank of the step, and what the late one ran longer than that: name, ns. */
+  median: number;
+  over: [string, number][];
 }
 
 /** A rank's own capture, and the part of a step on its clock. */
@@ -94,4 +98,6 @@ export interface StepWire {
   lanes: StepLaneWire[];
   path: PathLegWire[];
   why: WhyWire;
+  /** Machines that stand out over the whole run. */
+  hosts: { host: string; ranks: number; over_ns: number }[];
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from peephole.query.ranks.names import is_communication, step_number
 from peephole.query.ranks.run import Rank, Run
 from peephole.store.capture import Capture, open_capture
 from peephole.store.rank_slices import base_of
+
+_ALL: Final = 1 << 20
+"""Slices of a step that are added up."""
 
 
 def longest(run: Run, rank: int, start_ns: int, end_ns: int, most: int = 400) -> list[tuple[int, int, str]]:
@@ -61,6 +65,16 @@ def mostly(run: Run, rank: int, start_ns: int, end_ns: int) -> str:
         inside = min(start + dur, end_ns) - max(start, start_ns)
         times[name] = times.get(name, 0) + max(inside, 0)
     return max(times, key=lambda name: times[name], default="")
+
+
+def longer(run: Run, rank: tuple[int, int, int], other: tuple[int, int, int], most: int) -> list[tuple[str, int]]:
+    """What one rank ran longer than another, by name: ns, most first. Both are a rank, and from when to when."""
+    times: dict[str, int] = {}
+    for sign, (number, start_ns, end_ns) in ((1, rank), (-1, other)):
+        for _, dur, name in longest(run, number, start_ns, end_ns, _ALL):
+            times[name] = times.get(name, 0) + sign * dur
+    found = [(name, ns) for name, ns in times.items() if ns > 0]
+    return sorted(found, key=lambda one: (-one[1], one[0]))[:most]
 
 
 def _shift(capture: Capture, row: Rank, moment: int) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,8 +11,13 @@ import numpy as np
 
 from peephole.query.ranks.critical_path import Leg, critical_path
 from peephole.query.ranks.intervals import Ints
+from peephole.query.ranks.rank_slices import longer
 from peephole.query.ranks.run import Run, step_rows
 
+_OF_PATH: Final = 2
+"""Ranks that are shown because the path leads over them, beside those that are shown anyway."""
+_NAMED: Final = 3
+"""What a late rank ran longer: so many names are told."""
 _SHOWN: Final = 512
 """Arrivals of a collective that are drawn; the last one always is."""
 
@@ -46,7 +52,8 @@ class StepLane:
 
     rank: int
     role: str
-    """slowest, median, neighbour or chosen."""
+    """slowest, median, neighbour, on the path or chosen."""
+    host: str
     start_ns: int
     end_ns: int
     talks: list[tuple[int, int, int, int]]
@@ -65,6 +72,10 @@ class Why:
     first_slow_step: int
     """-1 where it made nobody wait in any."""
     slow_steps: int
+    median: int
+    """The median rank of the step, which it is compared with."""
+    over: list[tuple[str, int]]
+    """What it ran longer than the median rank in this step: name, ns; most first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +90,7 @@ class StepView:
     median_own_ns: int
     mean_wait_ns: int
     lost_ns: int
-    """What the step would be shorter without what the others waited for the slowest rank alone."""
+    """What the slowest rank is over the median one: the step would be shorter by that were they alike."""
     collectives: list[StepCollective]
     lanes: list[StepLane]
     path: list[Leg]
@@ -98,17 +109,15 @@ def step_view(run: Run, step: int, chosen: Sequence[int] = ()) -> StepView:
     rows = [StepRank(int(rank[i]), int(own[i]), int(wait[i]), int(dur[i]), bool(slow[i])) for i in order]
     begin = int(start.min())
     collectives, of_step = _collectives(run, step)
-    caused = run.tables["collectives"].ints("caused_ns")
-    ranks_in = np.maximum(run.tables["collectives"].ints("ranks") - 1, 1)
-    lost = int((caused[of_step] // ranks_in[of_step]).sum()) if len(of_step) else 0
     spans = {int(r): (int(a), int(a + d)) for r, a, d in zip(rank, start, dur, strict=True)}
-    wanted = [(one, role) for one, role in _lanes(rows, chosen) if one in spans]
+    wanted = [(one, role) for one, role in _lanes(rows, path, chosen) if one in spans]
     talks = _talks(run, [one for one, _ in wanted], of_step)
-    lanes = [StepLane(one, role, *spans[one], talks[one]) for one, role in wanted]
-    whole = int((start + dur).max()) - begin
+    host = {one: row.host for one, _ in wanted if (row := run.rank(one))}
+    lanes = [StepLane(one, role, host.get(one, ""), *spans[one], talks[one]) for one, role in wanted]
+    whole, median = int((start + dur).max()) - begin, int(np.median(own))
     return StepView(
-        step, begin, whole, rows, int(np.median(own)), int(wait.mean()), lost, collectives, lanes, path,
-        why_late(run, rows[0].rank),
+        step, begin, whole, rows, median, int(wait.mean()), int(own.max()) - median, collectives, lanes, path,
+        why_late(run, rows[0].rank, rows[len(rows) // 2].rank, spans),
     )  # fmt: skip
 
 
@@ -121,13 +130,14 @@ def step_span(run: Run, step: int) -> tuple[int, int]:
     return begin, int((start + table.ints("dur_ns")[mine]).max()) - begin
 
 
-def why_late(run: Run, rank: int) -> Why:
-    """What speaks for or against a rank's own work as the cause of its being late."""
+def why_late(run: Run, rank: int, median: int, spans: Mapping[int, tuple[int, int]]) -> Why:
+    """What speaks for or against a rank's own work as the cause of its being late; ranks had the step at `spans`."""
     totals = run.tables["rank_totals"]
     of, row = totals.ints("rank"), run.rank(rank)
     steps = row.slow_steps if row else ()
     work, runs = (_against_median(of, totals.ints(name), rank) for name in ("total_ns", "count"))
-    return Why(rank, work, runs, steps[0] if steps else -1, len(steps))
+    over = longer(run, (rank, *spans[rank]), (median, *spans[median]), _NAMED) if steps else []
+    return Why(rank, work, runs, steps[0] if steps else -1, len(steps), median, over)
 
 
 def _against_median(of: Ints, values: Ints, rank: int) -> float:
@@ -139,13 +149,19 @@ def _against_median(of: Ints, values: Ints, rank: int) -> float:
     return float(own[0]) / median if len(own) and median else 1.0
 
 
-def _lanes(rows: list[StepRank], chosen: Sequence[int]) -> list[tuple[int, str]]:
-    """The ranks that matter: the slowest, a median one, the slowest one's neighbour, then those that were chosen."""
+def _lanes(rows: list[StepRank], path: Sequence[Leg], chosen: Sequence[int]) -> list[tuple[int, str]]:
+    """The ranks that matter: the slowest, a median one, the slowest one's neighbours, those that most of the path leads
+    over, then those that were chosen."""
     known = [row.rank for row in rows]
     found: dict[int, str] = {known[0]: "slowest"}
     near = [rank for rank in (known[0] + 1, known[0] - 1) if rank in set(known)]
     for rank, role in ((known[len(known) // 2], "median"), *((rank, "neighbour") for rank in near)):
         found.setdefault(rank, role)
+    times: Counter[int] = Counter()
+    for leg in path:
+        times[leg.rank] += leg.end_ns - leg.start_ns
+    for rank, _ in [one for one in times.most_common() if one[0] not in found][:_OF_PATH]:
+        found[rank] = "on the path"
     for rank in chosen:
         found.setdefault(rank, "chosen")
     return list(found.items())

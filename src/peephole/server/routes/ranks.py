@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from peephole.query.ranks.balance import hosts
 from peephole.query.ranks.heat import METRICS, ORDERS, heat
 from peephole.query.ranks.rank_slices import longest, own_window
 from peephole.query.ranks.run import Run, open_run
@@ -79,14 +80,31 @@ async def step(request: Request) -> Response:
             first, last = (zero + part[0], zero + part[1]) if part else (lane.start_ns, lane.end_ns)
             slices = [(start - zero, dur, name) for start, dur, name in longest(run, lane.rank, first, last)]
             talks = [(index, came - zero, wait, end - zero) for index, came, wait, end in lane.talks]
-            lanes.append({"rank": lane.rank, "role": lane.role, "talks": talks, "slices": slices})
+            lanes.append({"rank": lane.rank, "role": lane.role, "host": lane.host, "talks": talks, "slices": slices})
         legs = [{**asdict(leg), "start_ns": leg.start_ns - zero, "end_ns": leg.end_ns - zero} for leg in found.path]
         collectives = [{**asdict(one), "start_ns": one.start_ns - zero} for one in found.collectives]
-        ranks = [asdict(row) for row in found.ranks[:200]]
-        own = {"lanes": lanes, "ranks": ranks, "of": len(found.ranks), "path": legs, "collectives": collectives}
-        return {**asdict(found), **own, "start_ns": str(zero)}
+        return {
+            "step": found.step,
+            "start_ns": str(zero),
+            "dur_ns": found.dur_ns,
+            "ranks": [asdict(row) for row in found.ranks[:200]],
+            "of": len(found.ranks),
+            "median_own_ns": found.median_own_ns,
+            "mean_wait_ns": found.mean_wait_ns,
+            "lost_ns": found.lost_ns,
+            "collectives": collectives,
+            "lanes": lanes,
+            "path": legs,
+            "why": asdict(found.why),
+            "hosts": shelf.once(capture, "hosts of ranks", lambda _: _outliers(run)),
+        }
 
     return reply(await ask(shelf, answer))
+
+
+def _outliers(run: Run) -> list[dict[str, Any]]:
+    """The hosts that stand out in all of the run, the slowest first."""
+    return [{"host": one.host, "ranks": one.ranks, "over_ns": one.over_ns} for one in hosts(run) if one.outlier][:4]
 
 
 def _part(request: Request) -> tuple[int, int] | None:

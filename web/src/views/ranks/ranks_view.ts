@@ -44,6 +44,12 @@ export class RanksView implements View {
     "Fit ",
     h("kbd", "Space"),
   );
+  private readonly addButton = h(
+    "button.btn",
+    { type: "button", "aria-keyshortcuts": "Enter", onclick: () => this.addLane(this.chosen.rank) },
+    "Keep rank ",
+    h("kbd", "↵"),
+  );
   private readonly timelineButton = h(
     "button.btn",
     { type: "button", "aria-keyshortcuts": "T", onclick: () => this.openRank() },
@@ -68,7 +74,15 @@ export class RanksView implements View {
     page.middle.append(
       h("div.bar", this.metrics, this.orders, h("span.grow"), this.legend),
       this.scroll,
-      h("div.bar.rank-bar", this.crumb, h("span.grow"), this.timelineButton, this.pathButton, this.fitButton),
+      h(
+        "div.bar.rank-bar",
+        this.crumb,
+        h("span.grow"),
+        this.addButton,
+        this.timelineButton,
+        this.pathButton,
+        this.fitButton,
+      ),
       this.stepHost,
     );
     attachMenu(this.orders, "Order of ranks", () => this.orderItems());
@@ -304,7 +318,7 @@ export class RanksView implements View {
   private status({ head }: HeatModel): void {
     const clock =
       head.collectives === 0
-        ? "no collective is shared: clocks are not aligned"
+        ? `no collective is shared${new Set(Object.values(head.hosts)).size > 1 ? ": clocks are not aligned" : ""}`
         : head.unbounded > 0
           ? `${counted(head.unbounded, "clock")} not aligned`
           : head.bound === 0

@@ -31,7 +31,10 @@ export function drawStepSide(host: HTMLElement, step: StepWire, chosen: number, 
         "div.sec",
         h(
           "div.big",
-          figure(duration(step.dur_ns), step.lost_ns > 0 ? `step, ${duration(step.lost_ns)} lost` : "step"),
+          figure(
+            duration(step.dur_ns),
+            slowest?.slow && step.lost_ns > 0 ? `step, ${duration(step.lost_ns)} lost` : "step",
+          ),
           figure(duration(step.median_own_ns), "own, median"),
           figure(duration(step.mean_wait_ns), "wait, mean"),
           figure(`rank ${slowest?.rank ?? ""}`, slowest?.slow ? `holds ${count(step.of - 1)} others` : "slowest"),
@@ -57,6 +60,12 @@ export function drawStepSide(host: HTMLElement, step: StepWire, chosen: number, 
           );
         }),
         step.of > STRAGGLERS && h("div.faint.rank-more", `${count(step.of - STRAGGLERS)} more ranks`),
+        ...step.hosts.map(({ host: name, ranks, over_ns }) =>
+          h(
+            "div.dim.rank-more",
+            `Host ${name} (${counted(ranks, "rank")}) is ${duration(over_ns)} over, in most steps`,
+          ),
+        ),
       ),
       step.collectives.length > 0 &&
         h(
@@ -79,6 +88,10 @@ function why({ why: found }: StepWire): HTMLElement {
     h("div.h", h("span.grow", `Why rank ${found.rank} is late`)),
     h(
       "dl.rank-why",
+      ...found.over.flatMap(([name, ns], at) => [
+        h("dt", at === 0 ? "Took longer" : ""),
+        h("dd", h("span.mono", name), ` +${duration(ns)}`, at === 0 ? ` over rank ${found.median}` : ""),
+      ]),
       h("dt", same ? "Same kernels" : "Kernels"),
       h("dd", `together ${times(found.work)}${same ? "" : `, ${times(found.runs)} as many`}, over the run`),
       found.first_slow_step >= 0 && h("dt", "First late"),
