@@ -115,11 +115,11 @@ def _summary(found: Run, rows: list[Rank], group: str | None, printer: Printer) 
     names = found.tables["collectives"]["group"]
     number = len(names) if group is None else sum(name == group for name in names)
     where = "" if group is None else f" of group {group}"
-    printer.line(f"{count(len(rows))} ranks, {count(steps)} steps, {count(number)} collectives{where}")
+    words = ((len(rows), "rank"), (steps, "step"), (number, "collective"))
+    printer.line(", ".join(f"{count(many)} {what}{'' if many == 1 else 's'}" for many, what in words) + where)
     if not number:
-        printer.line(
-            ("No collective is shared: the ranks' clocks are not aligned, and nobody is seen to wait.", "yellow")
-        )
+        clocks = "the ranks' clocks are not aligned, and " if len({row.host for row in rows}) > 1 else ""
+        printer.line((f"No collective is shared: {clocks}nobody is seen to wait.", "yellow"))
     elif slow:
         named = ", ".join(f"rank {row.rank} in {_steps(row.slow_steps)}" for row in slow[:4])
         more = f" and {len(slow) - 4} more ranks" if len(slow) > 4 else ""

@@ -49,9 +49,10 @@ def members(kept: Sequence[RankSummary], world: int, done: Sequence[RankDone], p
             continue
         for summary in one.summaries:
             if id(summary) in others:
-                one.problem = "recorded at another time on the same host, in the same steps"
+                steps = "the same steps" if len(summary.steps) else "recorded"
+                one.problem = f"{steps} at another time on the same host"
                 state[one.path] = OTHER_RUN
-                problem("files of another run: the same steps at another time on the same host", 1, _name(one))
+                problem(f"files of another run: {steps} at another time on the same host", 1, _name(one))
                 continue
             if summary.rank < 0:
                 while nameless in found:

@@ -26,7 +26,9 @@ def run_tables(summaries: Sequence[RankSummary], problem: Problem) -> dict[str, 
     clocks = align([summary.host for summary in summaries], matched, problem)
     found = arrivals(matched, clocks)
     if not len(matched) and len(summaries) > 1:
-        problem("runs without a collective that ranks share: clocks are not aligned, nobody is seen to wait", 1, "")
+        apart = len({summary.host for summary in summaries}) > 1
+        clocks_are = "clocks are not aligned, " if apart else ""
+        problem(f"runs without a collective that ranks share: {clocks_are}nobody is seen to wait", 1, "")
     steps = step_columns(summaries, clocks, found, matched)
     _say_what_is_missing(steps, problem)
     slow: dict[int, list[int]] = {}
