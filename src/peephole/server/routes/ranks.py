@@ -22,6 +22,8 @@ from peephole.store.capture import Capture
 
 _LANES = 12
 """Ranks that are shown one above the other."""
+_QUICK = 2_000_000
+"""Ranks times steps up to which hosts are compared for the page: of ten million that takes seconds."""
 
 
 def _run(shelf: Shelf, capture: Capture) -> Run:
@@ -103,7 +105,9 @@ async def step(request: Request) -> Response:
 
 
 def _outliers(run: Run) -> list[dict[str, Any]]:
-    """The hosts that stand out in all of the run, the slowest first."""
+    """The hosts that stand out in all of the run, the slowest first; none where asking would keep the page waiting."""
+    if len(run.tables["rank_steps"]) > _QUICK:
+        return []
     return [{"host": one.host, "ranks": one.ranks, "over_ns": one.over_ns} for one in hosts(run) if one.outlier][:4]
 
 
