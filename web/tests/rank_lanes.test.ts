@@ -22,7 +22,7 @@ function remembering(): { pen: Pen; texts: Text[] } {
 function drawn(talks: StepWire["lanes"][number]["talks"]): Text[] {
   const { pen, texts } = remembering();
   const step = {
-    lanes: [{ rank: 0, role: "slowest", slices: [], talks }],
+    lanes: [{ rank: 0, role: "slowest", host: "node0", slices: [], talks }],
     collectives: talks.map(([index]) => ({ index, name: "gloo:all_reduce", last_rank: 0 })),
     path: [],
   } as unknown as StepWire;
