@@ -40,7 +40,7 @@ describe("the history of queries", () => {
 
 describe("an answer", () => {
   it("writes numbers in threes and leaves texts alone", () => {
-    expect([1234567, -5, 0.125, 1e-9, null, "1234567", true].map(cellText)).toEqual([
+    expect([1234567, -5, 0.125, 1e-9, null, "1234567", true].map((value) => cellText(value))).toEqual([
       "1,234,567",
       "-5",
       "0.125",
@@ -48,6 +48,10 @@ describe("an answer", () => {
       "NULL",
       "1234567",
       "true",
+    ]);
+    expect([cellText(1099511627776, "id"), cellText(1099511627776, "dur")]).toEqual([
+      "1099511627776",
+      "1,099,511,627,776",
     ]);
     expect(["BIGINT", "INTEGER", "UBIGINT", "DECIMAL(18,3)", "DOUBLE"].every(isNumeric)).toBe(true);
     expect(["VARCHAR", "BLOB", "BIGINT[]", "INTERVAL"].some(isNumeric)).toBe(false);

@@ -47,11 +47,17 @@ export function isNumeric(type: string): boolean {
   return NUMBERS.test(type);
 }
 
-/** A cell as it is read; digits of whole numbers in threes, as everywhere. */
-export function cellText(value: SqlCell | undefined): string {
+const KEYS = new Set(
+  "id track parent context step node root before after slice buffer correlation from to a b rank line ordinal".split(
+    " ",
+  ),
+);
+
+/** A cell as it is read; digits of whole numbers in threes, as everywhere, but of what goes into the next query. */
+export function cellText(value: SqlCell | undefined, column = ""): string {
   if (value === null || value === undefined) return "NULL";
   if (typeof value === "number") {
-    if (Number.isInteger(value)) return value.toLocaleString("en-US");
+    if (Number.isInteger(value)) return KEYS.has(column) ? String(value) : value.toLocaleString("en-US");
     const size = Math.abs(value);
     return size !== 0 && (size < 1e-4 || size >= 1e15) ? String(value) : value.toLocaleString("en-US", DIGITS);
   }
@@ -110,7 +116,7 @@ export function widthsOf(answer: SqlWire, most = 48): number[] {
     let width = name.length + Math.min(12, answer.types[at]!.length) * 0.8 + 1;
     const column = answer.values[at]!;
     for (let row = 0; row < Math.min(column.length, 300); row++) {
-      width = Math.max(width, cellText(column[row]).length);
+      width = Math.max(width, cellText(column[row], name).length);
       if (width >= most) return most;
     }
     return Math.max(6, width);

@@ -3,7 +3,7 @@
  */
 import { plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
-import { clip, count, counted, micros } from "../../base/format.ts";
+import { clip, count, counted, duration } from "../../base/format.ts";
 import { codeNodes } from "../../base/highlight.ts";
 import { isKnown, sameRule } from "../../data/line_origin.ts";
 import type { ContextWire, MatchesWire, NodeWire } from "../../wire/capture.ts";
@@ -127,7 +127,7 @@ function passParts(page: Page, { line }: ChosenLine): (HTMLElement | null)[] {
     page.client.once<MatchesWire>(`steps/${line.step}/matches?first=${line.match}&count=1`).then(
       (wire) => {
         const [op, became] = [wire.ops[wire.op[0]!], wire.ops[wire.became[0]!]];
-        const took = micros(wire.dur[0] ?? -1).replace(" ", "\u00a0");
+        const took = duration(wire.dur[0] ?? -1).replace(" ", "\u00a0");
         fill(
           what,
           `match ${count(line.match)} of ${count(wire.total)}`,

@@ -327,10 +327,8 @@ export class MatchPane {
         h("div.title.name", clip(step.name)),
         h(
           "dl.kv",
-          h("dt", "Called"),
-          h("dd.ell", locationLink(step.file, step.line)),
-          h("dt", "Took"),
-          h("dd", duration(step.dur) || "unknown"),
+          ...(step.file === "" ? [] : [h("dt", "Called"), h("dd.ell", locationLink(step.file, step.line))]),
+          ...(step.dur < 0 ? [] : [h("dt", "Took"), h("dd", duration(step.dur))]),
           ...(step.after ? [] : [h("dt", "Order"), h("dd", orderOf(step.flags))]),
           h("dt", step.after ? "Changes" : "Matches"),
           h("dd", count(step.matches)),

@@ -76,9 +76,9 @@ export class Results {
     return h(
       "div.sql-row",
       h("div.num.faint", count(row + 1)),
-      ...columns.map((_, at) => {
+      ...columns.map((name, at) => {
         const value = values[at]![row];
-        const text = cellText(value);
+        const text = cellText(value, name);
         const line = text.length > 400 ? `${text.slice(0, 400)}…` : text;
         const cell = h(
           `div.ell${this.numeric[at] ? ".num" : ".mono"}${value === null ? ".faint" : ""}`,

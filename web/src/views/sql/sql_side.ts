@@ -69,7 +69,7 @@ export function drawRow(
         "dl.kv",
         ...answer.columns.flatMap((name, at) => [
           h("dt.ell", name),
-          h("dd.wrap.mono", clip(cellText(answer.values[at]![row]), 600)),
+          h("dd.wrap.mono", clip(cellText(answer.values[at]![row], name), 600)),
         ]),
       ),
       h(
