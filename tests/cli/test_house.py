@@ -283,3 +283,10 @@ def test_a_capture_before_the_words_of_a_command(
     order = [*words, str(small)] if len(command) == 1 else [str(small), *words]
     assert main([command[0], *order]) == 2
     assert capsys.readouterr().err == f"peephole: {small} is a capture, which comes last: {usage}\n"
+
+
+def test_words_may_be_longer_than_the_name_of_a_file(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = ", ".join(f"{number} AS column_{number}" for number in range(100))
+    assert one(capsys, "query", f"SELECT {columns}", str(small))["column_99"] == 99
+    assert main(["search", "x" * 300, str(small)]) in (0, 1)
+    assert "File name too long" not in capsys.readouterr().err

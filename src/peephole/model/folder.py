@@ -28,7 +28,11 @@ def safe_name(text: str) -> str:
 
 def is_capture(path: Path) -> bool:
     """Whether a path looks like a capture from outside: a `.peep` folder or a packed file."""
-    return path.name.endswith(PACKED_SUFFIX) if path.is_file() else path.name.endswith(SUFFIX) and path.is_dir()
+    name = path.name
+    try:
+        return path.is_file() if name.endswith(PACKED_SUFFIX) else name.endswith(SUFFIX) and path.is_dir()
+    except OSError:  # no path at all, such as a line of SQL that is longer than a file's name may be
+        return False
 
 
 def keep_to_owner(folder: Path) -> None:
