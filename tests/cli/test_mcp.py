@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import urllib.request
@@ -161,6 +162,42 @@ def test_an_answer_has_an_address_that_answers(agent: Agent) -> None:
         assert reply.status == 200
 
 
+def test_addresses_lead_to_what_was_asked_about(agent: Agent) -> None:
+    def page(tool: str, **arguments: Any) -> str:
+        return str(agent.call(tool, **arguments)["structuredContent"]["page"]).partition("#")[2]
+
+    assert page("diff", a="softmax", b="odd") == "/odd/compare?a=softmax&b=odd"
+    sql = "SELECT name FROM contexts WHERE kind = 'kernel' AND name LIKE 'r%' ORDER BY id LIMIT 2"
+    first, second = (
+        row["name"] for row in agent.call("query", capture="softmax", sql=sql)["structuredContent"]["rows"]
+    )
+    assert re.fullmatch(
+        r"/softmax/schedule\?a=\d+&b=\d+&context=\d+", page("why_not_fused", capture="softmax", a=first, b=second)
+    )
+    passes = agent.call("rewrites", capture="softmax", context=first)["structuredContent"]
+    changed = next(row for row in passes["rows"] if row["kind"] == "step")
+    assert passes["page"].endswith(f"/softmax/rewrites?step={changed['id']}")
+    asked = {"capture": "softmax", "context": first, "step": changed["name"], "match": 1}
+    assert page("rewrites", **asked) == f"/softmax/rewrites?match=1&step={changed['id']}"
+
+
+def test_the_second_kernel_of_a_name_is_that_one_alone(captures: Path) -> None:
+    with CaptureWriter(captures / "twice.peep") as writer:
+        writer.append("tracks", {"id": [0], "name": ["GPU"], "kind": ["device"]})
+        writer.append("contexts", {"id": [5, 7], "name": ["k", "k"], "kind": ["kernel", "kernel"]})
+        rows = {"track": [0] * 3, "start": [0, 20, 40], "dur": [10, 3, 4], "name": ["k"] * 3, "context": [5, 7, 7]}
+        writer.append("slices", rows)
+    one = Agent(captures)
+    try:
+        answers = [one.call("kernel", capture="twice", name=name)["structuredContent"] for name in ("k", "k#2")]
+        assert one.call("kernel", capture="twice", name="k#3")["isError"]
+    finally:
+        one.close()
+    assert [answer["runs"][0]["total_ns"] for answer in answers] == [17, 7]
+    assert [[row["name"] for row in answer["compilations"]] for answer in answers] == [["k", "k#2"], ["k#2"]]
+    assert answers[1]["page"].endswith("/twice/code?context=7")
+
+
 def test_answers_are_cut_and_say_how_to_go_on(agent: Agent) -> None:
     rows: list[Any] = []
     offset = 0
@@ -185,6 +222,9 @@ def test_names_are_data(agent: Agent) -> None:
         assert "\x1b" not in text and "\\u001b" not in text and "\\x07" in text
         assert len(text) <= LIMIT + 100 or (tool == "query" and '"of": 300' in text)
         assert "more characters)" in text
+    refused = agent.call("kernel", capture="odd", name="k1")
+    text = refused["content"][0]["text"]
+    assert refused["isError"] and "\\x07" in text and "\x07" not in text and len(text) < 1_000
 
 
 @pytest.mark.parametrize(

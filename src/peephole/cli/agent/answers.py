@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final
 
 from peephole.cli.agent.commands import exists, rows
+from peephole.cli.agent.places import pair_place, pass_place, quoted
 from peephole.cli.agent.session import Arguments, Session
 from peephole.cli.agent.sizes import page_of, plain
 from peephole.errors import PeepholeError
 from peephole.model.folder import captures_folder
+from peephole.query.timeline.context_runs import context_serials
+from peephole.store.capture import open_capture
 
 
 def captures(session: Session, given: Arguments) -> Arguments:
@@ -71,13 +75,17 @@ def _quiet(command: str, *words: str) -> list[dict[str, Any]]:
         return []
 
 
+_SAID: Final = 120
+"""Characters for what is said of the part that was left out."""
+
+
 def _fitted(answer: Arguments, limit: int) -> Arguments:
     """An answer whose lists are shortened, longest first, until it fits; what was cut is said."""
     import json
 
     answer = plain(answer, 400)
     cut: dict[str, int] = {}
-    while len(json.dumps(answer, ensure_ascii=False)) > limit:
+    while len(json.dumps(answer, ensure_ascii=False)) > limit - _SAID:
         lists = {key: value for key, value in answer.items() if isinstance(value, list) and len(value) > 1}
         if not lists:
             break
@@ -92,19 +100,17 @@ def _fitted(answer: Arguments, limit: int) -> Arguments:
 def kernel(session: Session, given: Arguments) -> Arguments:
     """A kernel's runs, its source as far as asked for, and the program's lines that it came from."""
     path, name = session.capture(given), given["name"]
-    quoted = name.split("#")[0].replace("'", "''")
-    contexts = rows("query", f"SELECT id, name, kind FROM contexts WHERE name = '{quoted}' ORDER BY id", str(path))
+    contexts, which = _compilations(path, name)
     times = rows(
         "query",
         "SELECT tracks.name AS track, count(*) AS runs, sum(dur) AS total_ns, median(dur) AS median_ns, min(dur) AS "
-        "min_ns, max(dur) AS max_ns FROM slices JOIN tracks ON tracks.id = track WHERE slices.name = "
-        f"'{quoted}' GROUP BY 1 ORDER BY total_ns DESC",
+        f"min_ns, max(dur) AS max_ns FROM slices JOIN tracks ON tracks.id = track WHERE {which} GROUP BY 1 "
+        "ORDER BY total_ns DESC",
         str(path),
     )
     if not contexts and not times:
-        near = _quiet("search", name, str(path))
-        names = ", ".join(dict.fromkeys(hit["name"] for hit in near[:5]))
-        raise PeepholeError(f"Nothing is named {name!r}; near: {names or 'nothing'}.")
+        near = dict.fromkeys(plain(hit["name"], 80) for hit in _quiet("search", name, str(path))[:5])
+        raise PeepholeError(f"Nothing is named {name!r}" + (f"; near: {', '.join(near)}." if near else "."))
     answer: Arguments = {"runs": times, "compilations": contexts[:5], "origin": _quiet("origin", name, str(path))[:5]}
     if contexts:
         number = contexts[0]["id"]
@@ -134,9 +140,30 @@ def kernel(session: Session, given: Arguments) -> Arguments:
 LONGEST_SOURCE: Final = 50_000
 
 
+def _compilations(path: Path, name: str) -> tuple[list[dict[str, Any]], str]:
+    """The compilations that a name means, each as a user calls it, and which slices are theirs; `name#2` is the second
+    of that name alone, as `overview` and the page count them."""
+    serials = context_serials(open_capture(path))
+
+    def named(own: str) -> list[dict[str, Any]]:
+        found = rows("query", f"SELECT id, name, kind FROM contexts WHERE name = {quoted(own)} ORDER BY id", str(path))
+        return sorted(found, key=lambda row: serials.get(row["id"], 0))
+
+    found, which = named(name), f"slices.name = {quoted(name)}"
+    own, mark, number = name.rpartition("#")
+    if not found and mark and number.isdecimal():
+        found = [row for row in named(own) if serials.get(row["id"]) == int(number)]
+        which = f"slices.name = {quoted(own)} AND slices.context = {found[0]['id']}" if found else which
+    for row in found:
+        row["name"] += f"#{serials[row['id']]}" if serials.get(row["id"], 1) > 1 else ""
+    return found, which
+
+
 def why_not_fused(session: Session, given: Arguments) -> Arguments:
     """The command `why`."""
-    return session.ask(given, "why", given["a"], given["b"], view="schedule")
+    path = session.capture(given)
+    found = rows("why", given["a"], given["b"], str(path))
+    return session.answer(given, found, path, "schedule", **pair_place(path, found))
 
 
 def origin(session: Session, given: Arguments) -> Arguments:
@@ -157,11 +184,13 @@ def rewrites(session: Session, given: Arguments) -> Arguments:
     words = [given["context"], *([given["step"]] if "step" in given else [])]
     chosen = ["--match", str(given["match"])] if "match" in given else []
     found = rows("show", str(path), *chosen, "-i", *words)
+    passes = rows("show", str(path), "-i", given["context"]) if "step" in given else found
+    place = pass_place(passes, given.get("step"), given.get("match"))
     if "step" in given:
         found = [{key: value for key, value in row.items() if key != "nodes" or "match" in given} for row in found]
     else:
         found = [{k: v for k, v in row.items() if v is not None} for row in found if row.get("matches") != 0]
-    return session.answer(given, found, path, "rewrites")
+    return session.answer(given, found, path, "rewrites", **place)
 
 
 def memory_at_peak(session: Session, given: Arguments) -> Arguments:
@@ -196,4 +225,5 @@ def diff(session: Session, given: Arguments) -> Arguments:
     """The command `diff`: one object, its lists shortened."""
     a, b = session.capture(given, "a"), session.capture(given, "b")
     (found,) = rows("diff", str(a), str(b))
-    return _fitted({**session.about(b, "compare"), "a": a.name, "b": b.name, **found}, session.limit(given))
+    sides = {"a": session.pages.handle(a), "b": session.pages.handle(b)}
+    return _fitted({**session.about(b, "compare", **sides), "a": a.name, "b": b.name, **found}, session.limit(given))

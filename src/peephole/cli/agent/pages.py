@@ -21,13 +21,20 @@ class Pages:
         """Where a person sees what an answer is about."""
         if not self._wanted:
             return None
+        own = quote(self.handle(capture))
+        query = "&".join(f"{key}={quote(str(value))}" for key, value in sorted(params.items()))
+        return f"{self._base}#/{own}/{view}" + (f"?{query}" if query else "")
+
+    def handle(self, capture: Path) -> str:
+        """What the page calls a capture; nothing where there is no page."""
+        if not self._wanted:
+            return ""
         if not self._base:
             self._start()
         path = capture.resolve()
         if path not in self._handles:
             self._handles[path] = self._library.add(path).handle
-        query = "&".join(f"{key}={quote(str(value))}" for key, value in sorted(params.items()))
-        return f"{self._base}#/{quote(self._handles[path])}/{view}" + (f"?{query}" if query else "")
+        return self._handles[path]
 
     def _start(self) -> None:
         import uvicorn

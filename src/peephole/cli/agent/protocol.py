@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TextIO
 
+from peephole.cli.agent.sizes import plain
 from peephole.cli.agent.tools import Tool
 from peephole.errors import PeepholeError
 
@@ -13,6 +14,8 @@ VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Versions of the protocol that this speaks, newest first: they differ in nothing that is used here."""
 _LONGEST: Final = 1 << 20
 """Characters of a request that are read."""
+_LONGEST_REFUSAL: Final = 2_000
+"""Characters of why a tool cannot answer."""
 
 _PARSE, _REQUEST, _METHOD, _PARAMS = -32700, -32600, -32601, -32602
 
@@ -94,7 +97,7 @@ class Server:
         try:
             answer = self._call(tool, tool.checked(arguments or {}))
         except (PeepholeError, OSError) as error:
-            return {"content": [{"type": "text", "text": str(error)[:4000]}], "isError": True}
+            return {"content": [{"type": "text", "text": plain(str(error), _LONGEST_REFUSAL)}], "isError": True}
         text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
         return {"content": [{"type": "text", "text": text}], "structuredContent": answer, "isError": False}
 
