@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.recorded_programs import Recorded
 from tests.share.test_same_answers import answers, value, write_busy
 from tests.timeline_capture import write_timeline
 
 from peephole.cli.main import main
+from peephole.share import replies
 from peephole.share.asking import without_homes
 from peephole.share.making import make_copy
 from peephole.store.capture import open_capture
@@ -129,3 +131,16 @@ def test_home_folders_are_hidden() -> None:
     named = [f"{home}/{name}.py" for home, name in zip(HOMES, "xzt", strict=True)]
     body = json.dumps([*named, "C:\\Users\\alice\\y.py", "/roots/u"]).encode()
     assert json.loads(without_homes(body)) == ["~/x.py", "~/z.py", "~/t.py", "~\\y.py", "/roots/u"]
+
+
+def test_graphs_left_out_for_their_time_are_said_to_be(
+    add: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def left_out(limit: int) -> str:
+        made = make_copy(add.capture, tmp_path / "x.html", None, None, limit, lambda done, total: far.append(done))
+        return "; ".join(item.what for item in made.left_out if item.what.startswith("Rewrites"))
+
+    far: list[int] = []
+    assert left_out(20_000_000) == "" and far == sorted(far) and far[-1] > 1
+    monkeypatch.setattr(replies, "GRAPHS", 5)
+    assert left_out(20_000_000).endswith(": no more than 5 graphs are made")

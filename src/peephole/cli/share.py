@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from peephole.cli.format import Printer, size
-from peephole.cli.target import add_json, add_target, open_target
+from peephole.cli.target import add_json, add_target, open_target, progress_bar
 from peephole.errors import PeepholeError
 
 HELP = """Makes one HTML file of a capture. It opens from the disk in any browser, without a server or a network, and
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     out = Path(args.output) if args.output else Path(capture.path.name.partition(".peep")[0] + ".html")
     if out.is_dir():
         raise PeepholeError(f"{out} is a folder; give a file's name with -o.")
-    made = make_copy(capture, out, args.interval, views or None, limit)
+    made = make_copy(capture, out, args.interval, views or None, limit, progress_bar("making graphs of rewrites"))
     printer = Printer(args.json)
     if args.json:
         lists = {"inside": made.inside, "left_out": made.left_out}

@@ -22,6 +22,7 @@ from peephole.share.asking import Asking
 from peephole.share.packing import pack_replies, to_text
 from peephole.share.page import page, viewer
 from peephole.share.parts import Item, Parts, add_replies
+from peephole.sources.base import Progress
 from peephole.store.capture import Capture
 from peephole.store.cut import cut_capture
 
@@ -49,7 +50,10 @@ class Copied:
 class Copying:
     """One copy in the making."""
 
-    def __init__(self, capture: Capture, original: Capture, wanted: Collection[str], limit: int) -> None:
+    def __init__(
+        self, capture: Capture, original: Capture, wanted: Collection[str], limit: int, progress: Progress
+    ) -> None:
+        self.progress = progress
         self.capture = capture
         self.original = original
         self.wanted = wanted
@@ -176,7 +180,7 @@ class Copying:
     def _rewrites(self, asking: Asking, order: list[int]) -> list[int]:
         if not self._has("rewrites", "steps"):
             return []
-        kept, taken = replies.add_rewrites(self.parts, asking, order)
+        kept, taken, slow = replies.add_rewrites(self.parts, asking, order, self.progress)
         steps = json.loads(asking.get("steps") or b"{}")
         matches = sum(many for context, many in zip(steps["context"], steps["matches"], strict=True) if context in kept)
         if kept:
@@ -185,6 +189,7 @@ class Copying:
         missing = len(set(steps["context"])) - len(kept)
         if missing:
             what = _rewritten(missing, sum(steps["matches"]) - matches)
+            what += f": no more than {replies.GRAPHS:,} graphs are made" if slow else ""
             self.parts.keep(what, -1, self.size("steps", "matches", "nodes") if not kept else -1)
         return kept
 
@@ -206,7 +211,12 @@ def _rewritten(compilations: int, matches: int) -> str:
 
 
 def make_copy(
-    capture: Capture, out: Path, interval: list[str] | None, views: Collection[str] | None, limit: int
+    capture: Capture,
+    out: Path,
+    interval: list[str] | None,
+    views: Collection[str] | None,
+    limit: int,
+    progress: Progress = lambda done, total: None,
 ) -> Copied:
     """Writes a copy of a capture, at most `limit` bytes, whole or not at all."""
     unknown = [view for view in views or () if view not in VIEWS]
@@ -222,7 +232,7 @@ def make_copy(
         elif capture.live:
             raise PeepholeError(f"{capture.name} is still being recorded: share it when its program has ended.")
         asking = stack.enter_context(Asking(whole.path, capture.name))
-        copying = Copying(whole, capture, set(views or VIEWS), limit)
+        copying = Copying(whole, capture, set(views or VIEWS), limit, progress)
         copying.make(asking)
         if not copying.views:
             raise PeepholeError(

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from peephole.share.asking import Asking
 from peephole.share.graph_deltas import graph_deltas
 from peephole.share.parts import Parts, add_replies
+from peephole.sources.base import Progress
 
 _TOGETHER = 48
 """Contexts whose code lies in one part."""
@@ -123,8 +124,9 @@ def _quoted(text: Any) -> str:
     return quote(str(text), safe="-_.!~*'()")
 
 
-def add_rewrites(parts: Parts, asking: Asking, order: list[int]) -> tuple[list[int], int]:
-    """The passes of contexts with every match and graph, as many contexts as fit: which, and bytes."""
+def add_rewrites(parts: Parts, asking: Asking, order: list[int], progress: Progress) -> tuple[list[int], int, bool]:
+    """The passes of contexts with every match and graph, as many contexts as fit: which, bytes, and whether some were
+    left out although there was room, since graphs take time to make."""
     steps = loaded(asking.get("steps")) or {"id": [], "context": [], "matches": []}
     own: dict[int, list[tuple[int, int]]] = {}
     for step, context, matches in zip(steps["id"], steps["context"], steps["matches"], strict=True):
@@ -132,22 +134,28 @@ def add_rewrites(parts: Parts, asking: Asking, order: list[int]) -> tuple[list[i
     kept: list[int] = []
     taken = 0
     graphs = GRAPHS
+    many = min(GRAPHS, sum(matches + 1 for steps_of in own.values() for _, matches in steps_of))
+    slow = False
     for context in (one for one in order if one in own):
         wanted = sum(matches + 1 for _, matches in own[context])
         # a graph takes a hundred bytes at the very least: what cannot fit is not made at all
-        if wanted > graphs or wanted * 100 > parts.room or any(matches > _MATCHES for _, matches in own[context]):
+        fits = wanted * 100 <= parts.room
+        if wanted > graphs or not fits or any(matches > _MATCHES for _, matches in own[context]):
+            slow = slow or fits
             continue
         replies: dict[str, bytes] = {}
         for step, _ in own[context]:
             replies |= step_replies(asking, step)
         graphs -= wanted
+        progress(min(GRAPHS - graphs, many), many)
         # what else is known of the context lies elsewhere already: this one is found by all of its name
         passes = asked(asking, [f"contexts/{context}/passes"])
         got = add_replies(parts, [*_groups(replies), *passes], replies | passes)
         if got >= 0:
             kept.append(context)
             taken += got
-    return kept, taken
+    progress(many, many)
+    return kept, taken, slow
 
 
 def step_replies(asking: Asking, step: int) -> dict[str, bytes]:
