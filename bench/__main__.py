@@ -20,17 +20,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench.results_page import names, write
 from bench.short import SECONDS, SHORT
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
-HELPERS = {"__init__", "__main__", "decode", "generate", "results_page", "short", "workloads"}
-
-
-def names() -> list[str]:
-    """The measurements: every program of this folder that is no helper of others."""
-    found = [path.stem for path in sorted(HERE.glob("*.py")) if path.stem not in HELPERS]
-    return [name for name in found if "__main__" in (HERE / f"{name}.py").read_text("utf-8")]
 
 
 def main() -> int:
@@ -84,8 +78,6 @@ def measured(name: str, full: bool) -> bool:
 
 def keep(name: str, options: list[str], load: float, rows: list[dict[str, Any]]) -> None:
     """Writes down what a measurement printed, where and when, and how busy the machine was before it."""
-    from bench.results_page import write
-
     RESULTS.mkdir(exist_ok=True)
     cores = os.cpu_count()
     machine = (

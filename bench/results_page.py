@@ -24,6 +24,14 @@ they would be on a quiet machine, for us and for the peer. Read differences belo
 _WIDTH = 20
 """Characters of a bar of a thousandfold."""
 
+HELPERS = {"__init__", "__main__", "decode", "generate", "results_page", "short", "workloads"}
+
+
+def names() -> list[str]:
+    """The measurements: every program of this folder that is no helper of others."""
+    found = [path.stem for path in sorted(HERE.glob("*.py")) if path.stem not in HELPERS]
+    return [name for name in found if "__main__" in (HERE / f"{name}.py").read_text("utf-8")]
+
 
 def page() -> str:
     """The page."""
@@ -36,6 +44,9 @@ def page() -> str:
         lines = ["| what | ours | peer | better by | |", "| --- | ---: | ---: | ---: | --- |"]
         rows = [one for row in facts["rows"] for one in _flat(row)]
         parts.append("\n".join([*lines, *(_row(row) for row in rows)]) + "\n")
+    missing = [name for name in names() if not (HERE / "results" / f"{name}.json").exists()]
+    if missing:
+        parts.append("## Not measured here yet\n\n" + ", ".join(f"`{name}`" for name in missing) + ".\n")
     return "\n".join(parts)
 
 
