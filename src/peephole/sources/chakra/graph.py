@@ -74,7 +74,6 @@ class OperatorGraph:
                 continue
             needs = [need for need in self._needs(number) if need not in self.nodes]
             if number in begun or not needs:
-                self._circles += sum(need in begun for need in needs)
                 self._plan(number)
                 stack.pop()
                 continue

@@ -22,6 +22,7 @@ _COLLECTIVES: Final = (
 )  # fmt: skip
 _ID, _NAME, _TYPE, _CTRL, _DATA, _START, _DUR, _IN, _OUT, _ATTR = range(1, 11)
 _VERSION: Final = re.compile(r"[\w.+-]{1,80}")
+_ATTRIBUTE: Final = re.compile(r"[A-Za-z_][\w.-]{1,79}")
 _DOUBLE, _TEXT, _BYTES, _LISTS = 3, 29, 31, range(4, 33, 2)
 _SIGNED: Final = (15, 17)
 _SHOWN: Final = ("comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "pg_name", "num_ops", "tensor_size")
@@ -32,16 +33,13 @@ _MASK: Final = (1 << 62) - 1
 
 
 def is_trace(head: bytes) -> bool:
-    """Whether these bytes begin with a version and go on with a node that has a number and a name or a type."""
+    """Whether these bytes begin with a version or attributes, and go on with a node that has a number or a name."""
     try:
         size, at = varint(head, 0)
         if not 0 < size < 1 << 16 or at + size > len(head):
             return False
         told = list(fields(head[at : at + size]))
-        if not told or told[0][0] != 1 or any(number not in (1, 2) for number, _ in told):
-            return False
-        version = told[0][1]
-        if not isinstance(version, bytes) or not _VERSION.fullmatch(version.decode("ascii")):
+        if not told or not all(_is_metadata(number, value) for number, value in told):
             return False
         at += size
         if at == len(head):
@@ -52,6 +50,15 @@ def is_trace(head: bytes) -> bool:
         return 0 < size < _LONGEST and inner[:1] in (b"\x08", b"\x12")
     except (Malformed, UnicodeDecodeError):
         return False
+
+
+def _is_metadata(number: int, value: Value) -> bool:
+    """Whether a field is one of the first message: a version, or an attribute with a name (converters write no version)."""
+    if number == 2 and isinstance(value, bytes):
+        inner = list(fields(value))
+        number, value = inner[0] if inner else (0, b"")
+        return number == 1 and isinstance(value, bytes) and _ATTRIBUTE.fullmatch(value.decode("ascii")) is not None
+    return number == 1 and isinstance(value, bytes) and _VERSION.fullmatch(value.decode("ascii")) is not None
 
 
 def read_messages(data: bytes, where: str, problem: Problem) -> Trace:
@@ -69,7 +76,7 @@ def read_messages(data: bytes, where: str, problem: Problem) -> Trace:
         message, at = data[begin : begin + size], begin + size
         try:
             if first:
-                found.schema = next((text(value) for number, value in fields(message) if number == 1), "")[:80]
+                _metadata(found, message)
             elif operator := _node(message):
                 found.operators.append(operator)
         except Malformed:
@@ -105,6 +112,20 @@ def read_json_messages(written: str, where: str, problem: Problem) -> Trace:
     if odd:
         problem("messages that are no node, left out", odd, where)
     return found
+
+
+def _metadata(found: Trace, message: bytes) -> None:
+    attrs: dict[str, Any] = {}
+    for number, value in fields(message):
+        if number == 1:
+            found.schema = text(value)[:80]
+        elif number == 2 and isinstance(value, bytes):
+            name, told = _attribute(value)
+            attrs[name] = told
+    found.schema = found.schema or str(attrs.get("schema", ""))[:80]
+    process = _whole(attrs.get("pid"))
+    if process is not None and process < 1 << 31:
+        found.process = process
 
 
 def _node(message: bytes) -> Operator | None:
