@@ -260,6 +260,32 @@ def chakra_json() -> str:
     return "\n".join(out)
 
 
+def chakra_list() -> bytes:
+    """The same as JSON for Chakra's feeder, which has no starts."""
+    nodes = []
+    for one in chakra_nodes():
+        node: dict[str, Any] = {"Id": one["id"], "Name": one["name"], "NodeType": one["type"], "ctrlDeps": one["ctrl"]}
+        node |= {"data_deps": one["data"], "runtime": one["dur"], "is_cpu_op": True}
+        node |= {name: one[name] for name in ("comm_type", "comm_size") if name in one}
+        nodes.append(node)
+    return json.dumps({"workload_graph": nodes}, indent=4).encode()
+
+
+def test_json_of_chakras_feeder_is_the_graph_with_durations(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(chakra_list())
+    capture = imported(tmp_path, tmp_path / "x")
+    nodes = {node["id"]: node for node in rows(capture, "nodes")}
+    own = {number_in(node["name"]): node for node in nodes.values() if node["op"] != "GRAPH"}
+    assert {number: (node["op"], node["tag"]) for number, node in own.items()} == {
+        one["id"]: (one["name"], f"{one['dur']}.00 µs") for one in chakra_nodes()
+    }
+    for one in chakra_nodes():
+        waits = [number_in(nodes[source]["name"]) for source in own[one["id"]]["src"]]
+        assert waits == list(dict.fromkeys(one["data"] + one["ctrl"]))
+    assert "ALL_REDUCE" in own[2]["arg"] and "4096" in own[2]["arg"]
+    assert not capture.manifest.problems
+
+
 @pytest.mark.parametrize("form", ["messages", "converted", "json"])
 def test_chakras_own_files_have_their_operators_times_and_dependencies(form: str, tmp_path: Path) -> None:
     path = tmp_path / "x"

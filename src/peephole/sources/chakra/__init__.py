@@ -13,6 +13,8 @@ from peephole.sources.base import FileFormat, Progress
 _SCHEMA: Final = re.compile(rb'"schema"\s*:\s*"[^"]*chakra[^"]*"')
 _NODE: Final = re.compile(rb'"(?:ctrl_deps|ctrlDeps|data_deps|dataDeps|rf_id)"\s*:')
 
+_LISTED: Final = re.compile(rb'\{\s*"workload_graph"\s*:\s*\[')
+
 
 def kind_of(head: bytes) -> str:
     """Which form of execution trace a file is in, by its first bytes; empty for none."""
@@ -22,7 +24,8 @@ def kind_of(head: bytes) -> str:
             return ""
         if _SCHEMA.search(head) or (b'"nodes"' in head and _NODE.search(head)):
             return "json"
-        return "messages" if _NODE.search(head) and b'"id"' in head else ""
+        listed = _LISTED.match(text) is not None
+        return "messages" if _NODE.search(head) and (listed or b'"id"' in head) else ""
     from peephole.sources.chakra.messages import is_trace
 
     return "proto" if is_trace(head) else ""
@@ -39,7 +42,9 @@ class ChakraSource:
             ".json .json.gz",
             "a schema of chakra, nodes with ctrl_deps",
         ),
-        FileFormat("Chakra execution trace", ".et .json", "messages of version, then of nodes"),
+        FileFormat(
+            "Chakra execution trace", ".et .json", "messages of version or attributes, then of nodes; a workload_graph"
+        ),
     )
 
     def sniff(self, head: bytes, path: Path) -> bool:

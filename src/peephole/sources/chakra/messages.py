@@ -21,6 +21,8 @@ _COLLECTIVES: Final = (
     "REDUCE_SCATTER_BLOCK", "BARRIER",
 )  # fmt: skip
 _ID, _NAME, _TYPE, _CTRL, _DATA, _START, _DUR, _IN, _OUT, _ATTR = range(1, 11)
+GRAPH_LIST: Final = "workload_graph"
+"""The list of nodes in the JSON that Chakra's feeder takes."""
 _VERSION: Final = re.compile(r"[\w.+-]{1,80}")
 _ATTRIBUTE: Final = re.compile(r"[A-Za-z_][\w.-]{1,79}")
 _DOUBLE, _TEXT, _BYTES, _LISTS = 3, 29, 31, range(4, 33, 2)
@@ -53,7 +55,7 @@ def is_trace(head: bytes) -> bool:
 
 
 def _is_metadata(number: int, value: Value) -> bool:
-    """Whether a field is one of the first message: a version, or an attribute with a name (converters write no version)."""
+    """Whether a field is one of the first message: a version, or an attribute with a name, as converters write."""
     if number == 2 and isinstance(value, bytes):
         inner = list(fields(value))
         number, value = inner[0] if inner else (0, b"")
@@ -88,7 +90,7 @@ def read_messages(data: bytes, where: str, problem: Problem) -> Trace:
 
 
 def read_json_messages(written: str, where: str, problem: Problem) -> Trace:
-    """The same of JSON objects, one after the other, as Chakra's jsonizer writes them."""
+    """The same of JSON objects, one after the other (Chakra's jsonizer) or in one list (its feeder's JSON)."""
     found, decoder, at = Trace(), json.JSONDecoder(), 0
     odd = 0
     while True:
@@ -101,14 +103,16 @@ def read_json_messages(written: str, where: str, problem: Problem) -> Trace:
         except (ValueError, RecursionError):
             problem("the execution trace is cut off or damaged: what precedes that is read", 1, where)
             break
-        if not isinstance(value, dict):
-            odd += 1
-        elif "version" in value and "id" not in value:
+        if isinstance(value, dict) and "version" in value and "id" not in value:
             found.schema = str(value["version"])[:80]
-        elif (operator := _json_node(value)) is not None:
-            found.operators.append(operator)
-        else:
-            odd += 1
+            continue
+        listed = value.get(GRAPH_LIST) if isinstance(value, dict) else None
+        for one in listed if isinstance(listed, list) else [value]:
+            operator = _json_node(one) if isinstance(one, dict) else None
+            if operator is None:
+                odd += 1
+            else:
+                found.operators.append(operator)
     if odd:
         problem("messages that are no node, left out", odd, where)
     return found
@@ -160,10 +164,10 @@ def _json_node(value: dict[str, Any]) -> Operator | None:
     def own(*names: str) -> Any:
         return next((value[name] for name in names if name in value), None)
 
-    number = _whole(own("id") or 0)
+    number = _whole(own("id", "Id") or 0)
     if number is None:
         return None
-    one = Operator(number, str(own("name") or ""))
+    one = Operator(number, str(own("name", "Name") or ""))
     for name in ("inputs", "outputs"):
         told = own(name)
         if isinstance(told, dict):
@@ -175,9 +179,11 @@ def _json_node(value: dict[str, Any]) -> Operator | None:
         if isinstance(attr, dict):
             told = [part for key, part in attr.items() if key not in ("name", "docString", "doc_string")]
             attrs[str(attr.get("name", ""))] = told[0] if told else 0
+    attrs |= {name: value[name] for name in _SHOWN if name in value}
     start = _whole(own("startTimeMicros", "start_time_micros") or 0) or 0
-    dur = _whole(own("durationMicros", "duration_micros") or 0) or 0
-    kind = str(own("type") or "").removesuffix("_NODE")
+    dur = _whole(own("durationMicros", "duration_micros", "runtime") or 0) or 0
+    told = own("type", "NodeType") or ""
+    kind = _TYPES.get(told, str(told)) if type(told) is int else str(told).removesuffix("_NODE")
     return _finished(one, kind, data, control, start, dur, attrs)
 
 
