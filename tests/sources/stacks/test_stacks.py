@@ -223,6 +223,40 @@ def test_perf_script(tmp_path: Path) -> None:
     assert not capture.manifest.problems
 
 
+FLAT = """          python    10  100.000100:    2000000 cpu-clock:ppp:      7f01 inner+0x10 (/lib/x.so)
+              dd    12  100.000150:    2000000 cpu-clock:ppp:  ffffffff81 list_del([a]) ([kernel.kallsyms])
+          python    10  100.000200:    2000000 cpu-clock:ppp:      7f02 outer+0x2 (/bin/python)
+"""
+LINES = """python  10/11 [001] 100.000100:  1 cycles:
+\t    7f01 inner+0x10 (/lib/x.so)
+  x.c:12
+\t    7f02 outer+0x1 (/bin/python)
+  python[7f02]
+
+python  10/11 [001] 100.000200:  1 cycles:
+\t    7f02 outer+0x3 (/bin/python)
+  python[7f02]
+
+"""
+
+
+def test_perf_without_callers_has_its_frame_in_the_line_of_the_sample(tmp_path: Path) -> None:
+    capture = imported(FLAT, tmp_path / "x")
+    found = {(s["start"], s["dur"], s["depth"], s["name"]) for s in rows(capture, "slices")}
+    assert found == {
+        (0, 100_000, 0, "inner"), (100_000, 100_000, 0, "outer"), (50_000, 1_000_000, 0, "list_del([a])")
+    }  # fmt: skip
+    assert {t["name"] for t in rows(capture, "tracks")} == {"python (10)", "dd (12)"}
+    assert not capture.manifest.problems
+
+
+def test_perf_with_lines_of_the_source(tmp_path: Path) -> None:
+    capture = imported(LINES, tmp_path / "x")
+    places = {s["name"]: json.loads(s["args"])["location"] for s in rows(capture, "slices")}
+    assert places == {"inner": "x.c:12", "outer": "/bin/python"}
+    assert not capture.manifest.problems
+
+
 def test_memray_says_what_its_own_reader_says(tmp_path: Path) -> None:
     memray = pytest.importorskip("memray")
     path = tmp_path / "x"

@@ -12,7 +12,11 @@ from peephole.model.sink import Sink
 from peephole.sources.base import FileFormat, Progress, each_alone
 
 _COUNT: Final = re.compile(rb"[0-9]+(?:\.[0-9]+)?")
-_PERF: Final = re.compile(rb"\S[^\n]*?\s+-?\d+(?:/-?\d+)?\s+(?:\[\d+\]\s+)?\d+\.\d+:\s[^\n]*\n\s+[0-9a-f]+ ")
+_PERF: Final = re.compile(
+    rb"\S[^\n]*?\s+-?\d+(?:/-?\d+)?\s+(?:\[\d+\]\s+)?\d+\.\d+:\s"
+    rb"(?:[^\n]*\n\s+[0-9a-f]+ |[^\n]*?\S:\s+[0-9a-f]+ [^\n]*\([^\n()]*\)\s*(?:\n|\Z))"
+)
+"""The head of a sample with its first frame in the line below, or in the same one where no callers were recorded."""
 _LZ4: Final = b"\x04\x22\x4d\x18"
 
 

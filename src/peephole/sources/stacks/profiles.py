@@ -22,6 +22,10 @@ _PERF_HEAD: Final = re.compile(
     r"(?P<comm>\S.*?)\s+(?P<pid>-?\d+)(?:/(?P<tid>-?\d+))?\s+(?:\[\d+\]\s+)?(?P<s>\d+)\.(?P<f>\d+):\s*(?P<rest>.*)"
 )
 _PERF_FRAME: Final = re.compile(r"\s+[0-9a-fA-F]+\s+(?P<name>.*?)(?:\+0x[0-9a-fA-F]+)?(?:\s+\((?P<file>[^()]*)\))?\s*")
+_PERF_ALONE: Final = re.compile(r".*?\S:(?P<frame>\s+[0-9a-fA-F]+\s.*\([^()]*\))\s*")
+"""What follows the time of a sample without callers: its period, its event, its only frame."""
+_PERF_PLACE: Final = re.compile(r"\s+(?P<file>\S.*):(?P<line>\d{1,9})|\s+\S.*\[[0-9a-f]+\]")
+"""The line below a frame that says where it is in the source, or that this is not known."""
 _PLACE: Final = re.compile(r"(?P<name>.+?) \((?P<file>[^()]*):(?P<line>\d+)\)")
 
 
@@ -200,15 +204,20 @@ def read_perf(data: bytes, sink: Sink, _where: str) -> None:
     slices = SliceList(frames)
     found: dict[int, list[tuple[int, list[int]]]] = {}
     current: list[int] | None = None
-    wrong = 0
+    latest, wrong = "", 0
     for line in data.decode("utf-8", "replace").splitlines():
         if not line.strip():
             current = None
         elif line[0] in " \t" and current is not None:
-            match = _PERF_FRAME.fullmatch(line)
-            if match and len(current) < _DEEPEST:
-                current.append(frames.number(match["name"].strip() or "[unknown]", match["file"] or ""))
-            wrong += match is None
+            if match := _PERF_FRAME.fullmatch(line):
+                latest = match["name"].strip() or "[unknown]"
+                if len(current) < _DEEPEST:
+                    current.append(frames.number(latest, match["file"] or ""))
+            elif (place := _PERF_PLACE.fullmatch(line)) and current:
+                if place["file"]:
+                    current[-1] = frames.number(latest, place["file"], int(place["line"]))
+            else:
+                wrong += 1
         elif head := _PERF_HEAD.fullmatch(line.strip()):
             tid = int((head["tid"] or head["pid"])[:10])
             pid = int(head["pid"][:10]) if head["tid"] else -1
@@ -216,6 +225,9 @@ def read_perf(data: bytes, sink: Sink, _where: str) -> None:
             time = int(head["s"][:9]) * 10**9 + int(head["f"][:9].ljust(9, "0"))
             current = []
             found.setdefault(track, []).append((time, current))
+            if (alone := _PERF_ALONE.fullmatch(head["rest"])) and (match := _PERF_FRAME.fullmatch(alone["frame"])):
+                current.append(frames.number(match["name"].strip() or "[unknown]", match["file"] or ""))
+                current = None  # nothing of it is below
         elif not line.startswith("#"):
             wrong += 1
     first = min((time for rows in found.values() for time, _ in rows), default=0)
