@@ -66,6 +66,8 @@ class SqliteFile:
         why = str(error)
         if "not a database" in why:
             why = "it is damaged or encrypted"
+        elif "malformed" in why:
+            why = "it is damaged, or was cut off"
         return CaptureError(f"{self.path} begins like a SQLite database and cannot be read as one: {why}.")
 
     def _columns(self) -> dict[str, tuple[str, ...]]:
@@ -88,6 +90,13 @@ class SqliteFile:
         cursor.arraysize = size
         while part := cursor.fetchmany(size):
             yield part
+
+    def empty(self, table: str) -> bool:
+        """Whether a table has no rows; one that cannot be read is not empty."""
+        try:
+            return next(self.rows(table, ["1"], 1, " LIMIT 1"), None) is None
+        except DAMAGE:
+            return False
 
     def unfinished(self) -> bool:
         """Whether another program was still writing: its log or journal lies beside the file."""
@@ -141,4 +150,9 @@ def tables_of(head: bytes, path: Path) -> frozenset[str]:
     except OSError as error:
         raise CaptureError(f"Cannot read {path}: {error.strerror or error}.") from error
     with SqliteFile(path) as opened:
+        if not opened.columns and opened.unfinished():
+            raise CaptureError(
+                f"{path} is still being written: all that it holds is in the log beside it. Import it when its program "
+                "has closed it."
+            )
         return frozenset(opened.columns)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.capture_rows import rows
-from tests.sources.sqlite.databases import GUID, SESSION, STRINGS, fill, nsight, rocpd
+from tests.sources.sqlite.databases import GUID, SESSION, STRINGS, fill, nsight, rocpd, tid
 
 from peephole import sources
 from peephole.errors import CaptureError, PeepholeError
@@ -142,6 +142,31 @@ def test_missing_tables_and_columns_are_said(tmp_path: Path) -> None:
     } <= reasons
 
 
+def test_nsight_calls_of_mpi_devices_of_processes_and_tables_without_rows(tmp_path: Path) -> None:
+    path = nsight(tmp_path / "x", steps=2)
+    connection = sqlite3.connect(path)
+    connection.executescript(f"""
+        INSERT INTO StringIds VALUES (7, 'MPI_Allreduce');
+        CREATE TABLE MPI_COLLECTIVES_EVENTS (start INT, end INT, globalTid INT, textId INT, rootRank INT, size INT);
+        INSERT INTO MPI_COLLECTIVES_EVENTS VALUES (50, 90, {tid(100, 7)}, 7, NULL, 64),
+            (95, NULL, {tid(101, 7)}, 7, 0, 32);
+        CREATE TABLE VULKAN_WORKLOAD (start INT, end INT, gpu INT);
+        INSERT INTO TARGET_INFO_GPU VALUES (1, 'NVIDIA L4');
+        CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INT, cudaId INT, pid INT, uuid TEXT);
+        INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (0, 0, 100, 'a'), (1, 0, 101, 'b');
+    """)
+    connection.close()
+    capture = imported(path)
+    calls = {
+        (s["start"], s["dur"]): json.loads(s["args"]) for s in rows(capture, "slices") if s["name"] == "MPI_Allreduce"
+    }
+    assert calls == {(50, 40): {"bytes": 64}, (95, 0): {"bytes": 32, "root_rank": 0}}
+    names = {t["name"] for t in rows(capture, "tracks")}
+    assert {"GPU 0 · NVIDIA A100 · process 100", "GPU 0 · NVIDIA L4 · process 101"} <= names
+    reasons = {p["reason"] for p in capture.manifest.problems}
+    assert "table that is not shown: SOMETHING_NEW" in reasons and not any("VULKAN" in one for one in reasons)
+
+
 @pytest.mark.parametrize("name", ["42_results.db", "x"])
 def test_rocpd_is_what_sql_says(name: str, tmp_path: Path) -> None:
     path = rocpd(tmp_path / name)
@@ -265,6 +290,26 @@ def test_damaged_encrypted_and_unfinished(tmp_path: Path) -> None:
     (tmp_path / "sound-wal").write_bytes(b"x" * 100)
     reasons = [p["reason"] for p in imported(tmp_path / "sound").manifest.problems]
     assert "the database was still being written: what lies beside it in its log is not read" in reasons
+
+
+def test_a_database_that_is_only_in_its_log_is_said_to_be_unfinished(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "x", isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("CREATE TABLE StringIds (id INT, value TEXT)")
+    connection.execute("CREATE TABLE NVTX_EVENTS (start INT, end INT, text TEXT)")
+    before = sorted((p.name, p.read_bytes()) for p in tmp_path.iterdir())
+    with pytest.raises(CaptureError, match=r"x is still being written: all that it holds is in the log beside it\."):
+        imported(tmp_path / "x")
+    assert sorted((p.name, p.read_bytes()) for p in tmp_path.iterdir()) == before
+    connection.close()
+    assert not imported(tmp_path / "x").count("slices")
+
+
+def test_a_database_that_was_cut_off_is_said_to_be(tmp_path: Path) -> None:
+    data = nsight(tmp_path / "sound", steps=300).read_bytes()
+    (tmp_path / "x").write_bytes(data[: len(data) // 2])
+    with pytest.raises(CaptureError, match=r"cannot be read as one: it is damaged, or was cut off\."):
+        imported(tmp_path / "x")
 
 
 def test_other_databases_are_refused_in_one_sentence(tmp_path: Path) -> None:

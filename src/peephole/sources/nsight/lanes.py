@@ -30,6 +30,8 @@ class Lanes:
         self._processes: dict[int, str] = {}
         self._threads: dict[tuple[int, int], str] = {}
         self._devices: dict[int, str] = {}
+        self._chosen: dict[tuple[int, int], int] = {}
+        """The device that a process knows by a number, where it was given only some (CUDA_VISIBLE_DEVICES)."""
 
     def read_names(self) -> None:
         """What the file says of processes, threads and devices; texts by number must be known."""
@@ -40,6 +42,9 @@ class Lanes:
                 self.name_thread(int(thread), self._names.get(int(name)))
         for device, name in self._tables.texts("TARGET_INFO_GPU", ["id", "name"]):
             self._devices[int(device)] = name
+        for device, number, process in self._tables.texts("TARGET_INFO_CUDA_DEVICE", ["gpuId", "cudaId", "pid"]):
+            if number.isdigit() and process.isdigit() and int(device) >= 0:
+                self._chosen[int(process), int(number)] = int(device)
 
     def name_thread(self, thread: int, name: str) -> None:
         """Says what a thread is called."""
@@ -89,7 +94,7 @@ class Lanes:
 
     def _stream(self, pid: int, gpu: int, stream: int) -> int:
         device = f"GPU {gpu}" if gpu != 0xFFFF else "GPU"
-        known = self._devices.get(gpu, "")
+        known = self._devices.get(self._chosen.get((pid, gpu), gpu), "")
         label = f"{device} · {known} · process {pid}" if known else f"{device} · process {pid}"
         parent = self.rows.get(("g", pid, gpu), TrackRow(label, "host", order=10_000 + gpu, process=pid))
         name = f"{device} · stream {stream}" if stream >= 0 else device

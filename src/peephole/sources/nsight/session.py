@@ -29,6 +29,10 @@ _KERNEL_FACTS: Final = {
     "shared_static": ("staticSharedMemory",), "shared_dynamic": ("dynamicSharedMemory",),
     "context": ("contextId",), "correlation": ("correlationId",), "graph_node": ("graphNodeId",),
 }  # fmt: skip
+_CALL_FACTS: Final = {
+    "correlation": ("correlationId",), "returned": ("returnValue",), "bytes": ("size",), "tag": ("tag",),
+    "remote_rank": ("remoteRank",), "root_rank": ("rootRank",),
+}  # fmt: skip
 _QUIET: Final = ("StringIds", "TARGET_INFO_", "ENUM_", "META_DATA_", "ANALYSIS_", "EXPORT_", "sqlite_", "PROCESS",
                  "ThreadNames", "DIAGNOSTIC_EVENT")  # fmt: skip
 
@@ -56,8 +60,10 @@ class Session:
         self._lanes.read_names()
         self._calls(_CALLS)
         for table, columns in self._file.columns.items():
-            if table not in (_CALLS, _RANGES) and {"start", "end", "nameId", "globalTid"} <= set(columns):
-                self._calls(table)
+            for name in ("nameId", "textId"):  # textId in those of MPI and UCX
+                if table not in (_CALLS, _RANGES) and {"start", "end", name, "globalTid"} <= set(columns):
+                    self._calls(table, name)
+                    break
         self._kernels()
         self._memory_operations()
         self._nvtx()
@@ -71,15 +77,17 @@ class Session:
         """A launch is known by its number within its process."""
         return np.where(correlation > 0, process_of(process) << 34 | (correlation & 0x3_FFFF_FFFF), 0)
 
-    def _calls(self, table: str) -> None:
-        for rows in self._tables.numbers(
-            table, ["start", "end", "nameId", "globalTid"], ["correlationId", "returnValue"]
-        ):
+    def _calls(self, table: str, name: str = "nameId") -> None:
+        have = self._file.columns.get(table, ())
+        optional = [
+            "correlationId",
+            *(one for (one,) in _CALL_FACTS.values() if one in have and one != "correlationId"),
+        ]
+        for rows in self._tables.numbers(table, ["start", "end", name, "globalTid"], optional):
             tracks = self._lanes.threads(rows["globalTid"])
-            known = {"correlation": ("correlationId",), "returned": ("returnValue",)}
             numbers = self._slices.append(
-                tracks, rows["start"] + self._shift, rows["end"] + self._shift, self._names.column(rows["nameId"]),
-                facts(rows, known),
+                tracks, rows["start"] + self._shift, rows["end"] + self._shift, self._names.column(rows[name]),
+                facts(rows, _CALL_FACTS),
             )  # fmt: skip
             if table == _CALLS:
                 self._launches.asked(self._key(rows["globalTid"], rows["correlationId"]), numbers)
@@ -191,7 +199,9 @@ class Session:
         if absent:
             self._sink.problem(f"tables that this export does not have: {', '.join(absent)}")
         for table in sorted(have):
-            if table not in self._tables.read and not table.startswith(_QUIET):
+            if table in self._tables.read or table.startswith(_QUIET):
+                continue
+            if not self._file.empty(table):  # an export with all tables (--lazy=false) has many without rows
                 self._sink.problem(f"table that is not shown: {table}")
         if self._file.unfinished():
             self._sink.problem("the database was still being written: what lies beside it in its log is not read")
