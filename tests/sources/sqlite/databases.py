@@ -122,7 +122,8 @@ def rocpd(path: Path, steps: int = 10, guids: tuple[str, ...] = (GUID,)) -> Path
             ("info_agent", "id INTEGER, type TEXT, type_index INT, product_name TEXT, name TEXT",
              [(1, "CPU", 0, "EPYC", ""), (4, "GPU", 0, "MI300X", "gfx942")]),
             ("info_kernel_symbol", "id INTEGER, kernel_name TEXT, display_name TEXT", [(1, "_Z4gemmv.kd", "gemm()")]),
-            ("info_pmc", "id INTEGER, symbol TEXT, name TEXT", [(1, "SQ_WAVES", "waves")]),
+            ("info_pmc", "id INTEGER, symbol TEXT, name TEXT, agent_id INT, pid INT, units TEXT",
+             [(1, "SQ_WAVES", "waves", 4, 1, "waves")]),
             ("event", "id INTEGER, category_id INT, stack_id INT, parent_stack_id INT, correlation_id INT", events),
             ("region", "id INTEGER, pid INT, tid INT, start INT, end INT, name_id INT, event_id INT", regions),
             ("kernel_dispatch", "id INTEGER, pid INT, tid INT, agent_id INT, kernel_id INT, dispatch_id INT, "

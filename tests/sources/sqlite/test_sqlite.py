@@ -195,6 +195,9 @@ def test_rocpd_is_what_sql_says(name: str, tmp_path: Path) -> None:
     buffers = rows(capture, "buffers")
     assert len(buffers) == 10 and sum(b["free"] >= 0 for b in buffers) == 5
     assert [c["value"] for c in rows(capture, "counters")] == [step * 1.5 for step in range(10)]
+    process, counter = (next(t for t in rows(capture, "tracks") if t["kind"] == kind) for kind in ("host", "counter"))
+    assert (counter["name"], counter["unit"]) == ("GPU 0 · MI300X · SQ_WAVES", "waves")
+    assert (counter["parent"], counter["process"]) == (process["id"], process["process"])
     assert [p["reason"] for p in capture.manifest.problems] == ["table that is not shown: rocpd_unheard_of"]
 
 

@@ -22,6 +22,7 @@ _DISPATCH: Final = {
     "grid": ("grid_size_x", "grid_size_y", "grid_size_z"),
     "lds": ("group_segment_size",), "scratch": ("private_segment_size",), "dispatch": ("dispatch_id",),
 }  # fmt: skip
+_COUNTER: Final = ("symbol", "name", "agent_id", "pid", "units")
 _KINDS: Final = ("region", "kernel_dispatch", "memory_copy", "memory_allocate", "pmc_event", "sample")
 _READ: Final = (*_KINDS, "string", "event", "arg", "track", "metadata", "info_")
 
@@ -200,7 +201,7 @@ class Session:
 
     def _counters(self) -> None:
         """Values of hardware counters, at the time of the event that they belong to."""
-        names = {number: symbol or name for number, symbol, name in self._texts("info_pmc", "symbol", "name")}
+        known = {number: told for number, *told in self._texts("info_pmc", *_COUNTER)}
         for rows in self._tables.numbers(self._table("sample"), ["timestamp", "event_id"], ["track_id"]):
             self._event_times.append((rows["event_id"], rows["timestamp"]))
         if not self._event_times:
@@ -216,12 +217,7 @@ class Session:
             if not good.any():
                 continue
             counters, which = np.unique(block[1][good], return_inverse=True)
-            tracks = [
-                self._rows.get(
-                    ("m", number), TrackRow(names.get(number, f"counter {number}"), "counter", order=900_000)
-                )
-                for number in counters.tolist()
-            ]
+            tracks = [self._counter(number, known.get(number)) for number in counters.tolist()]
             columns = {
                 "track": np.array(tracks, np.int32)[which.reshape(-1)],
                 "time": times[at[good]],
@@ -230,6 +226,18 @@ class Session:
             self._sink.append("counters", columns)
         if lost:
             self._sink.problem("value of a counter whose event has no time", lost)
+
+    def _counter(self, number: int, told: list[str] | None) -> int:
+        """The track of a counter: of one agent, in the process that asked for it."""
+        if told is None:
+            return self._rows.get(("m", number), TrackRow(f"counter {number}", "counter", order=900_000))
+        symbol, name, agent, process, unit = told
+        device = self._agents.get(_number(agent, NONE))
+        label = f"{device} · {symbol or name}" if device else symbol or name
+        own = _number(process, NONE)
+        parent = self._process(own) if own in self._processes else NONE
+        pid = self._rows.row(parent).process if parent >= 0 else NONE
+        return self._rows.get(("m", number), TrackRow(label, "counter", parent, 900_000, pid, unit or None))
 
 
 def _number(text: str, otherwise: int) -> int:
