@@ -166,7 +166,7 @@ def test_addresses_lead_to_what_was_asked_about(agent: Agent) -> None:
     def page(tool: str, **arguments: Any) -> str:
         return str(agent.call(tool, **arguments)["structuredContent"]["page"]).partition("#")[2]
 
-    assert page("diff", a="softmax", b="odd") == "/odd/compare?a=softmax&b=odd"
+    assert page("diff", a="softmax", b="odd") == "/softmax/compare?a=softmax&b=odd"
     sql = "SELECT name FROM contexts WHERE kind = 'kernel' AND name LIKE 'r%' ORDER BY id LIMIT 2"
     first, second = (
         row["name"] for row in agent.call("query", capture="softmax", sql=sql)["structuredContent"]["rows"]

@@ -226,4 +226,4 @@ def diff(session: Session, given: Arguments) -> Arguments:
     a, b = session.capture(given, "a"), session.capture(given, "b")
     (found,) = rows("diff", str(a), str(b))
     sides = {"a": session.pages.handle(a), "b": session.pages.handle(b)}
-    return _fitted({**session.about(b, "compare", **sides), "a": a.name, "b": b.name, **found}, session.limit(given))
+    return _fitted({**session.about(a, "compare", **sides), "a": a.name, "b": b.name, **found}, session.limit(given))
