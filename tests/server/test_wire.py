@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from tests.query.hardware import kernels, streams
+from tests.query.hardware import kernels, pma, streams
 from tests.query.problems.test_problems import log as problem_log
 from tests.rank_traces import write_ranks
 from tests.sources.torch.logs import small_log
@@ -211,10 +211,11 @@ def write_hardware(path: Path) -> None:
     with CaptureWriter(path) as writer:
         artifact = {"kind": ["binary"], "name": ["gemm"], "language": ["gfx1100"], "content": [binary]}
         writer.append("artifacts", artifact)
-        trace = {"kernel": ["gemm"] * 2, "device": ["AMD"] * 2, "run": [0] * 2, "kind": ["sqtt", "pmc"]}
-        more = {"unit": ["SE:0", ""], "arch": ["gfx1100"] * 2}
-        props = [json.dumps({"itrace": True}), json.dumps({"sched": streams.SCHED})]
-        content = [kernels.walk_waves(program, 1, 300).blob(), struct.pack("<9Q", *range(1, 9), 100)]
+        trace = {"kernel": ["gemm"] * 3, "device": ["AMD"] * 3, "run": [0] * 3, "kind": ["sqtt", "pmc", "pma"]}
+        more = {"unit": ["SE:0", "", ""], "arch": ["gfx1100"] * 3}
+        props = [json.dumps({"itrace": True}), json.dumps({"sched": streams.SCHED}), "{}"]
+        samples = pma.packets(0, pma.ampere((9, 3, 0x120, 0)))
+        content = [kernels.walk_waves(program, 1, 300).blob(), struct.pack("<9Q", *range(1, 9), 100), samples]
         writer.append("hardware", {**trace, **more, "props": props, "content": content})
 
 
@@ -414,3 +415,5 @@ def hardware(check: Any, get: Any, checker: Checker) -> None:
     check("hardware.CountersWire", "/hw/hardware/counters")
     check("hardware.WindowHead", f"{trace}/window?t0=0&t1=5000&px=500&lanes=0")
     check("hardware.EventWire", f"{trace}/events/0")
+    sampled = next(entry["row"] for entry in entries if entry["kind"] == "pma")
+    check("stalls.StallsHead", f"/hw/hardware/{sampled}/stalls")

@@ -161,15 +161,14 @@ def _instruction(trace: HardwareTrace, at: int) -> str:
 
 def _sampled(capture: Capture, entry: Entry, most: int, printer: Printer) -> None:
     """Where the warps were met most often."""
-    from peephole.query.hardware.stalls import hottest
+    from peephole.query.hardware.stalls import REASONS, hottest, samples
     from peephole.query.hardware.traces import content
 
-    found = hottest(content(capture, entry), entry.props, most)
-    for pc, number, reasons in found:
+    for pc, number, reasons in hottest(samples(content(capture, entry), entry.props), most):
         if printer.json:
-            printer.record({"pc": pc, "samples": number, "reasons": dict(reasons)})
+            printer.record({"pc": pc, "samples": number, "reasons": {REASONS[at]: times for at, times in reasons}})
         else:
-            words = "  ".join(f"{reason} {count(times)}" for reason, times in reasons[:4])
+            words = "  ".join(f"{REASONS[at]} {count(times)}" for at, times in reasons[:4])
             printer.line(f"0x{pc:06x}  ", (f"{count(number):>8} samples", "bold"), (f"  {words}", "dim"))
 
 

@@ -6,18 +6,24 @@ they are of, whether something was lost before them. The bytes of a unit make re
 
 from __future__ import annotations
 
-from collections import Counter as Tally
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from peephole.query.hardware.counters import Counter, Unit
 
+REASONS: Final = (
+    "OTHER", "NONE", "MEMORY_DEPENDENCY", "MEMORY_THROTTLE", "CONSTANT_MEMORY", "SYNC", "INST_FETCH",
+    "EXEC_DEPENDENCY", "PIPE_BUSY",
+)  # fmt: skip
+"""What a warp can wait for; a sample's reason is a place in it."""
 _PACKET: Final = 32
+_PAYLOAD: Final = 28
 _BLACKWELL: Final = 0xA04
 _OLDEST: Final = 0x800
-_OTHER: Final = "OTHER"
-_REASONS: Final = {
+_KEYS: Final = {
     8: {1: "MEMORY_THROTTLE", 15: "MEMORY_THROTTLE", 2: "CONSTANT_MEMORY", 3: "SYNC", 6: "INST_FETCH", 11: "INST_FETCH",
         7: "EXEC_DEPENDENCY", 10: "EXEC_DEPENDENCY", 9: "MEMORY_DEPENDENCY", 12: "PIPE_BUSY", 18: "NONE"},
     9: {1: "MEMORY_THROTTLE", 14: "MEMORY_THROTTLE", 2: "SYNC", 5: "INST_FETCH", 10: "INST_FETCH", 6: "EXEC_DEPENDENCY",
@@ -25,67 +31,111 @@ _REASONS: Final = {
 }  # fmt: skip
 """By the size of a record, what its key stands for."""
 
+Place = tuple[int, int, int]
+Ints = NDArray[np.int64]
+
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """One warp at one moment. `active` says whether it was executing."""
+class Samples:
+    """One warp at one moment each, in the order of the stream; columns of one length.
 
-    unit: int
-    wave: int
-    pc: int
-    reason: str
-    active: bool
+    `reason` is a place in REASONS, `active` says whether the warp was executing. `lost` counts the packets that say
+    that something before them was lost.
+    """
 
-    @property
-    def place(self) -> tuple[int, int, int]:
-        """Graphics cluster, texture cluster and multiprocessor of its unit."""
-        return self.unit >> 5, self.unit >> 1 & 0xF, self.unit & 1
+    unit: Ints
+    wave: Ints
+    pc: Ints
+    reason: Ints
+    active: NDArray[np.bool_]
+    lost: int
+
+    def __len__(self) -> int:
+        return len(self.unit)
 
 
-def samples(blob: bytes, props: dict[str, Any]) -> Iterator[Sample]:
-    """The samples in the order of the stream; a packet that is cut off is left out."""
+def place(unit: int) -> Place:
+    """Graphics cluster, texture cluster and multiprocessor of a unit."""
+    return unit >> 5, unit >> 1 & 0xF, unit & 1
+
+
+def samples(blob: bytes, props: dict[str, Any]) -> Samples:
+    """All samples; a packet that is cut off is left out, and a record of which the stream lost a part."""
     version = (props.get("device") or {}).get("sm_version", _OLDEST)
     size = 9 if isinstance(version, int) and version >= _BLACKWELL else 8
-    held: dict[int, bytes] = {}
-    for at in range(0, len(blob) - _PACKET + 1, _PACKET):
-        packet = blob[at : at + _PACKET]
-        header = int.from_bytes(packet[4:8], "little")
-        unit = header >> 8 & 0xFF | (header >> 25 & 0x7) << 8
-        known = b"" if header >> 28 & 1 else held.get(unit, b"")
-        known += (packet[:4] + packet[8:])[: header & 0x1F]
-        whole = len(known) - len(known) % size
-        for start in range(0, whole, size):
-            yield _sample(int.from_bytes(known[start : start + size], "little"), unit, size)
-        held[unit] = known[whole:]
+    packets = np.frombuffer(blob, np.uint8, len(blob) // _PACKET * _PACKET).reshape(-1, _PACKET)
+    header = np.ascontiguousarray(packets[:, 4:8]).view("<u4")[:, 0].astype(np.int64)
+    unit = header >> 8 & 0xFF | (header >> 25 & 0x7) << 8
+    lost = (header >> 28 & 1).astype(bool)
+    # the packets of a unit one behind the other: its records go over their borders, but not over a loss
+    order = np.argsort(unit, kind="stable")
+    held = np.minimum(header & 0x1F, _PAYLOAD)[order]
+    payload = np.concatenate([packets[order, :4], packets[order, 8:]], axis=1)
+    content = payload[np.arange(_PAYLOAD) < held[:, None]]
+    ends = np.cumsum(held)
+    begins = np.flatnonzero((np.diff(unit[order], prepend=-1) != 0) | lost[order])
+    first = (ends - held)[begins]
+    number = np.diff(first, append=len(content)) // size
+    within = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
+    start = np.repeat(first, number) + within * size
+    whole = order[np.searchsorted(ends, start + size - 1, side="right")]  # the packet that completes each record
+    stream = np.argsort(whole, kind="stable")
+    records = content[start[stream, None] + np.arange(size)]
+    return _fields(records, unit[whole[stream]], int(lost.sum()))
 
 
-def _sample(word: int, unit: int, size: int) -> Sample:
+def _fields(records: NDArray[np.uint8], unit: Ints, lost: int) -> Samples:
+    size = records.shape[1]
+    word = np.ascontiguousarray(records[:, :8]).view("<u8")[:, 0]
     if size == 8:
         key, wave, pc, active = word >> 45 & 0x1F, word >> 50 & 0x3F, word & (1 << 45) - 1, word >> 62 & 1
     else:
-        key, pc, active = word & 0x3F, word >> 8 & (1 << 53) - 1, word >> 67 & 1
-        wave = (word >> 6 & 3) << 4 | word >> 68 & 0xF
-    return Sample(unit, wave, pc << 4, _REASONS[size].get(key, _OTHER), bool(active))
+        high = records[:, 8].astype(np.uint64)
+        key, pc, active = word & 0x3F, word >> 8 & (1 << 53) - 1, high >> 3 & 1
+        wave = (word >> 6 & 3) << 4 | high >> 4
+    known = np.zeros(64, np.int64)
+    for number, reason in _KEYS[size].items():
+        known[number] = REASONS.index(reason)
+    return Samples(
+        unit, wave.astype(np.int64), (pc << 4).astype(np.int64), known[key.astype(np.int64)], active == 1, lost
+    )
 
 
 def stall_counters(blob: bytes, props: dict[str, Any]) -> list[Counter]:
     """The samples of each reason, most first, with those of each multiprocessor."""
-    tally: Tally[tuple[str, tuple[int, int, int]]] = Tally((one.reason, one.place) for one in samples(blob, props))
-    totals: Tally[str] = Tally()
-    for (reason, _), number in tally.items():
-        totals[reason] += number
+    all_samples = samples(blob, props)
     found = []
-    for reason, total in totals.most_common():
-        units = sorted((place, number) for (own, place), number in tally.items() if own == reason)
-        parts = tuple(Unit(gpc, tpc, sm, 0, (number,)) for (gpc, tpc, sm), number in units)
-        found.append(Counter(f"stall {reason}", "PMA", total, max(number for _, number in units), parts))
+    for reason, total in by_reason(all_samples.reason):
+        units, numbers = np.unique(all_samples.unit[all_samples.reason == reason], return_counts=True)
+        parts = tuple(
+            Unit(*place(unit), 0, (number,)) for unit, number in zip(units.tolist(), numbers.tolist(), strict=True)
+        )
+        found.append(Counter(f"stall {REASONS[reason]}", "PMA", total, int(numbers.max()), parts))
     return found
 
 
-def hottest(blob: bytes, props: dict[str, Any], most: int) -> list[tuple[int, int, list[tuple[str, int]]]]:
+def by_reason(reasons: Ints) -> list[tuple[int, int]]:
+    """How often each reason is there, most first."""
+    counts = np.bincount(reasons, minlength=len(REASONS))
+    order = np.argsort(-counts, kind="stable")
+    return [(int(reason), int(counts[reason])) for reason in order if counts[reason]]
+
+
+def hottest(found: Samples, most: int) -> list[tuple[int, int, list[tuple[int, int]]]]:
     """The instructions that were met most: their place in the kernel, how often, and what was waited for there."""
-    at: dict[int, Tally[str]] = {}
-    for one in samples(blob, props):
-        at.setdefault(one.pc, Tally())[one.reason] += 1
-    ordered = sorted(at.items(), key=lambda item: (-item[1].total(), item[0]))[:most]
-    return [(pc, reasons.total(), reasons.most_common()) for pc, reasons in ordered]
+    places, at, counts = np.unique(found.pc, return_inverse=True, return_counts=True)
+    ordered = np.argsort(-counts, kind="stable")[:most]
+    rank = np.full(len(places), -1, np.int64)
+    rank[ordered] = np.arange(len(ordered))
+    own = rank[at]
+    table = np.bincount(
+        own[own >= 0] * len(REASONS) + found.reason[own >= 0], minlength=len(ordered) * len(REASONS)
+    ).reshape(-1, len(REASONS))
+    return [
+        (
+            int(places[row]),
+            int(counts[row]),
+            [(int(k), int(tally[k])) for k in np.argsort(-tally, kind="stable") if tally[k]],
+        )
+        for row, tally in zip(ordered, table, strict=True)
+    ]

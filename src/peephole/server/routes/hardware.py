@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from peephole.query.hardware.elf import Resources, resources
 from peephole.query.hardware.flow import control_flow
 from peephole.query.hardware.losses import LOST
 from peephole.query.hardware.packets import Arch
-from peephole.query.hardware.traces import HardwareTrace, counters, entries
+from peephole.query.hardware.stall_lanes import CYCLES, StallLanes, stall_lanes
+from peephole.query.hardware.stalls import REASONS, Samples, by_reason, hottest, samples
+from peephole.query.hardware.traces import HardwareTrace, content, counters, entries
 from peephole.query.hardware.wave_lanes import CLASSES, LaneView, lane_view, window
 from peephole.query.hardware.waves import clock_samples, occupancy
 from peephole.server.arrays import raw_reply
@@ -27,6 +30,7 @@ from peephole.store.capture import Capture
 
 _OCCUPANCY_PIXELS = 1200
 _MARKS = 4000
+_PLACES = 500
 
 
 def _trace(shelf: Shelf, capture: Capture, row: int) -> HardwareTrace:
@@ -258,6 +262,31 @@ def _thinned(moments: Any, number: Any) -> tuple[Any, Any]:
     return moments[first], np.maximum.reduceat(number, first)
 
 
+async def stall_samples(request: Request) -> Response:
+    """Stall samples as runs on lanes of waves: a JSON header, then raw columns (start, end, pc: f64; others i32)."""
+    shelf, row = shelf_of(request), path_number(request, "row")
+
+    def read(capture: Capture) -> tuple[Samples, StallLanes]:
+        entry = next((entry for entry in entries(capture) if entry.row == row and entry.kind == "pma"), None)
+        if entry is None:
+            raise Refusal(404, f"There are no stall samples {row} in this capture.")
+        found = samples(content(capture, entry), entry.props)
+        return found, stall_lanes(found)
+
+    def question(capture: Capture) -> Response:
+        found, laid = shelf.once(capture, f"stalls {row}", read)
+        head = {
+            "samples": len(found), "shown": laid.shown, "lost": found.lost, "cycles": CYCLES, "reasons": REASONS,
+            "totals": by_reason(found.reason), "lanes": [asdict(lane) for lane in laid.lanes],
+            "places": [{"pc": pc, "samples": number, "reasons": own} for pc, number, own in hottest(found, _PLACES)],
+            "sites": len(np.unique(found.pc)),
+        }  # fmt: skip
+        columns = [column.astype("<f8") for column in (laid.start, laid.end, laid.pc)]
+        return raw_reply(head, [*columns, laid.reason.astype("<i4"), laid.active.astype("<i4")])
+
+    return await ask(shelf, question)
+
+
 async def counter_table(request: Request) -> Response:
     """Every counter of every kernel and run, with the value of each unit, and derived figures."""
 
@@ -288,4 +317,5 @@ ROUTES = [
     Route(f"{_BASE}/{{row}}/instructions", instructions),
     Route(f"{_BASE}/{{row}}/flow", flow),
     Route(f"{_BASE}/{{row}}/occupancy", engine_occupancy),
+    Route(f"{_BASE}/{{row}}/stalls", stall_samples),
 ]

@@ -1,6 +1,5 @@
 /** The bar above a hardware trace: kernel and run, engine, what to show, what the colours mean. */
 import { fill, h } from "../../base/dom.ts";
-import { CLASS_COLOURS } from "../../draw/hardware_draw.ts";
 import { ranges } from "../../layout/hardware_rows.ts";
 import type { HardwareEntry } from "../../wire/hardware.ts";
 
@@ -10,8 +9,9 @@ const MODES: [Mode, string][] = [
   ["counters", "Counters"],
   ["flow", "Control flow"],
 ];
-/** Classes of the legend: the rest is rare and told by the tooltip. */
+/** Names of the legend, and their letters together: the rest is rare and told by the tooltip. */
 const NAMED = 6;
+const LETTERS = 64;
 /** Engines that are buttons of their own. */
 const MOST = 8;
 
@@ -45,12 +45,12 @@ export class HardwareBar {
   draw(traces: readonly HardwareEntry[], entry: HardwareEntry | undefined, mode: Mode): void {
     const runs = new Map<string, HardwareEntry>();
     for (const other of traces) {
-      const key = `${other.kernel} ${other.run}`;
+      const key = `${other.kind} ${other.kernel} ${other.run}`;
       // of a run's engines the first with instructions stands for it
       if (!runs.get(key)?.detail && (other.detail || !runs.has(key))) runs.set(key, other);
     }
     const sameRun = (other: HardwareEntry): boolean =>
-      entry !== undefined && other.kernel === entry.kernel && other.run === entry.run;
+      entry !== undefined && other.kind === entry.kind && other.kernel === entry.kernel && other.run === entry.run;
     fill(
       this.kernels,
       ...[...runs.values()].map((other) =>
@@ -58,10 +58,11 @@ export class HardwareBar {
       ),
     );
     this.kernels.parentElement!.hidden = runs.size === 0;
-    this.drawEngines(traces.filter(sameRun), entry);
+    const sampled = entry?.kind === "pma";
+    this.drawEngines(sampled ? [] : traces.filter(sameRun), entry);
     fill(
       this.modes,
-      ...MODES.map(([own, title]) =>
+      ...MODES.filter(([own]) => own !== "flow" || !sampled).map(([own, title]) =>
         h(
           `button${own === mode ? ".on" : ""}`,
           {
@@ -111,8 +112,11 @@ export class HardwareBar {
     );
   }
 
-  drawLegend(classes: readonly string[]): void {
-    fill(this.legend, ...classes.slice(0, NAMED).map((name, i) => h("span", h(`i.sw.cat-${CLASS_COLOURS[i]}`), name)));
+  /** Data colours and what they stand for, the most important first. */
+  drawLegend(named: readonly (readonly [number, string])[]): void {
+    let letters = 0;
+    const shown = named.slice(0, NAMED).filter(([, name]) => (letters += name.length) <= LETTERS);
+    fill(this.legend, ...shown.map(([colour, name]) => h("span", h(`i.sw.cat-${colour}`), name)));
   }
 
   private open(row: number): void {

@@ -1,7 +1,7 @@
 /** Hardware: waves and units of a kernel clock by clock, instructions with heat, counters, control flow. */
 import { fill, h } from "../../base/dom.ts";
 import { StretchSource, type Wanted } from "../../data/stretch_source.ts";
-import { wholeSpan } from "../../draw/hardware_draw.ts";
+import { CLASS_COLOURS, wholeSpan } from "../../draw/hardware_draw.ts";
 import { HEAD } from "../../layout/hardware_rows.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import {
@@ -24,6 +24,7 @@ import { HardwareBar, type Mode } from "./hardware_bar.ts";
 import { busiest, codeAddress, counterStrip, noWaves, statusParts } from "./facts.ts";
 import { HardwareStage } from "./hardware_stage.ts";
 import { InstructionList } from "./instruction_list.ts";
+import { StallPanel } from "./stall_panel.ts";
 
 interface WantedLanes extends Wanted {
   lanes: number[];
@@ -45,7 +46,10 @@ export class HardwareView implements View {
   private readonly body = this.stage.element;
   private readonly counters = h("div.hw-pmc");
   private readonly said = h("div.offscreen", { "aria-live": "polite" });
+  private readonly side = h("div.hw-side"); // what stands beside a thread trace
   private readonly list: InstructionList;
+  /** What shows stall samples; there when an entry with such is open. */
+  private stalls: StallPanel | null = null;
   private entries: HardwareEntry[] = [];
   private focus: EventWire | null = null;
   private params: Params = {};
@@ -60,12 +64,13 @@ export class HardwareView implements View {
   constructor(private readonly page: Page) {
     page.middle.append(this.bar.element, this.body, this.counters, this.said);
     page.right.classList.add("hw-right");
-    this.list = new InstructionList(page.right, {
+    this.list = new InstructionList(this.side, {
       onSelect: (instruction) => this.chooseInstruction(instruction),
       onOrder: (costly) => this.go({ sort: costly ? "cost" : null }),
       code: (context, line) => codeAddress(page, context, line),
     });
-    page.right.append(this.trouble);
+    this.side.append(this.trouble);
+    page.right.append(this.side);
     this.windows = new StretchSource(page.client, {
       decode: readWindow,
       onData: (found, wanted) => this.arrived(found, wanted),
@@ -80,7 +85,9 @@ export class HardwareView implements View {
   }
 
   key(event: KeyboardEvent): boolean {
-    if (!this.picture || this.mode !== "waves") return false;
+    if (this.mode !== "waves") return false;
+    if (this.sampled) return this.stalls!.key(event);
+    if (!this.picture) return false;
     if (this.stage.viewport.key(event)) return true;
     switch (event.key) {
       case " ":
@@ -109,6 +116,7 @@ export class HardwareView implements View {
     this.windows.dispose();
     this.list.dispose();
     this.stage.dispose();
+    this.stalls?.dispose();
     this.page.right.classList.remove("hw-right");
   }
 
@@ -134,18 +142,22 @@ export class HardwareView implements View {
 
   private async arrive(): Promise<void> {
     this.list.order(this.params["sort"] === "cost");
-    const traces = this.entries.filter((other) => other.kind === "sqtt");
+    const traces = this.timed();
     const wanted = numberParam(this.params, "row", -1);
     const first = traces.find((entry) => entry.detail) ?? traces[0];
-    const entry = traces.find((other) => other.row === wanted) ?? first;
+    // without a wish the one that was opened stays, which need not be the first
+    const entry = traces.find((other) => other.row === (wanted < 0 ? this.row : wanted)) ?? first;
+    const sampled = entry?.kind === "pma";
     const asked = this.params["mode"];
-    const mode: Mode = asked === "counters" || asked === "flow" ? asked : entry ? "waves" : "counters";
+    const mode: Mode = asked === "counters" || (asked === "flow" && !sampled) ? asked : entry ? "waves" : "counters";
     this.mode = mode;
     this.counters.hidden = true;
-    this.drawBar(traces.find((other) => other.row === (wanted < 0 ? this.row : wanted)) ?? entry);
-    // without a wish the engine that was opened stays, which need not be the first
-    const open = wanted < 0 && this.picture ? this.row : entry?.row;
-    if (entry && open !== this.row) await this.openTrace(entry);
+    this.drawBar(entry);
+    this.side.hidden = sampled;
+    if (sampled) this.stalls ??= new StallPanel(this.page, this.body, this.leaving.signal);
+    if (this.stalls) this.stalls.hidden = !sampled;
+    if (entry && sampled) return this.showStalls(entry);
+    if (entry && entry.row !== this.row) await this.openTrace(entry);
     if (mode === "counters") return this.showCounters();
     if (!entry) return showLayer(this.body, emptyState("No thread trace", "This capture has counters only."));
     if (!this.picture) return;
@@ -154,11 +166,27 @@ export class HardwareView implements View {
   }
 
   private drawBar(entry: HardwareEntry | undefined): void {
-    this.bar.draw(
-      this.entries.filter((other) => other.kind === "sqtt"),
-      entry,
-      this.mode,
-    );
+    this.bar.draw(this.timed(), entry, this.mode);
+  }
+
+  /** What can be drawn over cycles: thread traces and stall samples. */
+  private timed(): HardwareEntry[] {
+    return this.entries.filter((other) => other.kind === "sqtt" || other.kind === "pma");
+  }
+
+  /** Whether the open entry is stall samples. */
+  private get sampled(): boolean {
+    return this.stalls !== null && this.entries.some((other) => other.row === this.row && other.kind === "pma");
+  }
+
+  private async showStalls(entry: HardwareEntry): Promise<void> {
+    const panel = this.stalls!;
+    this.row = entry.row;
+    await panel.open(entry);
+    if (this.row !== entry.row) return;
+    this.bar.drawLegend(panel.legend);
+    if (this.mode === "counters") this.showCounters();
+    else panel.show(this.params);
   }
 
   private async openTrace(entry: HardwareEntry): Promise<void> {
@@ -189,7 +217,7 @@ export class HardwareView implements View {
     this.told = "";
     this.list.set(instructions);
     this.stage.use(entry.row, trace, occupancy, instructions);
-    this.bar.drawLegend(trace.classes);
+    this.bar.drawLegend(trace.classes.map((name, i) => [CLASS_COLOURS[i]!, name]));
     const run =
       counters.runs.find((other) => other.kernel === entry.kernel && other.run === entry.run) ??
       counters.runs.find((other) => other.kernel === entry.kernel);
@@ -266,6 +294,7 @@ export class HardwareView implements View {
   }
 
   private fit(): void {
+    if (this.sampled) return this.stalls!.fit();
     this.go({ t0: null, t1: null });
     this.stage.viewport.hideTip();
     this.stage.fit();
@@ -282,7 +311,7 @@ export class HardwareView implements View {
   private fetchWindow(): void {
     const { picture } = this;
     const width = this.body.clientWidth - HEAD;
-    if (!picture || this.mode !== "waves" || width < 10) return;
+    if (!picture || picture.row !== this.row || this.mode !== "waves" || width < 10) return;
     const lanes = picture.rows.filter((row) => row.lane >= 0).map((row) => row.lane);
     // a margin on both sides, so that panning shows something before the next answer
     const margin = (picture.t1 - picture.t0) * 0.5;
