@@ -244,10 +244,10 @@ def cuda_memory(target: Path) -> None:
 
 def stacks(target: Path) -> None:
     """Profiles of stacks in several forms."""
-    from tests.sources.stacks.test_stacks import PERF
+    from tests.sources.stacks.test_stacks import FLAT, LINES, PERF
 
     folded = "main;step;gemm 12\nmain;step 3\nmain;load (a.py:4) 7\n"
-    for case, text in (("perf", PERF), ("folded", folded)):
+    for case, text in (("perf", PERF), ("flat", FLAT), ("lines", LINES), ("folded", folded)):
         (target / case).mkdir(parents=True)
         (target / case / "profile.txt").write_text(text)
     _copied(target, "formats/*.speedscope.json", "formats/*.folded.txt")
@@ -273,7 +273,13 @@ def chakra(target: Path) -> None:
     """Execution traces: a small one in torch's form with a profile beside it, Chakra's messages and their JSON."""
     from tests.sources import test_chakra
 
-    for case, data in (("proto", test_chakra.chakra_bytes()), ("messages", test_chakra.chakra_json().encode())):
+    cases = {
+        "proto": test_chakra.chakra_bytes(),
+        "converted": test_chakra.chakra_bytes(test_chakra.CONVERTED),
+        "messages": test_chakra.chakra_json().encode(),
+        "listed": test_chakra.chakra_list(),
+    }
+    for case, data in cases.items():
         (target / case).mkdir(parents=True)
         (target / case / "t.et").write_bytes(data)
     (target / "observed").mkdir()
