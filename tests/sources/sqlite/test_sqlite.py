@@ -237,6 +237,21 @@ def test_nothing_in_a_hostile_file_is_executed(tmp_path: Path) -> None:
     assert len(rows(capture, "slices")) == 121 + 1
 
 
+def test_names_that_only_a_view_has_are_said_to_be_missing(tmp_path: Path) -> None:
+    path = rocpd(tmp_path / "x")
+    connection = sqlite3.connect(path)
+    connection.executescript(f"""
+        DROP TABLE rocpd_string{GUID};
+        CREATE VIEW rocpd_string{GUID} AS WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)
+          SELECT n AS id, 'x' AS string FROM r;
+    """)
+    connection.close()
+    capture = imported(path)
+    assert {s["name"] for s in rows(capture, "slices")} == {"", "gemm()"}
+    reasons = {p["reason"] for p in capture.manifest.problems}
+    assert "tables that this database does not have: rocpd_string" in reasons
+
+
 def test_the_authorizer_lets_nothing_through(tmp_path: Path) -> None:
     from peephole.sources.sqlite_file import SqliteFile
 

@@ -68,9 +68,8 @@ class Session:
         self._allocations()
         self._counters()
         self._launches.finish(self._sink)
-        absent = [
-            name for name in ("region", "kernel_dispatch", "event") if self._table(name) not in self._file.columns
-        ]
+        expected = ("string", "region", "kernel_dispatch", "event")
+        absent = [name for name in expected if self._table(name) not in self._file.columns]
         if absent:
             self._sink.problem(f"tables that this database does not have: {', '.join(f'rocpd_{a}' for a in absent)}")
         own = [name for name in self._file.columns if name.startswith("rocpd_") and name.endswith(self._suffix)]
