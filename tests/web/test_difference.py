@@ -193,6 +193,8 @@ def test_the_neighbourhood_grows_and_shrinks(rewrites: Shown) -> None:
     assert "Select a node" in rewrites.page.locator(".found").inner_text()
     rewrites.page.keyboard.press("Shift+ArrowUp")
     rewrites.until("() => location.hash.includes('node=')")
+    # a selection that is out of sight comes into it: what is near it is all that is shown
+    rewrites.page.evaluate("() => { document.querySelector('.graph').graphView.camera = {x: 9e4, y: 9e4, zoom: 0.9}; }")
     sizes: list[int] = []
     for key, near in (("v", "1.1"), ("u", "2.1"), ("d", "2.2"), (".", "3.3"), (",", "2.2"), ("Shift+U", "1.2")):
         rewrites.page.keyboard.press(key)
@@ -201,6 +203,13 @@ def test_the_neighbourhood_grows_and_shrinks(rewrites: Shown) -> None:
             "n => document.querySelector('.graph').graphView.boxes.length !== n", sizes[-1] if sizes else whole
         )
         sizes.append(len(rewrites.boxes()))
+        chosen = next(box for box in rewrites.boxes() if str(box["key"]) == rewrites.param("node"))
+        area = rewrites.page.locator(".graph").bounding_box()
+        assert area is not None and 0 <= chosen["px"] - area["x"] <= area["width"]
+        assert 0 <= chosen["py"] - area["y"] <= area["height"]
+    edges = rewrites.page.locator(".mode.part .num")
+    assert edges.all_inner_texts() == ["1 up", "2 down"]
+    assert all(one.evaluate("e => e.scrollWidth <= e.clientWidth + 1") for one in edges.all()), "nothing lies over it"
     assert sizes[0] < sizes[1] <= sizes[2] < sizes[3] < whole and sizes[4] == sizes[2] and sizes[5] < sizes[4]
     assert "outside hidden" in rewrites.page.locator("footer, .status").last.inner_text()
     rewrites.page.screenshot(path=OUTPUT / "near-dark.png")

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Picture } from "../../src/draw/renderer.ts";
-import { opening } from "../../src/views/graph/camera.ts";
+import { around, opening } from "../../src/views/graph/camera.ts";
 
 /** Boxes at these places, nothing changed. */
 function picture(places: [number, number][]): Picture {
@@ -24,6 +24,17 @@ describe("the view of a new graph that is too large to be read whole", () => {
 
   test("has the result in its middle", () => {
     expect(opening(picture(column), 59, 900, 700).x).toBe(0);
+  });
+
+  test("is where most boxes are when it has no result", () => {
+    const crowd = Array.from({ length: 40 }, (_, i): [number, number] => [
+      2000 + (i % 5) * 120,
+      Math.floor(i / 5) * 60,
+    ]);
+    const { x, y, zoom } = opening(picture([...column, ...crowd]), -1, 900, 700);
+    const seen = crowd.filter(([at, down]) => Math.abs(at - x) * zoom < 450 && Math.abs(down - y) * zoom < 350);
+    expect(zoom).toBeCloseTo(0.86);
+    expect(seen).toHaveLength(40);
   });
 
   test("moves aside where the result stands alone, and keeps it in sight and off the map", () => {
@@ -85,5 +96,22 @@ describe("how near that view is", () => {
 
   test("is at what changed, near enough to read it", () => {
     expect(seen(rooted(900, 1)).zoom).toBeCloseTo(0.86);
+  });
+});
+
+describe("the view of a part around a box", () => {
+  const column = picture(Array.from({ length: 60 }, (_, i): [number, number] => [0, i * 60]));
+
+  test("stays as it is when the box is in sight, or there is none", () => {
+    const from = { x: 0, y: 600, zoom: 0.9 };
+    expect(around(column, 8, from, 900, 700)).toEqual(from);
+    expect(around(column, -1, from, 900, 700)).toEqual(from);
+  });
+
+  test("goes to a box that is outside, and shows all of a part that can be read", () => {
+    const far = { x: 4000, y: -3000, zoom: 0.9 };
+    expect(around(column, 30, far, 900, 700)).toEqual({ x: 0, y: 1800, zoom: 0.9 });
+    const few = picture([0, 60, 120].map((y): [number, number] => [0, y]));
+    expect(around(few, 0, far, 900, 700)).toMatchObject({ x: 0, y: 60, zoom: 1 });
   });
 });

@@ -11,6 +11,8 @@ const EDGE = 110;
 const MAP = 150;
 /** How many places are tried for a view that is fuller. */
 const TRIED = 40;
+/** Boxes around which the fullest view is looked for. */
+const MOST_TRIED = 500;
 /** With fewer boxes than this a view is looked for that shows more of them. */
 const ENOUGH = 8;
 
@@ -22,7 +24,10 @@ export function fitted(bounds: Bounds, width: number, height: number): Camera {
   return { x: (bounds.left + bounds.right) / 2, y: (bounds.top + bounds.bottom) / 2, zoom };
 }
 
-/** The camera for a new graph: all of it when that can be read, else the change, else the result at the bottom. */
+/**
+ * The camera for a new graph: all of it when that can be read, else the change, else the result at the bottom; without one (-1) where
+ * most boxes are.
+ */
 export function opening(picture: Picture, root: number, width: number, height: number): Camera {
   const { scene, placement, bounds } = picture;
   const fit = fitted(bounds, width, height);
@@ -36,6 +41,7 @@ export function opening(picture: Picture, root: number, width: number, height: n
         ? { x: placement.x[root]!, y: placement.y[root]! }
         : { x: fit.x, y: fit.y };
   if (changed.length > 0) return { x: at.x, y: clamped(READABLE), zoom: READABLE };
+  if (root < 0) return fullest(picture, width, height);
   // a root with long lines to what it is made of stands alone: then from farther away
   const zooms = [READABLE, (READABLE + LEAST_READABLE) / 2, LEAST_READABLE].filter((zoom) => zoom >= fit.zoom);
   const views = zooms.map((zoom) => fuller(at.x, clamped(zoom), zoom));
@@ -77,6 +83,34 @@ export function opening(picture: Picture, root: number, width: number, height: n
     const near = boxes.reduce((best, box) => (off(box) < off(best) ? box : best));
     return off(near) < width / 2 ? { x, y } : { x: placement.x[near]!, y: placement.y[near]! };
   }
+}
+
+/** The camera that has most boxes in view, near enough to read them; of two that are as full the one further up. */
+function fullest({ placement, bounds }: Picture, width: number, height: number): Camera {
+  const half = { x: width / 2 / READABLE - PAD, y: height / 2 / READABLE - PAD };
+  const inside = (at: number, low: number, high: number, reach: number): number =>
+    high - low <= 2 * reach ? (low + high) / 2 : Math.max(low + reach, Math.min(high - reach, at));
+  const step = Math.ceil(placement.x.length / MOST_TRIED);
+  let best = { x: 0, y: Infinity, seen: -1 };
+  for (let box = 0; box < placement.x.length; box += step) {
+    const x = inside(placement.x[box]!, bounds.left, bounds.right, half.x);
+    const y = inside(placement.y[box]!, bounds.top, bounds.bottom, half.y);
+    let seen = 0;
+    for (let other = 0; other < placement.x.length; other++)
+      if (Math.abs(placement.x[other]! - x) < half.x && Math.abs(placement.y[other]! - y) < half.y) seen++;
+    if (seen > best.seen || (seen === best.seen && y < best.y)) best = { x, y, seen };
+  }
+  return { x: best.x, y: best.y, zoom: READABLE };
+}
+
+/** The camera that shows a part around a box; as it is where the box is in sight already, and without one (-1). */
+export function around(picture: Picture, box: number, from: Camera, width: number, height: number): Camera {
+  const { placement, bounds } = picture;
+  if (box < 0) return from;
+  const [x, y] = [placement.x[box]!, placement.y[box]!];
+  if (Math.abs(x - from.x) * from.zoom < width / 2 && Math.abs(y - from.y) * from.zoom < height / 2) return from;
+  const all = fitted(bounds, width, height);
+  return all.zoom >= READABLE - 0.001 ? all : { x, y, zoom: Math.max(from.zoom, LEAST_READABLE) };
 }
 
 /**

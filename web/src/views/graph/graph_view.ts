@@ -22,7 +22,7 @@ import { offerSheets } from "../common/sheets.ts";
 import { boxAt, boxesOf, changeOutside, middleKey, onScreen, startBox, type BoxAt } from "./boxes_at.ts";
 import { anchorOf, cameraAt, holding } from "./anchor.ts";
 import { boxOfKey, rootBox, tinted } from "./box_of.ts";
-import { changes, fitted, following, opening, revealing } from "./camera.ts";
+import { around, changes, fitted, following, opening, revealing } from "./camera.ts";
 import { graphSheets } from "./graph_sheets.ts";
 import { fullText, graphLabel, short, spoken } from "./describe.ts";
 import { find, findInOrder } from "./find.ts";
@@ -173,9 +173,9 @@ export class GraphView {
   /** Goes to where an anchor says, or where a new graph is opened. */
   lookAt(anchor: string | null): void {
     if (this.picture === null) return;
-    this.view =
-      cameraAt(anchor, this.picture, (key) => this.boxOfKey(key)) ??
-      opening(this.picture, rootBox(this.picture, this.graph!.root), this.width, this.height);
+    const root = this.options.atFullest ? -1 : rootBox(this.picture, this.graph!.root);
+    const there = cameraAt(anchor, this.picture, (key) => this.boxOfKey(key));
+    this.view = there ?? opening(this.picture, root, this.width, this.height);
     this.moved();
     this.renderNow();
   }
@@ -194,8 +194,8 @@ export class GraphView {
     if (this.graph === null || this.picture === null) return;
     const shift = holding(this.picture, this.graph, anchor ?? this.selected ?? middleKey(this.picture, this.view));
     if (!(await this.layout(sceneOf(this.graph, this.folding)))) return;
-    this.view = shift(this.picture, this.graph, this.view) ?? fitted(this.picture.bounds, this.width, this.height);
-    this.moved();
+    const view = shift(this.picture, this.graph, this.view) ?? fitted(this.picture.bounds, this.width, this.height);
+    this.camera = this.near ? around(this.picture, this.marks.selected, view, this.width, this.height) : view;
   }
 
   /** Selects a node by identity, wherever it is, and marks a second one and others; it does not move the view. */

@@ -11,4 +11,6 @@ export interface GraphOptions {
   /** Nodes that stand by themselves, nodes of the graph, and what is hidden in words. */
   onCounts(shown: number, total: number, hidden: string): void;
   theme(): "dark" | "light";
+  /** A graph that is too large to be read whole is opened where most of it is, not at its result. */
+  atFullest?: boolean;
 }

@@ -67,7 +67,7 @@ export class ModeBar {
         button("+", `More edges ${way}`, () => by(1)),
       );
     return h(
-      "span.mode.near",
+      "span.mode.part",
       h("span.dim", of === "change" ? "Only the change, and " : "Only near the selection: "),
       edges("up", up, (step) => this.act.grow(step, 0)),
       edges("down", down, (step) => this.act.grow(0, step)),

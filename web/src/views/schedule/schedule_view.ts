@@ -255,6 +255,7 @@ class ScheduleView implements View {
       onCamera: (camera) => (this.zoom.textContent = `${Math.round(camera.zoom * 100)}%`),
       onCounts: () => undefined,
       theme,
+      atFullest: true,
     });
     // what a kernel reads is no body of a call here
     if (!this.view.switches.calls) this.view.toggle("calls");
