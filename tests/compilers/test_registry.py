@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from peephole.compilers import COMPILERS, compiler_named, compiler_of, compilers_in
+from peephole.compilers.labels import LONGEST, cut_kernel
 from peephole.compilers.protocol import Compiler
 from peephole.store.capture import open_capture
 from peephole.store.writer import CaptureWriter
@@ -49,3 +50,11 @@ def test_the_table_loads_nothing() -> None:
     )
     done = subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_the_name_of_a_kernel_keeps_both_ends() -> None:
+    """Names of one start are told apart by their end, in the boxes of every compiler's schedule."""
+    name = "cpp_fused_add_mse_loss_mul_native_layer_norm_view_3"
+    assert cut_kernel("r_16_4") == "r_16_4"
+    assert cut_kernel(name).startswith("cpp_fused_add_mse") and cut_kernel(name).endswith("_view_3")
+    assert len(cut_kernel(name)) <= LONGEST

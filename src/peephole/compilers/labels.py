@@ -169,6 +169,13 @@ def cut(text: str, most: int = LONGEST) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def cut_kernel(name: str, most: int = LONGEST) -> str:
+    """The name of a kernel of bounded length: many share their start, so both ends of it stay."""
+    if len(name) <= most:
+        return name
+    return f"{name[: math.ceil(most * 0.6)]}…{name[len(name) - math.floor(most * 0.4) + 1 :]}"
+
+
 _NUMBER: Final = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _DIGITS: Final = 12
 _SIX: Final = Context(prec=6, rounding=ROUND_HALF_UP)

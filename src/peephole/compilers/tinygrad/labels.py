@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from peephole.compilers.labels import CONSTANT, INDEXING, LONGEST, SINK, Family, Look, NodeText, short_number
+from peephole.compilers.labels import (
+    CONSTANT,
+    INDEXING,
+    LONGEST,
+    SINK,
+    Family,
+    Look,
+    NodeText,
+    cut_kernel,
+    short_number,
+)
 from peephole.compilers.labels import cut as cut_end
 from peephole.compilers.tinygrad.ops import MOVEMENT
 
@@ -141,9 +150,7 @@ def clean(arg: str) -> str:
 
 def cut(text: str, most: int = LONGEST) -> str:
     """Text of bounded length; names of kernels share their start, so both ends of one stay."""
-    if len(text) <= most or not _KERNEL.match(text):
-        return cut_end(text, most)
-    return f"{text[: math.ceil(most * 0.6)]}…{text[len(text) - math.floor(most * 0.4) + 1 :]}"
+    return cut_kernel(text, most) if _KERNEL.match(text) else cut_end(text, most)
 
 
 def _fit(arg: str) -> str:

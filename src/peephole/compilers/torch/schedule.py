@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from peephole.compilers.answers import Buffer, Edge, Kernel, Schedule
-from peephole.compilers.labels import Family, Look, NodeText, cut
+from peephole.compilers.labels import Family, Look, NodeText, cut, cut_kernel
 from peephole.compilers.torch.halves import CODEGEN, Half, Instruction, half_of
 from peephole.compilers.torch.labels import look, short_op, type_name, typed
 from peephole.compilers.traces import trace_of
@@ -62,7 +62,7 @@ def _kernel(half: Half, at: int, call: Instruction, buffers: list[int]) -> Kerne
     ops = [short_op(one.op) for one in members]
     name = re.sub(r"\.\d+$", "", call.name) if call.op == "kernel" else call.name
     shown = Look(
-        cut(_extern_name(name) if call.op == "extern" else name),
+        cut_kernel(_extern_name(name) if call.op == "extern" else name),
         "",
         cut(_summary(ops), 44),
         Family.CALL,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from peephole.compilers.answers import Buffer, Edge, Kernel, Schedule
-from peephole.compilers.labels import LONGEST, Family, Look, NodeText, cut
+from peephole.compilers.labels import Family, Look, NodeText, cut_kernel
 from peephole.compilers.traces import trace_of
 from peephole.compilers.xla import labels
 from peephole.compilers.xla.kernels import CONTROL, IDLE, final_root, kernel_contexts, members, running
@@ -114,4 +114,4 @@ def _look(trace: RewriteTrace, row: int) -> Look:
     op, dtype, arg, _ = trace.table.texts(trace.table.own(row))
     nodes = trace.instructions()
     look = labels.look(NodeText(op, dtype or "", arg or "", nodes.shape(row) or ""))
-    return replace(look, name=cut(nodes.name(row) or op, LONGEST), arg=f"{look.name} {look.arg}".strip())
+    return replace(look, name=cut_kernel(nodes.name(row) or op), arg=f"{look.name} {look.arg}".strip())
