@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from peephole.query.calls import scan
 from peephole.query.calls.tree import CallTree, by_function, call_tree, inverted, searched
+from peephole.query.calls.view import first_thread
 from peephole.query.timeline.top import top
+from peephole.query.timeline.tracks import TimelineTrack
 from peephole.store.capture import Capture, open_capture
 from peephole.store.writer import CaptureWriter
 
@@ -203,3 +205,15 @@ def test_a_range_reads_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Capture, "slice_rows", counting)
     tree = call_tree(capture, None, (1_000_000, 1_000_100))
     assert int(tree.sums.count[tree.titles.index("t")]) == 10 and read < 40_000
+
+
+def test_the_program_s_own_thread_is_the_one_to_begin_with() -> None:
+    """It stands before the workers, which may have more slices; one with hardly any is not it."""
+
+    def thread(name: str, depth: int, slices: int) -> TimelineTrack:
+        return TimelineTrack(0, name, "thread", "Host", tuple(range(depth)), slices, -1, -1, "")
+
+    workers = [thread("worker 1", 3, 1351), thread("worker 2", 3, 2645)]
+    assert first_thread([thread("USER", 1, 1410), thread("TINY", 5, 912), *workers]).name == "TINY"
+    assert first_thread([thread("idle", 2, 3), *workers]).name == "worker 1"
+    assert first_thread([thread("flat", 1, 4), thread("most", 1, 900)]).name == "most"

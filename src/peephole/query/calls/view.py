@@ -24,6 +24,8 @@ NODES: Final = 20_000
 _LOCATED: Final = 400
 """Functions, most time first, whose slices are asked for their place."""
 _PART: Final = 1 << 16
+_LITTLE: Final = 10
+"""A thread with less than this part of the most slices is not the one to begin with."""
 
 
 def call_threads(rows: Sequence[TimelineTrack]) -> list[TimelineTrack]:
@@ -31,6 +33,14 @@ def call_threads(rows: Sequence[TimelineTrack]) -> list[TimelineTrack]:
     used = [row for row in rows if row.depths]
     found = [row for row in used if row.group == HOST or len(row.depths) > 1]
     return found or used
+
+
+def first_thread(threads: Sequence[TimelineTrack]) -> TimelineTrack:
+    """The thread to begin with: the first on which calls nest, as the program's own stands before those that help it,
+    unless it has little beside the one with most slices."""
+    nested = [row for row in threads if len(row.depths) > 1] or threads
+    most = max(row.slices for row in nested)
+    return next(row for row in nested if row.slices * _LITTLE >= most)
 
 
 @dataclass(frozen=True, slots=True)

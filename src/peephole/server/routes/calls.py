@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from peephole.query.calls.tree import CallTree, call_tree, inverted, searched
 from peephole.query.calls.unfinished import unfinished
-from peephole.query.calls.view import call_threads, calls_view, longest_slices
+from peephole.query.calls.view import call_threads, calls_view, first_thread, longest_slices
 from peephole.query.timeline.tracks import TimelineTrack
 from peephole.server.library import Shelf, quick
 from peephole.server.replies import Refusal, query_number, reply
@@ -28,14 +28,13 @@ _LONGEST = 4000
 
 
 def _thread(request: Request, shelf: Shelf, capture: Capture) -> tuple[list[TimelineTrack], list[TimelineTrack]]:
-    """All threads, and the one that is asked for by its title: else the one with most slices; `*` are all."""
+    """All threads, and the one that is asked for by its title, else the one to begin with; `*` are all."""
     threads = call_threads(tracks_of(shelf, capture))
     title = request.query_params.get("thread")
     if title == "*" or not threads:
         return threads, threads
     if title is None:
-        nested = [row for row in threads if len(row.depths) > 1] or threads
-        return threads, [max(nested, key=lambda row: row.slices)]
+        return threads, [first_thread(threads)]
     chosen = [row for row in threads if row.title == title]
     if not chosen:
         raise Refusal(404, f"No thread of this capture is called {title[:80]!r}; choose one from the list.")
