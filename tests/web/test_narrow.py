@@ -10,10 +10,11 @@ from .pictures import pixels_of
 
 pytestmark = pytest.mark.browser
 
-# buttons and fields of the middle that are cut off: neither whole in sight nor in something that scrolls
-CUT = """() => [...document.querySelectorAll('section.view .bar button, section.view .bar input')].filter(e => {
-  if (!e.checkVisibility({visibilityProperty: true})) return false;
-  const r = e.getBoundingClientRect(), view = document.querySelector('section.view').getBoundingClientRect();
+# buttons and fields of the middle and the panes that are cut off: neither whole in sight nor in something that scrolls
+CUT = """() => [...document.querySelectorAll('.bar button, .bar input')].filter(e => {
+  const pane = e.closest('section.view, .pane');
+  if (pane === null || !e.checkVisibility({visibilityProperty: true})) return false;
+  const r = e.getBoundingClientRect(), view = pane.getBoundingClientRect();
   return r.width > 0 && (r.right > view.right + 1 || r.left < view.left - 1 || r.bottom > view.bottom + 1);
 }).map(e => e.textContent || e.placeholder)"""
 
@@ -34,6 +35,9 @@ def test_buttons_are_within_reach(view: Shown, place: str, width: int, height: i
     view.page.wait_for_selector("section.view .bar button")
     view.page.wait_for_timeout(300)
     assert view.page.evaluate(CUT) == []
+    if place.endswith("rewrites"):
+        for name in ("Lay out again", "Follow", "Change", "Fit"):
+            assert view.page.get_by_role("button", name=name).first.is_visible(), name
     middle = view.page.locator("section.view").bounding_box()
     assert middle is not None and middle["width"] > 280
     for pane in (".pane.l", ".pane.r"):

@@ -216,10 +216,7 @@ class CodeView implements View {
 
   /** Asks where the lines came from. The code can be read meanwhile; what it says has its place already. */
   private async trace(context: ContextWire, tab: Tab, signal: AbortSignal): Promise<void> {
-    const patience = window.setTimeout(
-      () => signal.aborted || this.drawHead(tab, "tracing the lines to their rules…"),
-      PATIENCE_MS,
-    );
+    const patience = window.setTimeout(() => signal.aborted || this.drawHead(tab, "tracing…"), PATIENCE_MS);
     try {
       const origin = await abortable(this.page.client.once<LinesWire>(`contexts/${context.id}/lines`), signal);
       if (signal.aborted || origin.artifact !== tab.artifact!.row) return;

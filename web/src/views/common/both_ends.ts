@@ -4,6 +4,9 @@ import { h, type Attributes } from "../../base/dom.ts";
 import { clip, endsAsKernel } from "../../base/format.ts";
 
 const TAIL = 6;
+/** Letters of a thread's long number that tell it from others. */
+const DIGITS = 5;
+const LONG_NUMBER = /\d{10}$/;
 /** Letters of what tells tracks of one name apart; the tooltip has it whole. */
 const APART = 16;
 
@@ -20,8 +23,9 @@ export function trackName(tag: string, title: string, where: string, attributes:
   return h(`${tag}.both.name`, { ...attributes, "aria-label": title }, h("span.ell", head), h("span", tail));
 }
 
-/** " 15413" of "compile worker 15413": many threads share the words before it. */
+/** " 15413" of "compile worker 15413": many threads share the words before it. Of a number nobody reads, its end. */
 function lastNumber(title: string): string {
+  if (LONG_NUMBER.test(title)) return title.slice(-DIGITS);
   return / \d{1,9}$/.exec(title)?.[0] ?? "";
 }
 

@@ -23,7 +23,7 @@ export function drawVerdict(element: HTMLElement, found: CompareWire): void {
     element,
     h(
       "div.say",
-      h("div.title", found.verdict),
+      h("div.title", signed(found.verdict)),
       h("p", sideChip("a"), " ", ...name(found.a), h("span", "   "), sideChip("b"), " ", ...name(found.b)),
       ...found.notes.map((note) => h("p.note", note)),
     ),
@@ -56,6 +56,11 @@ export function drawVerdict(element: HTMLElement, found: CompareWire): void {
         )
       : null,
   );
+}
+
+/** A sentence with the sign that the page's figures have: "take -94.6%" is typed, "−94.6%" is set. */
+function signed(sentence: string): string {
+  return sentence.replace(/ -(?=\d[\d.]*%)/g, " −");
 }
 
 /** What the status bar says at the left and at the right. */

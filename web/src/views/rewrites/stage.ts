@@ -120,9 +120,9 @@ export class Stage {
       event.stopPropagation();
     });
     this.tools = {
-      again: h("button.btn.wide", { type: "button", onclick: () => void this.view?.layoutAgain() }, "Lay out again"),
+      again: h("button.btn", { type: "button", onclick: () => void this.view?.layoutAgain() }, "Lay out again"),
       follow: h(
-        "button.btn.wide",
+        "button.btn",
         {
           type: "button",
           title: "Stepping moves the view when the change is outside of it",
@@ -132,7 +132,7 @@ export class Stage {
         h("kbd", "K"),
       ),
       change: h(
-        "button.btn.wide",
+        "button.btn",
         { type: "button", title: "Show what this match changed", onclick: () => this.showChange() },
         "Change ",
         h("kbd", "Z"),
