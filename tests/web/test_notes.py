@@ -68,6 +68,9 @@ def test_a_note_on_a_slice_is_marked_linked_changed_and_removed(noted: Shown, fo
     # elsewhere it is listed, and leads back
     noted.open("#/steps/timeline")
     assert card.is_hidden()
+    page.keyboard.press("m")  # nothing is chosen: it says so, and what is typed next does nothing to the view
+    page.get_by_role("menuitem", name="Choose something to pin a note to").wait_for()
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Notes").click()
     page.get_by_role("menuitem", name="too long").click()
     noted.wait_param("slice", "3")

@@ -466,7 +466,8 @@ export class App {
         return this.view?.view.filter !== undefined;
       case "m":
       case "M":
-        return noteKey(this.nav);
+        if (!noteKey(this.nav)) this.notesButton.click(); // it says what to do, and lists the notes
+        return true;
       case "Escape":
         return this.view?.view.escape?.() ?? false;
       default:
