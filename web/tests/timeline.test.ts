@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { figure } from "../src/draw/timeline/painter.ts";
 import { gridFor, PIXELS, tileKey, TileStore } from "../src/data/timeline_tiles.ts";
 import { orderRows, toCsv } from "../src/data/top.ts";
-import { fitLabel } from "../src/layout/timeline_labels.ts";
+import { fitLabel, fitTitle } from "../src/layout/timeline_labels.ts";
 import { layoutRows, rowAt } from "../src/layout/timeline_rows.ts";
 import { clampSpan, panSpan, zoomSpan } from "../src/layout/span.ts";
 import { moment, ticks, traceLimits } from "../src/layout/timeline_scale.ts";
@@ -60,6 +60,15 @@ describe("labels", () => {
     expect(fitLabel("r_16_32_2_4", 3, one)).toBe("");
     expect(fitLabel("simplify", 2.5, one)).toBe("");
     expect(fitLabel("E", 4, one)).toBe("E");
+  });
+});
+
+describe("titles of tracks", () => {
+  const one = (): number => 1;
+  it("keep the number that tells them apart", () => {
+    expect(fitTitle("TINY · compile worker 29301", 16, one)).toBe("TINY · co… 29301");
+    expect(fitTitle("tf_XLAEigen/-3726165856684448314", 14, one)).toMatch(/^tf_.*…48314$/);
+    expect(fitTitle("worker 1", 20, one)).toBe("worker 1");
   });
 });
 

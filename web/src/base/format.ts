@@ -107,6 +107,11 @@ export function endsAsKernel(name: string): boolean {
   return /^[A-Za-z]+_[\w.]+$/.test(name) || / [A-Za-z]+_(?=\w*\d)\w+$/.test(name);
 }
 
+/** " 15413" of "compile worker 15413": many threads share the words before it. Of a number nobody reads, its end. */
+export function ownNumber(title: string): string {
+  return /\d{10}$/.test(title) ? title.slice(-5) : (/ \d{1,9}$/.exec(title)?.[0] ?? "");
+}
+
 /** True for a file of the user's: not of Python itself, not of an installed package, not of the compiler. */
 export function isOwnFile(path: string): boolean {
   if (/[\\/](site-packages|lib[\\/]python\d)[\\/.]/.test(path) || path.startsWith("<")) return false;

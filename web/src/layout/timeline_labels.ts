@@ -1,7 +1,7 @@
 /**
  * Labels that fit: kernel names keep both ends, other names keep their head, under three characters nothing is said.
  */
-import { endsAsKernel } from "../base/format.ts";
+import { endsAsKernel, ownNumber } from "../base/format.ts";
 
 export type Advance = (char: string) => number;
 
@@ -21,6 +21,13 @@ export function fitLabel(name: string, width: number, advance: Advance): string 
   const room = width - advance(DOTS);
   if (room <= 0) return "";
   return endsAsKernel(text) ? bothEnds(text, room, advance) : head(text, room, advance);
+}
+
+/** The title of a track cut to a width: the number that tells it from others of its name stays. */
+export function fitTitle(title: string, width: number, advance: Advance): string {
+  const tail = ownNumber(title);
+  if (tail === "" || widthOf(title, advance) <= width) return fitLabel(title, width, advance);
+  return fitLabel(title.slice(0, -tail.length), width - widthOf(tail, advance), advance) + tail;
 }
 
 function head(text: string, room: number, advance: Advance): string {

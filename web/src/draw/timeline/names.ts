@@ -1,6 +1,6 @@
 /** Names of the rows at the left of a picture that is kept; on the screen they are elements. */
 import type { RowBox } from "../../layout/timeline_rows.ts";
-import { fitLabel } from "../../layout/timeline_labels.ts";
+import { fitTitle } from "../../layout/timeline_labels.ts";
 import type { Pen } from "../sheet/pen.ts";
 import type { TimelineTheme } from "./theme.ts";
 
@@ -24,7 +24,7 @@ export function drawNames(
     pen.font = `${group ? 600 : 400} 11px ${theme.ui}`;
     pen.fillStyle = group ? theme.fg1 : theme.fg2;
     const room = size.width - (group ? 16 : 24);
-    const text = fitLabel(row.title, room, (char) => pen.measureText(char).width);
+    const text = fitTitle(row.title, room, (char) => pen.measureText(char).width);
     pen.fillText(text, group ? 8 : 16, top + Math.min(row.h, group ? row.h : 26) / 2 + 0.5);
   }
   pen.fillStyle = theme.line1;

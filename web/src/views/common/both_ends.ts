@@ -1,12 +1,9 @@
 /** A name in a row: a kernel keeps its head and its tail when the room is short, since many share a start. */
 import { nameNodes, plain } from "../../base/ansi.ts";
 import { h, type Attributes } from "../../base/dom.ts";
-import { clip, endsAsKernel } from "../../base/format.ts";
+import { clip, endsAsKernel, ownNumber } from "../../base/format.ts";
 
 const TAIL = 6;
-/** Letters of a thread's long number that tell it from others. */
-const DIGITS = 5;
-const LONG_NUMBER = /\d{10}$/;
 /** Letters of what tells tracks of one name apart; the tooltip has it whole. */
 const APART = 16;
 
@@ -17,16 +14,10 @@ export function kernelName(name: string): HTMLElement {
 
 /** The title of a track, of which the part that tells it from others of its name stays when the room is short. */
 export function trackName(tag: string, title: string, where: string, attributes: Attributes = {}): HTMLElement {
-  const tail = lastNumber(title) || (where === "" ? "" : ` · ${clip(where, APART)}`);
+  const tail = ownNumber(title) || (where === "" ? "" : ` · ${clip(where, APART)}`);
   if (tail === "") return h(`${tag}.ell.name`, attributes, title);
   const head = title.endsWith(tail) ? title.slice(0, -tail.length) : title.slice(0, -` · ${where}`.length);
   return h(`${tag}.both.name`, { ...attributes, "aria-label": title }, h("span.ell", head), h("span", tail));
-}
-
-/** " 15413" of "compile worker 15413": many threads share the words before it. Of a number nobody reads, its end. */
-function lastNumber(title: string): string {
-  if (LONG_NUMBER.test(title)) return title.slice(-DIGITS);
-  return / \d{1,9}$/.exec(title)?.[0] ?? "";
 }
 
 export function bothEnds(tag: string, text: string, attributes: Record<string, string> = {}): HTMLElement {
