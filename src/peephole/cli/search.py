@@ -36,12 +36,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints a line for each hit; 1 when there is none, with close names."""
     from peephole.query.capture.grammar import parse
-    from peephole.query.capture.search import build_index
+    from peephole.query.capture.search import Hit, build_index
+    from peephole.query.timeline.context_runs import context_serials
 
     not_a_capture(args.words, "peephole search QUERY CAPTURE")
     if not parse(args.words).terms:
         raise PeepholeError("There is nothing to look for in the query; give a word of a name, or kind:kernel.")
-    found = build_index(open_target(args.capture)).search(args.words, args.n if args.n > 0 else sys.maxsize)
+    capture = open_target(args.capture)
+    found = build_index(capture).search(args.words, args.n if args.n > 0 else sys.maxsize)
     printer = Printer(args.json)
     if args.json:
         for hit in found.hits:
@@ -64,6 +66,13 @@ def run(args: argparse.Namespace) -> int:
         near = ", ".join(dict.fromkeys(hit.text for hit in found.near))
         printer.line(f"Nothing is named {args.words}.", *([(f" Close to it: {near}", "dim")] if near else []))
         return 1
+    serials = context_serials(capture)
+
+    def named(hit: Hit) -> str:
+        """The name, of a second kernel with its number as everywhere."""
+        serial = serials.get(hit.context, 1) if hit.kind in ("kernel", "context") else 1
+        return f"{hit.text}#{serial}" if serial > 1 else hit.text
+
     printer.table(
         [
             Column("kind", style="dim"),
@@ -76,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         [
             (
                 hit.kind,
-                hit.text,
+                named(hit),
                 count(hit.count) if hit.count and hit.kind not in ("slice",) else "",
                 count(hit.runs) if hit.runs else "",
                 duration(hit.total_ns) if hit.runs else "",

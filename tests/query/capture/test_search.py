@@ -31,6 +31,15 @@ def test_matches_without_their_nodes_are_searched_all_the_same(tmp_path: Path) -
     assert [hit.text for hit in index.search("rules.py").hits] == ["lib/rules.py:0", "lib/rules.py:1", "lib/rules.py:2"]
 
 
+def test_a_pattern_ends_where_the_name_does(tmp_path: Path) -> None:
+    """What stands beside a name, the kernel that a pass is of, is no part of it for a pattern; for a word it is."""
+    index = build_index(write(tmp_path / "x.peep", {"id": [0, 1, 2], "context": [3, 3, 8]}))
+    assert [hit.text for hit in index.search("/^gem+$/").hits] == ["gemm"]
+    assert [hit.kind for hit in index.search("/^gem+$/ kind:kernel").hits] == ["kernel"]
+    assert index.search("/gemm$/").total == 1 and index.search("gemm").total > 1
+    assert "gemm" not in [hit.text for hit in index.search("-/^gem+$/ kind:kernel").hits]
+
+
 def test_slices_and_kernels_have_runs_and_times(tmp_path: Path) -> None:
     index = build_index(open_capture(write_timeline(tmp_path / "steps.peep")))
     (best, *_) = index.search("E_16384_4").hits

@@ -98,7 +98,10 @@ class SearchIndex:
             "op": [hit.text if hit.kind == "op" else hit.op for hit in hits],
         }
         apart = Query(tuple(term for term in query.terms if term.field != "track"))
-        mask = apart.mask(self._texts, facts)
+        # a word may be in the note; a pattern is about the name, which ends where the pattern says it does
+        patterns = Query(tuple(term for term in apart.terms if term.regex and not term.field))
+        mask = Query(tuple(term for term in apart.terms if term not in patterns.terms)).mask(self._texts, facts)
+        mask &= patterns.mask([hit.text for hit in hits], facts)
         for field in set(FIELDS) & {term.field for term in apart.terms if not term.excluded} - {"kind"}:
             mask &= np.array([text != "" for text in facts[field]])
         return mask
