@@ -176,7 +176,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory, tape_line: Any) -> TestCli
     write_parted(folder / "right.peep", 9, 3)
     (folder / "tape.log").write_text(tape_text(tape_line))
     import_files([folder / "tape.log"], folder / "tape.peep")
-    make_run(write_ranks(folder, 4, slow={2: (1, 3)}).files[:3], folder / "run.peep")
+    make_run(write_ranks(folder, 4, slow={2: (1, 2, 3, 4)}).files[:3], folder / "run.peep")
     (folder / "torch.log").write_text(problem_log())
     import_files([folder / "torch.log"], folder / "torch.peep")
     (folder / "graphs.log").write_text(small_log())
@@ -368,6 +368,7 @@ def timeline(check: Any) -> None:
     check("timeline.OverviewHead", "/steps/timeline/overview?px=100")
     check("ranks.HeatHead", "/run/ranks")
     check("ranks.StepWire", "/run/ranks/step?step=1")
+    check("ranks.StepsWire", "/run/ranks/steps?first=0&last=3")
     check("ranks.RankPlaceWire", "/run/ranks/rank?rank=2&step=1")
     for row in range(whole["slices"]):
         check("timeline.SliceWire", f"/steps/timeline/slice?row={row}")

@@ -43,7 +43,6 @@ export function valueText(value: number, metric: Metric): string {
 
 export class HeatModel {
   private readonly rowOf = new Map<number, number>();
-  private readonly columnOf = new Map<number, number>();
 
   constructor(
     readonly head: HeatHead,
@@ -51,7 +50,6 @@ export class HeatModel {
     readonly metric: Metric,
   ) {
     head.ranks.forEach((rank, at) => this.rowOf.set(rank, at));
-    head.steps.forEach((step, at) => this.columnOf.set(step, at));
   }
 
   get rows(): number {
@@ -70,8 +68,25 @@ export class HeatModel {
     return this.rowOf.get(rank) ?? -1;
   }
 
+  /** The column that has a step; -1 for one that is not there. */
   column(step: number): number {
-    return this.columnOf.get(step) ?? -1;
+    const { steps, lasts } = this.head;
+    const at = lasts.findIndex((last) => last >= step);
+    return at >= 0 && steps[at]! <= step ? at : -1;
+  }
+
+  /** First and last column with a step between two; null where none is. */
+  columnsOf(first: number, last: number): [number, number] | null {
+    const { steps, lasts } = this.head;
+    const from = lasts.findIndex((one) => one >= first);
+    const to = steps.findLastIndex((one) => one <= last);
+    return from >= 0 && to >= from ? [from, to] : null;
+  }
+
+  /** The steps of some columns in words. */
+  stepsText(from: number, to: number): string {
+    const [first, last] = [this.head.steps[from]!, this.head.lasts[to]!];
+    return first === last ? `step ${first}` : `steps ${first}–${last}`;
   }
 
   host(row: number): string {

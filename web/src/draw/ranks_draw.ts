@@ -85,13 +85,26 @@ export function cellAt(
   return { row, column };
 }
 
+/** The column at x, the first or last one beyond them. */
+export function columnNear(model: HeatModel, place: HeatPlace, x: number): number {
+  return Math.max(0, Math.min(model.columns - 1, Math.floor((x - place.left) / place.cell)));
+}
+
+/** What is outlined in the map. */
+export interface HeatMarks {
+  step: number;
+  rank: number;
+  /** First and last column of the selected steps. */
+  range: readonly [number, number] | null;
+}
+
 export function drawHeat(
   ctx: Pen,
   theme: RanksTheme,
   model: HeatModel,
   place: HeatPlace,
   size: { width: number; height: number },
-  chosen: { step: number; rank: number },
+  chosen: HeatMarks,
   cells: (ctx: Pen) => void = (pen) => drawCells(pen, theme, model, place),
 ): void {
   const { left, top, cell, row: high } = place;
@@ -103,14 +116,37 @@ export function drawHeat(
   ctx.textAlign = "left";
   ctx.fillText("rank", 10, 11);
   const column = model.column(chosen.step);
-  ticks(ctx, theme, model, place, column);
+  const marked = chosen.range ?? (column < 0 ? null : ([column, column] as const));
+  ticks(ctx, theme, model, place, marked);
   cells(ctx);
   rowLabels(ctx, theme, model, place, size.width, chosen.rank);
-  if (column >= 0)
-    outline(ctx, theme.bg0, theme.accent, left + column * cell - 1, top - 1, cell + 1, model.rows * high + 1);
+  const tall = model.rows * high + 1;
+  if (chosen.range) outside(ctx, theme, model, place, chosen.range);
+  if (marked) {
+    const [from, to] = marked;
+    outline(ctx, theme.bg0, theme.accent, left + from * cell - 1, top - 1, (to - from + 1) * cell + 1, tall);
+  }
   const own = model.row(chosen.rank);
   if (column >= 0 && own >= 0)
     outline(ctx, theme.bg0, theme.fg1, left + column * cell - 1, top + own * high - 1, cell + 1, high + 1);
+}
+
+/** Steps that are not selected step back. */
+function outside(
+  ctx: Pen,
+  theme: RanksTheme,
+  model: HeatModel,
+  place: HeatPlace,
+  [from, to]: readonly [number, number],
+): void {
+  const { left, top, cell } = place;
+  const tall = model.rows * place.row;
+  ctx.save();
+  ctx.globalAlpha = 0.6;
+  ctx.fillStyle = theme.bg0;
+  ctx.fillRect(left, top, from * cell, tall);
+  ctx.fillRect(left + (to + 1) * cell, top, (model.columns - to - 1) * cell, tall);
+  ctx.restore();
 }
 
 /** The cells alone: what does not change while one walks over them. */
@@ -131,20 +167,27 @@ export function drawCells(ctx: Pen, theme: RanksTheme, model: HeatModel, place: 
   });
 }
 
-function ticks(ctx: Pen, theme: RanksTheme, model: HeatModel, place: HeatPlace, chosen: number): void {
+function ticks(
+  ctx: Pen,
+  theme: RanksTheme,
+  model: HeatModel,
+  place: HeatPlace,
+  marked: readonly [number, number] | null,
+): void {
   const { left, cell } = place;
   const every = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((step) => step * cell >= 44) ?? 1000;
   ctx.textAlign = "center";
+  const text = marked && model.stepsText(...marked);
+  const wide = text === null ? 0 : ctx.measureText(text).width + 10;
+  const middle = marked ? left + ((marked[0] + marked[1] + 1) / 2) * cell : 0;
+  const most = Math.max(left + model.columns * cell - wide / 2, left + wide / 2);
+  const x = Math.min(Math.max(left + wide / 2, middle), most);
   ctx.fillStyle = theme.fg2;
   for (let at = 0; at < model.columns; at += every) {
-    const x = left + (at + 0.5) * cell;
-    if (chosen >= 0 && Math.abs(x - (left + (chosen + 0.5) * cell)) < 40) continue;
-    ctx.fillText(String(model.head.steps[at]), x, 11);
+    const tick = left + (at + 0.5) * cell;
+    if (text === null || Math.abs(tick - x) >= wide / 2 + 16) ctx.fillText(String(model.head.steps[at]), tick, 11);
   }
-  if (chosen < 0) return;
-  const text = `step ${model.head.steps[chosen]}`;
-  const wide = ctx.measureText(text).width + 10;
-  const x = Math.max(left + wide / 2, left + (chosen + 0.5) * cell);
+  if (text === null) return;
   ctx.fillStyle = theme.accent;
   ctx.beginPath();
   ctx.roundRect(x - wide / 2, 3, wide, 16, 3);

@@ -6,8 +6,10 @@ export interface HeatHead {
   ranks: number[];
   /** Ranks that a row stands for. */
   counts: number[];
-  /** The step of each column. */
+  /** The step of each column, and the last one where it stands for several. */
   steps: number[];
+  lasts: number[];
+  all_steps: number;
   /** ns, of each row: over the median of its steps, or the figure itself. */
   means: number[];
   hosts: Record<string, string>;
@@ -100,4 +102,43 @@ export interface StepWire {
   why: WhyWire;
   /** Machines that stand out over the whole run. */
   hosts: { host: string; ranks: number; over_ns: number }[];
+}
+
+/** A rank in several steps, ns in all of them. */
+export interface StepsRankWire {
+  rank: number;
+  own_ns: number;
+  /** Over the median of each step. */
+  over_ns: number;
+  wait_ns: number;
+  /** Steps in which it made others wait. */
+  slow: number;
+}
+
+/** One of several steps. */
+export interface StepsStepWire {
+  step: number;
+  dur_ns: number;
+  /** What the slowest rank is over the median one; 0 where nobody was slow. */
+  lost_ns: number;
+  /** The rank with most own time. */
+  slowest: number;
+}
+
+/** Several steps in a row. */
+export interface StepsWire {
+  first: number;
+  last: number;
+  steps: number;
+  /** From the begin of the first to the end of the last. */
+  dur_ns: number;
+  lost_ns: number;
+  /** Of a rank, in all of the steps. */
+  median_own_ns: number;
+  mean_wait_ns: number;
+  /** Most over the median first. */
+  ranks: StepsRankWire[];
+  of: number;
+  /** Those that lost most first. */
+  worst: StepsStepWire[];
 }

@@ -27,6 +27,9 @@ class Heat:
     """How many ranks a row stands for."""
     steps: list[int]
     """The step of each column; of several the first."""
+    lasts: list[int]
+    """The last step of each column: another one only where a column stands for several."""
+    all_steps: int
     values: Floats
     """Row by row: own time and length over the median of the step, others as a share of the step; NaN is none."""
     means: list[float]
@@ -73,6 +76,8 @@ def heat(run: Run, metric: str = "own", order: str = "slow", rows: int = 128, co
         [int(ranks[i]) for i in worst],
         [len(group) for group in groups],
         [int(steps[i]) for i in cuts[:-1]],
+        [int(steps[i - 1]) for i in cuts[1:]],
+        len(steps),
         cells.astype(np.float32).ravel(),
         [float(mean[i]) for i in worst],
     )

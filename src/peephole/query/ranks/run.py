@@ -135,14 +135,14 @@ def open_run(capture: Capture) -> Run:
     return Run({name: RunTable(name, _plain(columns)) for name, columns in made.items()}, tuple(found), capture.path)
 
 
-def step_rows(run: Run, step: int) -> Ints:
-    """The rows of `rank_steps` that are of a step; PeepholeError for one that is not there."""
+def step_rows(run: Run, step: int, last: int | None = None) -> Ints:
+    """The rows of `rank_steps` that are of a step, or of all to the last; PeepholeError where there is none."""
     every = run.tables["rank_steps"].ints("step")
-    rows = np.flatnonzero(every == step)
+    rows = np.flatnonzero(every == step if last is None else (every >= step) & (every <= last))
     if not len(rows):
         known = np.unique(every).tolist()
         where = f"steps {known[0]} to {known[-1]} are there" if known else "no step was recorded"
-        raise PeepholeError(f"There is no step {step}; {where}.")
+        raise PeepholeError(f"There is no step {step if last is None else f'from {step} to {last}'}; {where}.")
     return rows
 
 

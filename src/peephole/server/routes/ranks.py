@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from starlette.requests import Request
@@ -13,6 +13,7 @@ from peephole.query.ranks.balance import hosts
 from peephole.query.ranks.heat import METRICS, ORDERS, heat
 from peephole.query.ranks.rank_slices import longest, own_window
 from peephole.query.ranks.run import Run, open_run
+from peephole.query.ranks.step_range import step_range
 from peephole.query.ranks.step_view import step_span, step_view
 from peephole.server.arrays import raw_reply
 from peephole.server.library import Library, Shelf, ask
@@ -22,6 +23,8 @@ from peephole.store.capture import Capture
 
 _LANES = 12
 """Ranks that are shown one above the other."""
+_LISTED = 200
+"""Ranks, or steps, that are told, the worst first."""
 _QUICK = 2_000_000
 """Ranks times steps up to which hosts are compared for the page: of ten million that takes seconds."""
 
@@ -46,6 +49,8 @@ async def ranks(request: Request) -> Response:
             "ranks": found.ranks,
             "counts": found.counts,
             "steps": found.steps,
+            "lasts": found.lasts,
+            "all_steps": found.all_steps,
             "means": found.means,
             "hosts": {str(row.rank): row.host for row in every if row.rank in set(found.ranks)},
             "all": len(every),
@@ -89,7 +94,7 @@ async def step(request: Request) -> Response:
             "step": found.step,
             "start_ns": str(zero),
             "dur_ns": found.dur_ns,
-            "ranks": [asdict(row) for row in found.ranks[:200]],
+            "ranks": [asdict(row) for row in found.ranks[:_LISTED]],
             "of": len(found.ranks),
             "median_own_ns": found.median_own_ns,
             "mean_wait_ns": found.mean_wait_ns,
@@ -99,6 +104,23 @@ async def step(request: Request) -> Response:
             "path": legs,
             "why": asdict(found.why),
             "hosts": shelf.once(capture, "hosts of ranks", lambda _: _outliers(run)),
+        }
+
+    return reply(await ask(shelf, answer))
+
+
+async def steps(request: Request) -> Response:
+    """Several steps in a row: what they lost, which of them lost most, and which ranks were over the median."""
+    shelf = shelf_of(request)
+    first, last = query_number(request, "first", 0, 0), query_number(request, "last", 0, 0)
+    if first > last:
+        raise Refusal(400, "first is a step before last: first=20&last=31")
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        found = step_range(_run(shelf, capture), first, last)
+        return {
+            **asdict(replace(found, ranks=found.ranks[:_LISTED], worst=found.worst[:_LISTED])),
+            "of": len(found.ranks),
         }
 
     return reply(await ask(shelf, answer))
@@ -141,5 +163,6 @@ async def rank(request: Request) -> Response:
 ROUTES = [
     Route("/captures/{capture}/ranks", ranks),
     Route("/captures/{capture}/ranks/step", step),
+    Route("/captures/{capture}/ranks/steps", steps),
     Route("/captures/{capture}/ranks/rank", rank),
 ]

@@ -2,18 +2,16 @@
 import { fill, h } from "../../base/dom.ts";
 import { count, counted, duration } from "../../base/format.ts";
 import { isAbort } from "../../data/client.ts";
-import { HeatModel, heatTexts, isOver, METRICS, valueText, type Metric } from "../../data/ranks.ts";
-import { cellAt, drawHeat, heatHeight, heatPlace, type HeatPlace } from "../../draw/ranks_draw.ts";
+import { HeatModel, heatTexts, isOver, METRICS, type Metric } from "../../data/ranks.ts";
 import { numberParam, type Params } from "../../state/place.ts";
 import { readArrays } from "../../wire/arrays.ts";
-import type { HeatHead, RankPlaceWire, StepWire } from "../../wire/ranks.ts";
+import type { HeatHead, RankPlaceWire, StepsWire, StepWire } from "../../wire/ranks.ts";
 import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/states.ts";
-import { PointerTip } from "../common/viewport/resting_tip.ts";
 import type { Page, View } from "../registry.ts";
 import { attachMenu, type MenuItem } from "../shell/menu.ts";
-import { HeatPicture } from "./heat_picture.ts";
+import { HeatStage, type Columns } from "./heat_stage.ts";
 import { LanesStage, readPart } from "./lanes_stage.ts";
-import { RanksStage } from "./ranks_stage.ts";
+import { drawRangeSide } from "./range_side.ts";
 import { drawStepSide } from "./step_side.ts";
 
 const ORDERS: readonly [string, string][] = [
@@ -44,11 +42,17 @@ export class RanksView implements View {
     "Fit ",
     h("kbd", "Space"),
   );
+  private readonly openButton = h(
+    "button.btn",
+    { type: "button", "aria-keyshortcuts": "Enter", onclick: () => this.openStep() },
+    "Open step ",
+    h("kbd", "↵"),
+  );
   private readonly addButton = h(
     "button.btn",
-    { type: "button", "aria-keyshortcuts": "Enter", onclick: () => this.addLane(this.chosen.rank) },
+    { type: "button", "aria-keyshortcuts": "K", onclick: () => this.addLane(this.chosen.rank) },
     "Keep rank ",
-    h("kbd", "↵"),
+    h("kbd", "K"),
   );
   private readonly timelineButton = h(
     "button.btn",
@@ -57,27 +61,30 @@ export class RanksView implements View {
     h("kbd", "T"),
   );
   private readonly stepHost = h("div.rank-step");
-  private readonly picture = new HeatPicture();
-  private readonly heatStage: RanksStage;
+  private readonly mapBar = h("div.bar", this.metrics, this.orders, h("span.grow"), this.legend);
+  private readonly map: HeatStage;
   private readonly lanes: LanesStage;
-  private readonly tip = new PointerTip();
   private loading = new AbortController();
   private stepping = new AbortController();
+  private ranging = new AbortController();
   private params: Params = {};
   private model: HeatModel | null = null;
   private step: StepWire | null = null;
   private asked = "";
   private askedStep = "";
+  private steps: StepsWire | null = null;
+  private stepsOf = "";
   private asking = -RESTS;
 
   constructor(private readonly page: Page) {
     page.middle.append(
-      h("div.bar", this.metrics, this.orders, h("span.grow"), this.legend),
+      this.mapBar,
       this.scroll,
       h(
         "div.bar.rank-bar",
         this.crumb,
         h("span.grow"),
+        this.openButton,
         this.addButton,
         this.timelineButton,
         this.pathButton,
@@ -87,16 +94,11 @@ export class RanksView implements View {
     );
     attachMenu(this.orders, "Order of ranks", () => this.orderItems());
     this.pathButton.addEventListener("click", () => this.togglePath());
-    this.heatStage = new RanksStage(this.heatHost, {
-      label: "Ranks by steps",
-      title: "Ranks by steps",
-      detail: () => this.metricTitle,
-      paint: (pen, theme, size) => {
-        if (!this.model) return;
-        const place = this.place(size.width);
-        const cells = this.picture.painter(pen, theme, this.model, place, size);
-        drawHeat(pen, theme, this.model, place, size, this.chosen, cells);
-      },
+    this.map = new HeatStage(this.heatHost, this.scroll, {
+      chosen: () => this.chosen,
+      range: () => this.range,
+      choose: (row, column) => this.choose(row, column, null),
+      select: (from, to) => this.select(from, to, "push"),
     });
     this.lanes = new LanesStage(this.stepHost, {
       look: () => ({
@@ -108,10 +110,6 @@ export class RanksView implements View {
       rank: (rank) => this.page.nav.set({ rank, step: this.chosen.step }, "replace"),
       open: (rank) => this.openRank(rank),
     });
-    const { canvas } = this.heatStage;
-    canvas.addEventListener("click", (event) => this.click(event));
-    canvas.addEventListener("pointermove", (event) => this.hover(event));
-    canvas.addEventListener("pointerleave", () => this.tip.leave());
   }
 
   show(params: Params): void {
@@ -129,7 +127,10 @@ export class RanksView implements View {
     const { step, rank } = this.chosen;
     const column = model.column(step);
     const row = Math.max(model.row(rank), 0);
-    const to = (at: number): boolean => this.choose(row, Math.max(0, Math.min(model.columns - 1, at)));
+    const to = (at: number): boolean => {
+      const next = Math.max(0, Math.min(model.columns - 1, at));
+      return event.shiftKey ? this.extend(next) : this.choose(row, next, null);
+    };
     if (event.key === "ArrowRight") return to(column + 1);
     if (event.key === "ArrowLeft") return to(column - 1);
     if (event.key === "Home") return to(0);
@@ -137,32 +138,29 @@ export class RanksView implements View {
     if (event.key === "ArrowDown") return this.choose(Math.min(row + 1, model.rows - 1), column);
     if (event.key === "ArrowUp") return this.choose(Math.max(row - 1, 0), column);
     if (event.key.toLowerCase() === "n") return this.nextSlow(event.shiftKey ? -1 : 1);
-    if (event.key === "Enter") return this.addLane(rank);
+    if (event.key === "Enter") return this.openStep();
+    if (event.key.toLowerCase() === "k") return this.addLane(rank);
     return false;
   }
 
   escape(): boolean {
-    if (this.params["t"] !== undefined) return this.fit();
-    if (this.params["with"] === undefined) return false;
-    this.page.nav.set({ with: null });
-    return true;
+    if (this.map.letGo()) return true;
+    const innermost = ["steps", "t", "open", "with"].find((name) => this.params[name] !== undefined);
+    if (innermost) this.page.nav.set({ [innermost]: null }, innermost === "t" ? "replace" : "push");
+    return innermost !== undefined;
   }
 
   dispose(): void {
     this.loading.abort();
     this.stepping.abort();
-    this.heatStage.dispose();
+    this.ranging.abort();
+    this.map.dispose();
     this.lanes.dispose();
-    this.tip.dispose();
   }
 
   private get metric(): Metric {
     const wanted = this.params["metric"];
     return METRICS.find(([metric]) => metric === wanted)?.[0] ?? "own";
-  }
-
-  private get metricTitle(): string {
-    return METRICS.find(([metric]) => metric === this.metric)![1];
   }
 
   /** The step and rank of the address, else the slowest of the first step that has a slow one. */
@@ -174,8 +172,10 @@ export class RanksView implements View {
     return { step, rank: numberParam(this.params, "rank", first?.[0] ?? model.head.ranks[0]!) };
   }
 
-  private place(width: number): HeatPlace {
-    return heatPlace(this.model!, width, window.innerHeight < 780);
+  /** The columns of the steps that are selected. */
+  private get range(): Columns | null {
+    const found = /^(\d{1,15})-(\d{1,15})$/.exec(this.params["steps"] ?? "");
+    return found && this.model ? this.model.columnsOf(Number(found[1]), Number(found[2])) : null;
   }
 
   private async arrive(): Promise<void> {
@@ -207,8 +207,7 @@ export class RanksView implements View {
       return;
     }
     clearLayer(this.scroll);
-    this.heatHost.style.height = `${heatHeight(this.model, this.place(this.scroll.clientWidth))}px`;
-    this.heatStage.soon();
+    this.map.show(this.model);
     await this.arriveStep();
   }
 
@@ -248,12 +247,42 @@ export class RanksView implements View {
         return;
       }
     }
-    this.lanes.show(this.step!);
-    drawStepSide(this.page.right, this.step!, rank, {
-      rank: (one) => this.page.nav.set({ rank: one, step }),
-      step: (by) => this.moveStep(by),
+    if (!this.step) return;
+    this.lanes.show(this.step);
+    this.page.middle.dataset["shown"] = String(this.step.step);
+    await this.arriveSide(this.step);
+  }
+
+  /** The figures of the step, or those of the steps that are selected. */
+  private async arriveSide(shown: StepWire): Promise<void> {
+    const { model, range } = this;
+    const { step, rank } = this.chosen;
+    this.ranging.abort();
+    const choose = (one: number): void => this.page.nav.set({ rank: one, step });
+    if (!range || !model) {
+      drawStepSide(this.page.right, shown, rank, { rank: choose, step: (by) => this.moveStep(by) });
+      return;
+    }
+    const wanted = `ranks/steps?first=${model.head.steps[range[0]]}&last=${model.head.lasts[range[1]]}`;
+    if (wanted !== this.stepsOf || !this.steps) {
+      this.ranging = new AbortController();
+      try {
+        this.steps = await this.page.client.get<StepsWire>(wanted, this.ranging.signal);
+        this.stepsOf = wanted;
+      } catch (error) {
+        if (isAbort(error)) return;
+        fill(
+          this.page.right,
+          failure(error, () => void this.arriveSide(shown)),
+        );
+        return;
+      }
+    }
+    drawRangeSide(this.page.right, this.steps, rank, {
+      rank: choose,
+      step: (one, slowest) => this.page.nav.set({ step: one, rank: slowest, steps: null, t: null }),
+      clear: () => this.page.nav.set({ steps: null }),
     });
-    this.page.middle.dataset["shown"] = String(this.step!.step);
   }
 
   /** The capture of a rank, in the timeline, at the part of the step that is shown. */
@@ -296,6 +325,10 @@ export class RanksView implements View {
     );
     const title = ORDERS.find(([name]) => name === this.params["order"])?.[1] ?? ORDERS[0]![1];
     this.orders.textContent = `${title} ▾`;
+    const open = this.params["open"] !== undefined;
+    this.mapBar.hidden = this.scroll.hidden = open;
+    this.openButton.setAttribute("aria-pressed", String(open));
+    this.openButton.classList.toggle("on", open);
     this.pathButton.setAttribute("aria-pressed", String(this.params["path"] !== "0"));
     this.pathButton.classList.toggle("on", this.params["path"] !== "0");
     fill(
@@ -325,7 +358,7 @@ export class RanksView implements View {
             ? "one host, one clock"
             : `clocks aligned on ${counted(head.collectives, "collective")}, ± ${duration(head.bound)}`;
     this.page.status(
-      [counted(head.all, "rank"), counted(head.steps.length, "step"), counted(head.collectives, "collective")],
+      [counted(head.all, "rank"), counted(head.all_steps, "step"), counted(head.collectives, "collective")],
       [clock, ...head.problems.slice(0, 2).map((one) => `${count(one.count)} ${one.reason}: ${one.example}`)],
     );
   }
@@ -335,12 +368,44 @@ export class RanksView implements View {
     return true;
   }
 
-  private choose(row: number, column: number): boolean {
+  /** The step in all of the middle, or the map above it again. */
+  private openStep(): boolean {
+    this.page.nav.set({ open: this.params["open"] === undefined ? 1 : null, steps: null });
+    return true;
+  }
+
+  /** Chooses a cell; selected steps stay unless they are null. */
+  private choose(row: number, column: number, steps?: null): boolean {
     const { model } = this;
     if (!model) return false;
-    const step = model.head.steps[column]!;
-    const same = step === this.chosen.step;
-    this.page.nav.set({ rank: model.head.ranks[row]!, step, ...(same ? {} : { t: null }) }, "replace");
+    const change = { rank: model.head.ranks[row]!, ...this.toColumn(model, column) };
+    this.page.nav.set(steps === null ? { ...change, steps } : change, "replace");
+    return true;
+  }
+
+  /** What the address says of a column's step: the part of another one is not kept. */
+  private toColumn(model: HeatModel, column: number): { step: number; t?: null } {
+    const { step } = this.chosen;
+    return column === model.column(step) ? { step } : { step: model.head.steps[column]!, t: null };
+  }
+
+  /** Selects the steps from a column to another, which is the chosen one then; a single step is no range. */
+  private select(from: number, to: number, mode: "push" | "replace"): void {
+    const { model } = this;
+    if (!model) return;
+    const first = model.head.steps[Math.min(from, to)]!;
+    const last = model.head.lasts[Math.max(from, to)]!;
+    const steps = first === last ? null : `${first}-${last}`;
+    this.page.nav.set({ rank: this.chosen.rank, ...this.toColumn(model, to), steps, open: null }, mode);
+  }
+
+  /** Moves the end of the selected steps that the chosen one is at. */
+  private extend(to: number): boolean {
+    const { model, range } = this;
+    if (!model) return false;
+    const column = model.column(this.chosen.step);
+    const other = range?.[0] === column ? range[1] : range?.[1] === column ? range[0] : column;
+    this.select(Math.max(other, 0), to, "replace");
     return true;
   }
 
@@ -348,7 +413,7 @@ export class RanksView implements View {
     const { model } = this;
     if (!model) return;
     const column = Math.max(0, Math.min(model.columns - 1, model.column(this.chosen.step) + by));
-    this.page.nav.set({ step: model.head.steps[column]!, t: null });
+    this.page.nav.set({ step: model.head.steps[column]!, t: null, steps: null });
   }
 
   /** The next step, in this direction, in which a rank was slow. */
@@ -364,7 +429,7 @@ export class RanksView implements View {
     const from = here < 0 ? all.length : here;
     const next = by > 0 ? (on ? from + 1 : from) : from - 1;
     const [toStep, toRank] = all[(next + all.length) % all.length]!;
-    this.page.nav.set({ step: toStep, rank: toRank, t: null });
+    this.page.nav.set({ step: toStep, rank: toRank, t: null, steps: null });
     return true;
   }
 
@@ -373,32 +438,5 @@ export class RanksView implements View {
     const next = now.includes(String(rank)) ? now.filter((word) => word !== String(rank)) : [...now, String(rank)];
     this.page.nav.set({ with: next.slice(-8).join(",") || null });
     return true;
-  }
-
-  private cell(event: MouseEvent): { row: number; column: number } | null {
-    const { left, top } = this.heatStage.canvas.getBoundingClientRect();
-    if (!this.model) return null;
-    return cellAt(this.model, this.place(this.heatHost.clientWidth), event.clientX - left, event.clientY - top);
-  }
-
-  private click(event: MouseEvent): void {
-    const at = this.cell(event);
-    if (at) this.choose(at.row, at.column);
-  }
-
-  private hover(event: PointerEvent): void {
-    const at = this.cell(event);
-    const { model } = this;
-    this.heatStage.canvas.style.cursor = at ? "pointer" : "";
-    if (!at || !model) return this.tip.leave();
-    this.tip.at(event.clientX, event.clientY, () => {
-      const others = model.head.counts[at.row]! - 1;
-      return [
-        h("div", h("b", `rank ${model.head.ranks[at.row]}`), ` · step ${model.head.steps[at.column]}`),
-        h("div", `${this.metricTitle}: ${valueText(model.value(at.row, at.column), model.metric)}`),
-        h("div.faint", model.host(at.row)),
-        others > 0 ? h("div.faint", `the worst of ${counted(others + 1, "rank")}`) : null,
-      ];
-    });
   }
 }

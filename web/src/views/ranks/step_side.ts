@@ -101,13 +101,13 @@ function why({ why: found }: StepWire): HTMLElement {
   );
 }
 
-function meter(share: number): HTMLElement {
+export function meter(share: number): HTMLElement {
   const bar = h("i");
   bar.style.width = `${(Math.max(share, 0) * 100).toFixed(1)}%`;
   return h("span.meter", bar);
 }
 
-function figure(value: string, what: string): HTMLElement {
+export function figure(value: string, what: string): HTMLElement {
   return h("div", h("b", value), h("span", what));
 }
 

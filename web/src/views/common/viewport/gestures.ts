@@ -84,7 +84,8 @@ export function listen(element: HTMLElement, gestures: Gestures, signal: AbortSi
       look(gestures.grip(gripOf(down)));
       return;
     }
-    element.focus({ preventScroll: true });
+    // who presses sees where: a ring is for keys
+    element.focus({ preventScroll: true, focusVisible: false });
     moved = false;
     begun = at(event);
     look(gestures.press(begun, event.shiftKey));
