@@ -207,7 +207,7 @@ function rowLabels(
   const narrow = place.left < 100;
   let last = -99;
   const most = Math.max(...model.head.means.map((mean) => Math.abs(mean)), 1);
-  const room = place.right - 52;
+  const room = Math.max(place.right - 66, 8); // the longest bar has its figure beside it too
   const begin = place.left + model.columns * place.cell + 8;
   for (let row = 0; row < model.rows; row++) {
     const y = place.top + (row + 0.5) * place.row;

@@ -21,6 +21,7 @@ export function drawRangeSide(host: HTMLElement, range: StepsWire, chosen: numbe
     h(
       "div.bar",
       h("b", `Steps ${range.first}–${range.last}`),
+      h("span.faint", counted(range.steps, "step")),
       h("span.grow"),
       h("button.btn", { type: "button", "aria-keyshortcuts": "Escape", onclick: act.clear }, "Clear ", h("kbd", "Esc")),
     ),
@@ -30,10 +31,7 @@ export function drawRangeSide(host: HTMLElement, range: StepsWire, chosen: numbe
         "div.sec",
         h(
           "div.big",
-          figure(
-            duration(range.dur_ns),
-            `${counted(range.steps, "step")}${range.lost_ns > 0 ? `, ${duration(range.lost_ns)} lost` : ""}`,
-          ),
+          figure(duration(range.dur_ns), range.lost_ns > 0 ? `${duration(range.lost_ns)} lost` : "together"),
           figure(duration(range.median_own_ns), "own, median"),
           figure(duration(range.mean_wait_ns), "wait, mean"),
           figure(
@@ -62,7 +60,7 @@ export function drawRangeSide(host: HTMLElement, range: StepsWire, chosen: numbe
       ),
       h(
         "div.sec.rank-list",
-        h("div.h", h("span.grow", "Steps that lost most"), h("span.faint", "slowest over median, by")),
+        h("div.h", h("span.grow", "Slowest steps"), h("span.faint", "lost by the slowest rank")),
         ...lost
           .slice(0, LISTED)
           .map((one) =>

@@ -224,7 +224,7 @@ export class RanksView implements View {
     const wanted = part ? `&t=${part.t0}-${part.t1}` : "";
     const query = `ranks/step?step=${step}&with=${extra}${wanted}`;
     this.lanes.setPart(part);
-    fill(this.crumb, h("b", `Step ${step}`), h("i", "›"), h("span.ell", "one clock, the ranks that matter"));
+    fill(this.crumb, h("b", `Step ${step}`), h("i.wide", "›"), h("span.ell.wide", "one clock, the ranks that matter"));
     if (query !== this.askedStep) {
       this.askedStep = query;
       this.stepping.abort();
