@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from peephole.compilers import COMPILERS
 from peephole.model.tables import GRAPH
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("model", "store", "replay", "query", "server", "render", "cli")
+ROOMS = ("model", "store", "replay", "query", "fleet", "server", "render", "share", "cli", "notebook")
 OPS = ("CONST", "SINK", "CALL", "RANGE", "PARAM", "BUFFER", "RESHAPE", "REDUCE", "PERMUTE", "EXPAND", "CMPLT", "STAGE")
 """Some of tinygrad's ops, of those that are no words of SQL, tapes or hardware."""
 TRACKS = ("TINY",)
@@ -33,6 +34,17 @@ def words(path: Path) -> Iterator[str]:
             yield node.id
         elif isinstance(node, ast.ImportFrom):
             yield node.module or ""
+
+
+def test_every_compiler_is_behind_the_wall() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    wall = next(one for one in contracts if one["name"].startswith("a compiler is found in the table"))
+    folders = {
+        f"peephole.compilers.{path.parent.name}" for path in (ROOT / "src/peephole/compilers").glob("*/compiler.py")
+    }
+    assert folders == {module.removesuffix(".compiler") for module in COMPILERS.values()}
+    assert folders <= set(wall["forbidden_modules"])
+    assert {f"peephole.{room}" for room in ROOMS} <= set(wall["source_modules"])
 
 
 @pytest.mark.parametrize("room", ROOMS)
