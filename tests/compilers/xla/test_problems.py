@@ -105,6 +105,10 @@ def test_words_for_every_kind_of_miss() -> None:
     assert "Pad to a few sizes" in recompiled(shapes).hint
     tree = "different input pytree:\n* at input path [0], now a list and before a tuple, so the types do not match"
     assert recompiled(tree).reason == "different input pytree: input path [0] was a tuple and is a list"
+    assert recompiled(tree).hint == ""
+    static = "<class 'jax._src.tree_util.Static'> with pytree metadata Static(val={})"
+    values = f"* at input path [0][1], now {static.format(3)} and before {static.format(2)}, so the metadata does not"
+    assert "static argument" in recompiled(f"different input pytree:\n{values} match").hint
     assert recompiled("Debug info doesn't match.").reason == "Debug info doesn't match."
     assert recompiled("").kind == "recompile"
 

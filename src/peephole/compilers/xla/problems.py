@@ -26,6 +26,9 @@ _BITS: Final = re.compile(r"[a-z]+(\d+)")
 _SIZES: Final = re.compile(r"\[([\d,]*)\]")
 _TARGET: Final = re.compile(r'custom_call_target="((?:[^"\\]|\\.)*)"')
 _DIFFERENCE: Final = re.compile(r"^\* at (?P<what>.+?), now (?P<now>.+?) and before (?P<before>.+?)(?:, so .*)?$")
+_ARRAY: Final = re.compile(r"(\w+)\[")
+_STATIC: Final = "tree_util.Static'>"
+"""How JAX calls the type of a static argument."""
 _LINK: Final = re.compile(r"https://\S+")
 _HOST: Final = ("callback", "infeed", "outfeed", "host")
 _MOVES: Final = (FUSION, "fusion-wrapper")
@@ -55,7 +58,9 @@ def recompiled(reason: str) -> ProblemWords:
     hint = ""
     if all(_without_weak(one["now"]) == _without_weak(one["before"]) for one in changed):
         hint = "Only weak types differ: give the first values a dtype (`jnp.asarray(x, jnp.float32)`)"
-    elif all(_element(one["now"]) == _element(one["before"]) for one in changed if "[" in one["now"]):
+    elif any(_STATIC in one["now"] and _STATIC in one["before"] for one in changed):
+        hint = "Each value of a static argument is compiled by itself: keep to a few, or pass it as an array"
+    elif all(_element(one["now"]) == _element(one["before"]) != "" for one in changed):
         hint = "Pad to a few sizes, or keep the last batch out, so that the shapes stay the same"
     title = f"{first['what']} changed"
     return ProblemWords("recompile", title, why, hint, wanted, got, link=link[0] if link else "")
@@ -66,7 +71,9 @@ def _without_weak(text: str) -> str:
 
 
 def _element(text: str) -> str:
-    return text.partition("[")[0]
+    """The element type of an array; empty for anything else."""
+    found = _ARRAY.match(text)
+    return found[1] if found else ""
 
 
 def found_problems(capture: Capture) -> list[FoundProblem]:
