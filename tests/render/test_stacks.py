@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -140,3 +141,22 @@ def test_a_capture_without_slices_has_no_stacks(tmp_path: Path) -> None:
     assert export(tmp_path / "e.peep", "collapsed").read_bytes() == b""
     assert json.loads(export(tmp_path / "e.peep", "speedscope").read_text())["profiles"] == []
     assert fields_of(gzip.decompress(export(tmp_path / "e.peep", "pprof").read_bytes()))[2] == []
+
+
+@pytest.mark.parametrize("form", ["collapsed", "speedscope", "pprof"])
+def test_a_deep_recursion_is_written_stack_by_stack(tmp_path: Path, form: str) -> None:
+    """Its stacks together are thousands of times larger than its slices."""
+    depth = 2_000
+    with CaptureWriter(tmp_path / "deep.peep") as writer:
+        writer.append("tracks", {"id": [0], "name": ["main"], "kind": ["thread"], "order": [0]})
+        start = [*range(depth)]
+        dur = [2 * (depth - at) for at in start]
+        writer.append("slices", {"track": [0] * depth, "start": start, "dur": dur, "name": ["f"] * depth})
+    export(tmp_path / "deep.peep", form)  # what is loaded and cached once does not count
+    tracemalloc.start()
+    try:
+        export(tmp_path / "deep.peep", form)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 6 << 20

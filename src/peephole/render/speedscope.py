@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, BinaryIO, Final
 
@@ -20,7 +20,8 @@ def write_speedscope(capture: Capture, file: BinaryIO) -> int:
     head = {"$schema": SCHEMA, "name": capture.name, "exporter": "peephole", "activeProfileIndex": 0}
     file.write(_json(head)[:-1] + b',"shared":' + _json({"frames": list(_frames(tree))}) + b',"profiles":[')
     for number, (track, own) in enumerate(groupby(stacks(tree), key=lambda stack: stack.track)):
-        file.write((b"," if number else b"") + _json(_profile(track, list(own))))
+        file.write(b"," if number else b"")
+        _profile(track, own, file)
     file.write(b"]}\n")
     return slices
 
@@ -31,17 +32,16 @@ def _frames(tree: CallTree) -> Iterator[dict[str, Any]]:
         yield {"name": label(name), **({"file": path} if path else {}), **({"line": line} if line else {})}
 
 
-def _profile(track: str, own: list[Stack]) -> dict[str, Any]:
-    weighty = [stack for stack in own if stack.own > 0]
-    return {
-        "type": "sampled",
-        "name": label(track),
-        "unit": "nanoseconds",
-        "startValue": 0,
-        "endValue": sum(stack.own for stack in weighty),
-        "samples": [stack.functions for stack in weighty],
-        "weights": [stack.own for stack in weighty],
-    }
+def _profile(track: str, own: Iterable[Stack], file: BinaryIO) -> None:
+    """Writes a track stack by stack: together those of a deep recursion are far more than its slices."""
+    file.write(_json({"type": "sampled", "name": label(track), "unit": "nanoseconds"})[:-1] + b',"samples":[')
+    weights: list[int] = []
+    for stack in own:
+        if stack.own > 0:
+            file.write((b"," if weights else b"") + _json(stack.functions))
+            weights.append(stack.own)
+    ends = {"weights": weights, "startValue": 0, "endValue": sum(weights)}
+    file.write(b"]," + _json(ends)[1:])
 
 
 def _json(value: Any) -> bytes:
