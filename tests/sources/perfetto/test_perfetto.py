@@ -49,7 +49,7 @@ def _text(value: Any) -> str:
 NAMES = {
     traces.MAIN: "main", traces.WORKER: "worker", traces.STREAM: "stream 7", traces.QUEUE: "queue",
     traces.SIZE: "memory", traces.DELTAS: "instructions", traces.SCALED: "power", traces.DECIMAL: "load",
-    traces.UNDESCRIBED: f"track {traces.UNDESCRIBED:#x}",
+    traces.UNDESCRIBED: "nobody told",
 }  # fmt: skip
 
 
@@ -190,7 +190,7 @@ def test_legacy_events(tmp_path: Path) -> None:
     assert found == {
         "old B": ("old thread", 5_010_000, 25_000),
         "old X": ("old thread", 5_015_000, 4_000),
-        "async": ("async 0x3", 100, 100),
+        "async": ("async", 100, 100),
     }
     assert [m["name"] for m in rows(capture, "markers")] == ["old I"]
     assert [p["reason"] for p in capture.manifest.problems] == ["event of a legacy phase that has no picture"]
@@ -296,3 +296,55 @@ def test_export_and_import_are_one_another(tmp_path: Path) -> None:
     kept = ("name", "kind", "unit", "process")
     ours, theirs = (Counter(tuple(row[key] for key in kept) for row in rows(one, "tracks")) for one in (capture, again))
     assert ours == theirs
+
+
+def test_old_events_of_chrome_have_their_ids_arrows_and_threads(tmp_path: Path) -> None:
+    capture = imported(traces.old_events(), tmp_path / "t")
+    assert not capture.manifest.problems
+    found = profile(capture)
+    slices = Counter((track, start - T0, dur, name, depth) for track, start, dur, name, depth, _ in found["slices"])
+    assert slices == Counter(
+        [
+            ("asked", 100, 30, "asked", 0), ("asked", 110, 10, "within", 1), ("all", 100, 50, "all", 0),
+            ("scoped", 140, 30, "scoped", 0), ("first", 200, 20, "first", 0), ("second", 210, 20, "second", 0),
+            ("thread 55", 300, 1000, "elsewhere", 0), ("one", 10_000, 1000, "out", 0),
+            ("two", 20_000, 1000, "through", 0), ("one", 30_000, 1000, "in", 0), ("one", 40_000, 2000, "start", 0),
+            ("two", 50_000, 3000, "enclosing", 0),
+            ("one", 61_000, 3000, "next", 0),
+        ]
+    )  # fmt: skip
+    assert found["instants"] == Counter([("asked", T0 + 125, "now")])
+    assert found["arrows"] == Counter(
+        [("out", "through"), ("through", "in"), ("start", "enclosing"), ("enclosing", "next")]
+    )
+
+
+def test_a_time_without_a_clock_is_of_the_traces_own(tmp_path: Path) -> None:
+    made = Made()
+    snapshot = made.packet().clock_snapshot
+    snapshot.primary_trace_clock = 3
+    for clock, time in ((6, T0), (3, T0 - 1000)):
+        snapshot.clocks.add(clock_id=clock, timestamp=time)
+    made.event(T0 + 5, 3, 5, "unsaid")
+    packet = made.packet(timestamp=T0 + 5, timestamp_clock_id=6)
+    packet.track_event.type, packet.track_event.track_uuid, packet.track_event.name = 3, 5, "boottime"
+    capture = imported(made.bytes(), tmp_path / "t")
+    assert {m["name"]: m["time"] for m in rows(capture, "markers")} == {"unsaid": T0 + 5, "boottime": T0 - 995}
+
+
+def test_tracks_without_a_name_have_that_of_their_first_event_and_built_in_counters_their_own(tmp_path: Path) -> None:
+    made = Made()
+    made.track(1).process.pid = 7
+    for uuid, kind in ((30, 1), (31, 2)):
+        made.track(uuid, parent=1).counter.type = kind
+        made.event(T0, 4, uuid).counter_value = 5
+    made.track(12, parent=1)
+    for uuid in (12, 77):
+        made.event(T0, 1, uuid, f"first on {uuid}")
+        made.event(T0 + 1, 2, uuid)
+        made.event(T0 + 2, 3, uuid, "later")
+    tracks = {track["name"]: track["unit"] for track in rows(imported(made.bytes(), tmp_path / "t"), "tracks")}
+    assert tracks == {
+        "thread_time": "ns", "thread_instruction_count": "count", "first on 12": None, "first on 77": None,
+        "process 7": None,
+    }  # fmt: skip

@@ -58,6 +58,13 @@ def test_the_engine_of_perfetto_agrees(chromium: BrowserContext, tmp_path: Path)
         assert own[0] == slices
         assert own[1] == counters
         assert own[2] == flows
+    old = imported(traces.old_events(), tmp_path / "old.pftrace")
+    with perfetto_ui(chromium, tmp_path / "old.pftrace") as page:
+        expected = ours(old)
+        expected[0][("", traces.T0 + 125, 0, "now", 1)] += 1
+        own = theirs(page)
+        assert own[0] == expected[0]
+        assert own[2] == expected[2]
     with (tmp_path / "out.pftrace").open("wb") as file:
         write_perfetto(capture, file)
     with perfetto_ui(chromium, tmp_path / "out.pftrace") as page:

@@ -361,3 +361,42 @@ def _args(event: TrackEvent, here: dict[Any, Any]) -> dict[Any, Any]:
         place = here["source_locations", event.source_location_iid]
         found |= {"file": place.file_name, "function": place.function_name, "line": place.line_number}
     return found
+
+
+def legacy(made: Made, time: int, phase: str, name: str, sequence: int = 5, **fields: Any) -> TrackEvent:
+    """An event as Chrome wrote them before there were tracks, to be added to."""
+    event = made.packet(sequence, timestamp=T0 + time).track_event
+    if name:
+        event.name = name
+    event.categories.append("c")
+    event.legacy_event.phase = ord(phase)
+    for field, value in fields.items():
+        setattr(event.legacy_event, field, value)
+    return event
+
+
+def old_events() -> bytes:
+    """Chrome's older events: ids within their scopes, arrows of both kinds, other threads' events."""
+    made = Made()
+    for sequence, tid, name in ((5, 20, "one"), (6, 21, "two")):
+        thread = made.packet(sequence, sequence_flags=1).thread_descriptor
+        thread.pid, thread.tid, thread.thread_name = 7, tid, name
+    for time, phase, name, more in (
+        (100, "b", "asked", {"local_id": 4}), (110, "b", "within", {"local_id": 4}),
+        (120, "e", "within", {"local_id": 4}), (125, "n", "now", {"local_id": 4}), (130, "e", "asked", {"local_id": 4}),
+        (100, "b", "all", {"global_id": 4}), (140, "b", "scoped", {"global_id": 4, "id_scope": "other"}),
+        (150, "e", "all", {"global_id": 4}), (170, "e", "scoped", {"global_id": 4, "id_scope": "other"}),
+        (200, "S", "first", {"unscoped_id": 9}), (210, "S", "second", {"unscoped_id": 9}),
+        (220, "F", "first", {"unscoped_id": 9}), (230, "F", "second", {"unscoped_id": 9}),
+        (300, "X", "elsewhere", {"duration_us": 1, "tid_override": 55}),
+    ):  # fmt: skip
+        legacy(made, time, phase, name, **more)
+    for time, sequence, direction, name in ((10_000, 5, 2, "out"), (20_000, 6, 3, "through"), (30_000, 5, 1, "in")):
+        legacy(made, time, "X", name, sequence, duration_us=1, bind_id=99, flow_direction=direction)
+    legacy(made, 40_000, "X", "start", duration_us=2)
+    legacy(made, 41_000, "s", "arrow", unscoped_id=77)
+    legacy(made, 50_000, "X", "enclosing", 6, duration_us=3)
+    legacy(made, 51_000, "t", "arrow", 6, unscoped_id=77)
+    legacy(made, 60_000, "f", "arrow", unscoped_id=77)
+    legacy(made, 61_000, "X", "next", duration_us=3)
+    return made.bytes()

@@ -67,7 +67,7 @@ class Clocks:
         """Times of those clocks as times of the trace."""
         out = time.copy()
         for clock in np.unique(domain).tolist():
-            if clock == self.trace:
+            if clock in (0, self.trace):
                 continue
             own = domain == clock
             way = self._way(clock)

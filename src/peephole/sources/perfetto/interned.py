@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from peephole.sources.perfetto import packet_scan
 from peephole.sources.perfetto.annotations import frame_text, place
 from peephole.sources.perfetto.event_scan import (
     K_CATEGORY,
@@ -12,6 +13,7 @@ from peephole.sources.perfetto.event_scan import (
     K_KEY,
     K_NAME,
     K_PLACE,
+    K_SCOPE,
     K_STACK,
     K_TEXT,
     KINDS,
@@ -78,6 +80,8 @@ class Interned:
         if kind == K_NAME:
             self.table.put(generation * KINDS + kind, _bits(iid), self.names.add(value))
             return
+        if kind == K_CATEGORY:
+            self.table.put(generation * KINDS + K_SCOPE, _bits(iid), packet_scan.hash_of(value, 0, len(value)))
         quoted = json.dumps(text(value), ensure_ascii=False)
         self._put(generation, kind, iid, quoted[1:-1] if kind == K_CATEGORY else quoted)
 

@@ -12,14 +12,18 @@ from numba import njit  # noqa: TID253
 
 (
     TIME, CLOCK, SEQUENCE, FLAGS, PAYLOAD, HAS, AT, END, EVENT, EVENT_END, TYPE, UUID, NAME_ID, NAME, NAME_END, VALUE,
-    DELTA, PHASE, LENGTH, ASYNC_ID, OP, TRACK, NAME_CODE, DOMAIN, GENERATION,
-) = range(25)  # fmt: skip
+    DELTA, PHASE, LENGTH, ASYNC_ID, SCOPE, CATEGORY, CATEGORY_HASH, PROCESS, THREAD, OP, TRACK, NAME_CODE, DOMAIN,
+    GENERATION,
+) = range(30)  # fmt: skip
 """Columns of a packet. The last five are filled in when it is resolved (`event_scan`)."""
-COLUMNS: Final = 25
+COLUMNS: Final = 30
 
 HAS_TIME, HAS_CLOCK, HAS_UUID, HAS_DELTA, HAS_ABSOLUTE, HAS_ARGS, HAS_FLOWS, HAS_EXTRA = 1, 2, 4, 8, 16, 32, 64, 128
 HAS_INT, HAS_DOUBLE, HAS_EVENT, HAS_STATE, DROPPED, BROKEN, HAS_PACKED = 256, 512, 1024, 2048, 4096, 8192, 16384
-"""HAS_STATE: the packet changes what later ones mean. HAS_PACKED: it holds others. BROKEN: it is no message."""
+HAS_PROCESS, HAS_THREAD, ENCLOSED = 32768, 65536, 131072
+"""HAS_STATE: the packet changes what later ones mean. HAS_PACKED: it holds others. BROKEN: it is no message.
+
+ENCLOSED: an old flow ends at the slice around it, not at the next."""
 
 MORE, DAMAGED, STRANGE = 0, 1, 2
 """Why a pass stopped: it needs more bytes (or room), what stands there is no record, a length is absurd."""
@@ -83,30 +87,53 @@ def field(buf: Any, at: int, end: int) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def hash_of(buf: Any, at: int, end: int) -> int:
+    """31 bits that stand for a text."""
+    value = np.uint64(0xCBF29CE484222325)
+    for k in range(at, end):
+        value = (value ^ np.uint64(buf[np.uintp(k)])) * np.uint64(0x100000001B3)
+    return np.int64((value ^ (value >> np.uint64(32))) & np.uint64(0x7FFFFFFF))  # type: ignore[return-value]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _legacy(buf: Any, at: int, end: int, rows: Any, n: int) -> bool:
     while at < end:
-        number, kind, value, _, stop = field(buf, at, end)
+        number, kind, value, begin, stop = field(buf, at, end)
         if stop < 0:
             return False
         at = stop
+        if number == 7 and kind == 2:
+            rows[SCOPE, n] = hash_of(buf, begin, stop)
         if kind != 0:
             continue
         if number == 1 and rows[NAME_ID, n] == 0:
             rows[NAME_ID, n] = value
         elif number == 2:
             rows[PHASE, n] = value & 0xFF
+            if rows[PHASE, n] in (102, 115, 116):  # an arrow's end, begin or middle
+                rows[HAS, n] |= HAS_FLOWS
         elif number == 3:
             rows[LENGTH, n] = value
         elif number in (6, 10, 11):
             # what is global, local to a process or neither must not meet
             rows[ASYNC_ID, n] = value * 4 + (1 if number == 6 else 2 if number == 10 else 3)
+        elif number == 13 and value:
+            rows[HAS, n] |= HAS_FLOWS
+        elif number == 12 and value:
+            rows[HAS, n] |= ENCLOSED
+        elif number == 18:
+            rows[PROCESS, n] = value
+            rows[HAS, n] |= HAS_PROCESS
+        elif number == 19:
+            rows[THREAD, n] = value
+            rows[HAS, n] |= HAS_THREAD
     return True
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _event(buf: Any, at: int, end: int, rows: Any, n: int) -> bool:
     """Reads a track event into its row; False when it is damaged."""
-    has = rows[HAS, n]
+    has = 0
     while at < end:
         number, kind, value, begin, stop = field(buf, at, end)
         if stop < 0:
@@ -142,7 +169,13 @@ def _event(buf: Any, at: int, end: int, rows: Any, n: int) -> bool:
                 return False
         elif number not in (2, 8, 17, 20, 31, 45):
             has |= HAS_ARGS
-    rows[HAS, n] = has
+            if number == 22 and kind == 2:
+                rows[CATEGORY_HASH, n] = hash_of(buf, begin, stop)
+            elif number == 3 and kind == 0:
+                rows[CATEGORY, n] = value
+            elif number == 3 and kind == 2:
+                rows[CATEGORY, n], _ = varint(buf, begin, stop)
+    rows[HAS, n] |= has
     return True
 
 

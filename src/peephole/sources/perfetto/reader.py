@@ -17,7 +17,7 @@ from peephole.sources.perfetto.annotations import args_json
 from peephole.sources.perfetto.clocks import Clocks
 from peephole.sources.perfetto.interned import Interned
 from peephole.sources.perfetto.packet_names import packet_name
-from peephole.sources.perfetto.slices import Events, Slices
+from peephole.sources.perfetto.slices import Events, Kinds, Slices
 from peephole.sources.perfetto.tracks import Increments, Tracks
 from peephole.sources.scans.byte_table import ByteTable
 from peephole.sources.scans.pair_table import PairTable
@@ -124,7 +124,7 @@ class Reader:
         at, self._generations, self._sequences.count, tracks.count, names.count = event_scan.resolve(
             data, rows, at, n, self._generations,
             self._sequences.slots, self._sequences.keys, self._sequences.count, self._states,
-            tracks.slots, tracks.keys, tracks.count,
+            tracks.slots, tracks.keys, tracks.values, tracks.count,
             interned.slots, interned.keys, interned.values,
             clocks.table.slots, clocks.table.keys, clocks.states,
             names.slots, names.arena, names.places, names.count,
@@ -151,8 +151,10 @@ class Reader:
             elif number == 43:
                 self.tracks.process(value)
             elif number == 44:
-                *_, reference, _ = self.tracks.thread(value, int(rows[packet_scan.SEQUENCE, at]))
+                pid, tid, reference, _ = self.tracks.thread(value)
                 self._states[sequence, event_scan.S_REFERENCE] = reference
+                self._states[sequence, event_scan.S_THREAD] = signed(pid << 32 | tid & 0xFFFF_FFFF)
+                self._states[sequence, event_scan.S_HAS_THREAD] = 1
             elif number in (50, 133):
                 self._packed(value, number, depth)
 
@@ -291,13 +293,13 @@ class Reader:
         return np.concatenate([out[:used], np.frombuffer(bytes(more), np.uint8)]), spans
 
     @staticmethod
-    def _flows(data: NDArray[np.uint8], rows: Ints, chosen: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    def _flows(data: NDArray[np.uint8], rows: Ints, chosen: Ints) -> tuple[Ints, Ints, Kinds]:
         some = np.flatnonzero(rows[packet_scan.HAS, chosen] & packet_scan.HAS_FLOWS)
         if not len(some):
-            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_)
+            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int8)
         own = chosen[some]
         room = int((rows[packet_scan.EVENT_END, own] - rows[packet_scan.EVENT, own]).sum())
-        event, ids, ends = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.bool_)
+        event, ids, ends = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int8)
         made, _ = event_scan.flow_ids(data, rows, own, event, ids, ends)
         return some[event[:made]], ids[:made].copy(), ends[:made].copy()
 
@@ -360,7 +362,7 @@ class Reader:
         for number, count in sorted(self._others.items()):
             if number and (name := packet_name(number)):
                 self._sink.problem(f"packet that is not shown: {name}", count)
-        return self.tracks.finish(self._sink)
+        return self.tracks.finish(self._sink, self._texts)
 
 
 def _blocks(read: ByteRead, where: str, problems: Counter[str]) -> Iterator[_Block]:

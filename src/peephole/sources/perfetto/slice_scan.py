@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from numba import njit  # noqa: TID253
 
-from peephole.sources.perfetto.event_scan import BEGIN, COMPLETE, STATE, STOP
+from peephole.sources.perfetto.event_scan import AROUND, BEGIN, COMPLETE, NEXT, STATE, STOP
 
 E_TRACK, E_START, E_NAME, E_ARGS, E_ARGS_END, E_NUMBER, E_BELOW = range(7)
 """Columns of an open slice; its number is 0 when the place is free, and E_BELOW the next free one then."""
@@ -36,13 +36,15 @@ def _close(top: Any, track: int, entries: Any, free: int, time: int, first: int,
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def match(
     time: Any, track: Any, op: Any, name: Any, args: Any, args_end: Any, length: Any, order: Any,
-    top: Any, last: Any, entries: Any, free: int, number: int, out: Any, bound: Any,
+    top: Any, last: Any, whole: Any, entries: Any, free: int, number: int, out: Any, bound: Any,
 ) -> Any:  # fmt: skip
     """Goes through events in that order.
 
     Gives (slices made, head of the free places, the next number, ends without a begin, events out of order); `bound`
-    gets the number of the slice that each event begins or ends.
+    gets the number of the slice that each event begins or ends, or that its arrow touches. `whole` has for each track
+    the last slice that came with its length (number, end) and the latest event whose arrow waits for a slice.
     """
+    whole[:, 2] = 0
     made = lone = late = 0
     for i in range(order.shape[0]):
         e = order[i]
@@ -52,6 +54,16 @@ def match(
         else:
             last[t] = time[e]
         what = op[e]
+        if what == AROUND:
+            if whole[t, 0] > 0 and whole[t, 1] >= time[e] and (top[t] < 0 or entries[top[t], E_NUMBER] < whole[t, 0]):
+                bound[e] = whole[t, 0]
+            elif top[t] >= 0:
+                bound[e] = entries[top[t], E_NUMBER]
+            continue
+        if what == NEXT:
+            bound[e] = -whole[t, 2]  # the one that waits as well
+            whole[t, 2] = e + 1
+            continue
         if what in (STOP, STATE):
             if top[t] >= 0:
                 bound[e] = entries[top[t], E_NUMBER]
@@ -75,6 +87,14 @@ def match(
             row[O_DUR] = length[e] if what == COMPLETE else 0
             row[O_BEGIN], row[O_BEGIN_END], row[O_END], row[O_END_END] = args[e], args_end[e], 0, 0
             made += 1
+            if what == COMPLETE:
+                whole[t, 0], whole[t, 1] = number, time[e] + length[e]
         bound[e] = number
+        other = whole[t, 2]
+        whole[t, 2] = 0
+        while other > 0:
+            waits = bound[other - 1]
+            bound[other - 1] = number
+            other = -waits
         number += 1
     return made, free, number, lone, late

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from peephole.model.sink import Sink, Strings, Utf8
 from peephole.sources.perfetto import args_scan, slice_scan
+from peephole.sources.perfetto.event_scan import F_BEGINS, F_ENDS
 
 WINDOW: Final = 1 << 18
 """Events that wait for others that may come later in the file and earlier in time."""
 _OPEN: Final = b'{"open":true}'
 Ints = NDArray[np.int64]
+Kinds = NDArray[np.int8]
 
 
 @dataclass(slots=True)
@@ -57,15 +59,16 @@ class Slices:
         self._events = 0
         self._top = np.full(64, -1, np.int32)
         self._last = np.full(64, -(1 << 62), np.int64)
+        self._whole = np.zeros((64, 3), np.int64)
         self._entries = np.zeros((0, slice_scan.ENTRY), np.int64)
         self._free = -1
         self._lone = self._late = 0
-        self._flow_points: list[tuple[Ints, Ints, NDArray[np.bool_]]] = []
-        self._ends: list[tuple[Ints, Ints, Ints, NDArray[np.bool_]]] = []
+        self._flow_points: list[tuple[Ints, Ints, Kinds]] = []
+        self._ends: list[tuple[Ints, Ints, Ints, Kinds]] = []
         self.last = -(1 << 62)
 
-    def take(self, events: Events, arena: NDArray[np.uint8], flows: tuple[Ints, Ints, NDArray[np.bool_]]) -> None:
-        """Events in file order; `flows`: which event (its place here), id, whether it ends there."""
+    def take(self, events: Events, arena: NDArray[np.uint8], flows: tuple[Ints, Ints, Kinds]) -> None:
+        """Events in file order; `flows`: which event (its place here), id, what it does to the flow."""
         events.args += self._size
         events.args_end += self._size
         events.place += self._events
@@ -92,7 +95,7 @@ class Slices:
         bound = np.zeros(len(events), np.int64)
         made, self._free, self.number, lone, late = slice_scan.match(
             events.time, events.track, events.op, events.name, events.args, events.args_end, events.length, ready,
-            self._top, self._last, self._entries, self._free, self.number, out, bound,
+            self._top, self._last, self._whole, self._entries, self._free, self.number, out, bound,
         )  # fmt: skip
         self._lone += lone
         self._late += late
@@ -110,6 +113,7 @@ class Slices:
             more = max(tracks, 2 * len(self._top)) - len(self._top)
             self._top = np.concatenate([self._top, np.full(more, -1, np.int32)])
             self._last = np.concatenate([self._last, np.full(more, -(1 << 62), np.int64)])
+            self._whole = np.concatenate([self._whole, np.zeros((more, 3), np.int64)])
         have = len(self._entries)
         open_ = int((self._entries[:, slice_scan.E_NUMBER] > 0).sum())
         if have - open_ < events:
@@ -204,7 +208,8 @@ class Slices:
         ids, time, number, ends = (np.concatenate(column) for column in zip(*self._ends, strict=True))
         order = np.lexsort((np.arange(len(ids)), time, ids))
         ids, number, ends = ids[order], number[order], ends[order]
-        goes_on = (ids[1:] == ids[:-1]) & ~ends[:-1] & (number[1:] != number[:-1])
+        goes_on = (ids[1:] == ids[:-1]) & (ends[:-1] != F_ENDS) & (ends[1:] != F_BEGINS)
+        goes_on &= number[1:] != number[:-1]
         alone = len(np.unique(ids)) - len(np.unique(ids[1:][goes_on]))
         if alone:
             self._sink.problem("flow with only one end", alone)

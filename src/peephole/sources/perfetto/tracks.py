@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from peephole.model.sink import Sink
 from peephole.model.tables import NONE
-from peephole.sources.perfetto.event_scan import BY_SEQUENCE, BY_UUID, COUNTED
+from peephole.sources.perfetto.event_scan import BY_SEQUENCE, BY_THREAD, BY_UUID, COUNTED
 from peephole.sources.scans.pair_table import PairTable
 from peephole.sources.scans.wire import Value, fields, signed, text
 
 _DEVICE_LABELS: Final = ("gpu", "cuda", "device:", "stream", "agent [", "queue [")
 _UNITS: Final = {1: "ns", 2: "count", 3: "bytes"}
+_BUILT_IN: Final = {1: ("thread_time", "ns"), 2: ("thread_instruction_count", "count")}
+_THREAD: Final = 0xFFFF_FFFF
 _DEEPEST: Final = 200
 """Parents above a track; a chain that is longer goes round in a circle."""
 
@@ -61,7 +63,7 @@ class Tracks:
         self.described: dict[int, Descriptor] = {}
         self._processes: dict[int, str] = {}
         self._threads: dict[tuple[int, int], str] = {}
-        self._sequences: dict[int, tuple[int, int]] = {}
+        self._texts: list[str] = [""]
         self._rows: dict[int, _Row] = {}
         self._more: dict[Any, int] = {}
 
@@ -103,8 +105,8 @@ class Tracks:
         self._processes.setdefault(pid, "")
         return pid, self._processes[pid]
 
-    def thread(self, message: bytes, sequence: int | None = None) -> tuple[int, int, int, int | None]:
-        """Takes a ThreadDescriptor: process, thread, reference time in µs, place; a sequence without a track has it."""
+    def thread(self, message: bytes) -> tuple[int, int, int, int | None]:
+        """Takes a ThreadDescriptor: process, thread, reference time in µs, place."""
         pid = tid = reference = 0
         order = None
         name = ""
@@ -120,9 +122,7 @@ class Tracks:
             elif number == 6:
                 reference = signed(value)
         if name:
-            self._threads[pid, tid] = name
-        if sequence is not None:
-            self._sequences[sequence] = pid, tid
+            self._threads[pid, tid & _THREAD] = name
         return pid, tid, reference, order
 
     def process_tree(self, message: bytes) -> None:
@@ -136,15 +136,16 @@ class Tracks:
             if number == 1 and 3 in found:
                 self._processes.setdefault(signed(found.get(1, 0), 32), text(found[3]))
             elif number == 2 and 2 in found:
-                key = signed(found.get(3, 0), 32), signed(found.get(1, 0), 32)
+                key = signed(found.get(3, 0), 32), signed(found.get(1, 0), 32) & _THREAD
                 self._threads.setdefault(key, text(found[2]))
 
     def counter_of(self, number: int) -> Descriptor | None:
         """What is said of the counter with that number in the table."""
         return self.described.get(int(self.table.keys[number, 1]) & 0xFFFF_FFFF_FFFF_FFFF)
 
-    def finish(self, sink: Sink) -> int:
-        """Appends the rows; gives the number of the next track."""
+    def finish(self, sink: Sink, texts: list[str]) -> int:
+        """Appends the rows; gives the number of the next track. `texts` has the names of events by their number."""
+        self._texts = texts
         for number in range(self.table.count):
             kind, key = int(self.table.keys[number, 0]), int(self.table.keys[number, 1]) & 0xFFFF_FFFF_FFFF_FFFF
             self._rows[number] = self._row(number, kind, key)
@@ -181,25 +182,29 @@ class Tracks:
         if kind in (BY_UUID, COUNTED):
             return self._described(number, key, kind == COUNTED)
         if kind == BY_SEQUENCE:
-            pid, tid = self._sequences.get(key, (NONE, key))
-            if pid == NONE:
-                return _Row(f"sequence {key}" if key else "events", "thread", NONE, 1000 + number, NONE)
+            return _Row(f"sequence {key}" if key else "events", "thread", NONE, 1000 + number, NONE)
+        if kind == BY_THREAD:
+            pid, tid = signed(key >> 32, 32), key & _THREAD
             return _Row(self._threads.get((pid, tid)) or f"thread {tid}", "thread", self._host(pid), 1000 + number, pid)
-        return _Row(f"async {key // 4:#x}", "thread", NONE, 500_000, NONE)
+        return _Row(self._first_event(number) or "async", "thread", NONE, 500_000, NONE)
+
+    def _first_event(self, number: int) -> str:
+        """What a track that has no name is known by."""
+        return self._texts[int(self.table.values[number])] if 0 <= number < self.table.count else ""
 
     def _described(self, number: int, uuid: int, counter: bool) -> _Row:
         track = self.described.get(uuid)
         if track is None:
-            name = f"track {uuid:#x}" if uuid else "events"
+            name = "events" if not uuid else (not counter and self._first_event(number)) or f"track {uuid:#x}"
             return _Row(name, "counter" if counter else "thread", NONE, 900_000 if counter else 1000 + number, NONE)
         order = track.order if track.order is not None else (900_000 if counter else 1000) + number
         parent, pid = self._parent(track, 0)
         name = track.name
         if not name and track.tid is not None:
-            name = self._threads.get((track.pid, track.tid)) or f"thread {track.tid}"
+            name = self._threads.get((track.pid, track.tid & _THREAD)) or f"thread {track.tid}"
         elif not name and track.process is not None:
             name = track.process or f"process {track.pid}"
-        name = name or (f"counter {uuid:#x}" if counter else f"track {uuid:#x}")
+        name = name or (f"counter {uuid:#x}" if counter else self._first_event(number) or f"track {uuid:#x}")
         return _Row(name, "counter" if counter else "thread", parent, order, pid, track.unit or None)
 
     def _parent(self, track: Descriptor, depth: int) -> tuple[int, int]:
@@ -246,7 +251,10 @@ class Tracks:
 def _counter(track: Descriptor, message: bytes) -> None:
     track.counter = True
     for number, value in fields(message):
-        if number == 3 and isinstance(value, int):
+        if number == 1 and value in _BUILT_IN and isinstance(value, int):
+            name, unit = _BUILT_IN[value]
+            track.name, track.unit = track.name or name, track.unit or unit
+        elif number == 3 and isinstance(value, int):
             track.unit = track.unit or _UNITS.get(value, "")
         elif number == 6:
             track.unit = text(value)

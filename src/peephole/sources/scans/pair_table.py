@@ -40,5 +40,7 @@ class PairTable:
         """The place of a pair, which is a new one when it is new."""
         self.make_room(1)
         found = pair_numbers.entry_of(np.int64(first), np.int64(second), self.slots, self.keys, self.count)
-        self.count = max(self.count, found + 1)
+        if found == self.count:
+            self.values[found] = 0
+            self.count += 1
         return int(found)
