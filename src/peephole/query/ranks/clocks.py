@@ -6,7 +6,7 @@ Those are half-planes in (offset, drift): what is left of the plane holds the tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from peephole.query.ranks.intervals import Ints
 from peephole.query.ranks.matching import MISSING, Matched
+from peephole.query.ranks.summary import RankSummary
 
 _DRIFT: Final = 500e-6
 """The most that a clock may run fast or slow: what a time daemon allows itself."""
@@ -40,38 +41,65 @@ class Clock:
             moved = moved - np.rint((times - self.at) * self.drift).astype(np.int64)
         return np.where(times == MISSING, MISSING, moved)
 
+    def through(self, other: Clock) -> Clock:
+        """This clock, which is one against another host's, against the run's, which the other host's is known by."""
+        if min(self.bound, other.bound) < 0:
+            return Clock(self.offset + other.offset, -1, 0.0, self.at)
+        ahead = round((self.at - self.offset - other.at) * other.drift)
+        drift = self.drift + other.drift - self.drift * other.drift
+        return Clock(self.offset + other.offset + ahead, self.bound + other.bound, drift, self.at)
 
-def align(hosts: Sequence[str], matched: Matched, problem: Callable[[str, int, str], None]) -> list[Clock]:
+
+def align(summaries: Sequence[RankSummary], matched: Matched, problem: Callable[[str, int, str], None]) -> list[Clock]:
     """A clock for each rank. Ranks of one host share theirs; the first rank's host has the run's."""
+    hosts = [summary.host for summary in summaries]
     if len(set(hosts)) < 2:
         return [Clock()] * len(hosts)
     chosen = matched.all_wait
     start, end = matched.start[chosen], matched.end[chosen]
-    first, last = np.ma.masked_equal(start, MISSING), np.ma.masked_equal(end, MISSING)
     columns = {host: [i for i, one in enumerate(hosts) if one == host] for host in dict.fromkeys(hosts)}
     reference = hosts[0]
     clocks = {reference: Clock()}
-    for host, own in columns.items():
-        if host == reference:
-            continue
-        other = columns[reference]
+    for host, through in _linked(columns, start != MISSING):
+        first, last = np.ma.masked_equal(start, MISSING), np.ma.masked_equal(end, MISSING)
+        own, other = columns[host], columns[through]
         # of all ranks of a host, the one that ends first and the one that begins last say most
         up = last[:, own].min(axis=1) - first[:, other].max(axis=1)
         down = first[:, own].max(axis=1) - last[:, other].min(axis=1)
         when = first[:, own].max(axis=1)
         known = ~(np.ma.getmaskarray(up) | np.ma.getmaskarray(down))
-        clocks[host] = _fit(host, when.data[known], down.data[known], up.data[known], problem)
+        spans = np.array([summaries[column].span for column in own], np.int64)
+        span = int(spans[:, 0].min()), int(spans[:, 1].max())
+        fitted = _fit(host, when.data[known], down.data[known], up.data[known], span, problem)
+        clocks[host] = fitted.through(clocks[through])
         if abs(clocks[host].offset) > _ODD:
             problem("hosts whose clocks are more than a minute off, or whose files are of another run", 1, host)
-    return [clocks[host] for host in hosts]
+    for host in columns:
+        if host not in clocks:
+            problem("hosts that share no collective with the first one, nor with one that does: their clocks are as "
+                    "they were", 1, host)  # fmt: skip
+    return [clocks.get(host, Clock(bound=-1)) for host in hosts]
 
 
-def _fit(host: str, when: Ints, low: Ints, high: Ints, problem: Callable[[str, int, str], None]) -> Clock:
-    """The line between the bounds, in the middle of all lines that keep to them."""
-    if not len(when):
-        problem("hosts that share no collective with the first one: their clocks are as they were", 1, host)
-        return Clock(bound=-1)
-    begin, end = int(when.min()), int(when.max())
+def _linked(columns: Mapping[str, Sequence[int]], there: NDArray[np.bool_]) -> Iterator[tuple[str, str]]:
+    """The hosts that collectives link to the first one, each with the one nearer to it that it is compared with: that
+    with which it shares most collectives."""
+    present = {host: there[:, own].any(axis=1) for host, own in columns.items()}
+    near, *rest = columns
+    reached = [near]
+    while reached and rest:
+        links = np.array([present[host] for host in reached], np.float32)
+        shared = links @ np.array([present[host] for host in rest], np.float32).T
+        found = {host: reached[int(shared[:, at].argmax())] for at, host in enumerate(rest) if shared[:, at].any()}
+        yield from found.items()
+        reached, rest = list(found), [host for host in rest if host not in found]
+
+
+def _fit(
+    host: str, when: Ints, low: Ints, high: Ints, span: tuple[int, int], problem: Callable[[str, int, str], None]
+) -> Clock:
+    """The line between the bounds, in the middle of all lines that keep to them; its bound holds in all of the span."""
+    begin, end = min(span[0], int(when.min())), max(span[1], int(when.max()))
     middle = (int(low.max()) + int(high.min())) // 2
     at, lower, upper = (
         (when - begin).astype(np.float64),
@@ -86,12 +114,12 @@ def _fit(host: str, when: Ints, low: Ints, high: Ints, problem: Callable[[str, i
     if not len(corners):
         problem("hosts whose clock no line fits: it jumped, or collectives were matched wrongly", 1, host)
         return Clock(int(np.median((low + high) // 2)), -1, 0.0, begin)
-    span = float(end - begin)
+    length = float(end - begin)
     least, most = corners[:, 0].min(), corners[:, 0].max()
-    ends = corners[:, 0] + corners[:, 1] * span
+    ends = corners[:, 0] + corners[:, 1] * length
     first, last = (least + most) / 2, (ends.min() + ends.max()) / 2
     bound = max(most - least, ends.max() - ends.min()) / 2
-    drift = (last - first) / span if span else 0.0
+    drift = (last - first) / length if length else 0.0
     return Clock(middle + round(first), int(np.ceil(bound)) + 1, drift, begin)
 
 

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from peephole.query.ranks.intervals import Ints
-from peephole.query.ranks.names import makes_all_wait
+from peephole.query.ranks.names import is_between_two, makes_all_wait
 from peephole.query.ranks.summary import RankSummary, group_titles
 
 MISSING = np.iinfo(np.int64).min
 _LATE = np.iinfo(np.int64).max
+_READ_OFF = 1_000_000
+"""ns by which ends and starts on threads or devices of one host may be off."""
 _Member = tuple[int, Ints]
 """A rank's column, and which of its collectives are meant."""
 
@@ -55,20 +57,24 @@ class _Stretch:
 
 
 def match(summaries: Sequence[RankSummary], problem: Callable[[str, int, str], None]) -> Matched:
-    """The collectives that at least two ranks saw, in order of time; what could not be matched goes to `problem`."""
+    """The collectives that at least two ranks saw, in order of time; what could not be matched goes to `problem`.
+
+    Sends and receives are left out: of a group only two ranks have them, and each under another name.
+    """
     texts: dict[str, int] = {}
     names = [_codes(summary, texts) for summary in summaries]
     steps = [_steps_of(summary) for summary in summaries]
     groups: dict[str, list[_Member]] = {}
     for column, summary in enumerate(summaries):
         talk = summary.collectives
-        for code in np.unique(talk.group).tolist():
-            groups.setdefault(talk.texts[code], []).append((column, np.flatnonzero(talk.group == code)))
+        shared = ~np.array([*map(is_between_two, talk.texts), False], np.bool_)[talk.name]
+        for code in np.unique(talk.group[shared]).tolist():
+            groups.setdefault(talk.texts[code], []).append((column, np.flatnonzero(shared & (talk.group == code))))
     titles = group_titles(groups)
     found = [
         stretch
         for group, members in sorted(groups.items())
-        for step, chosen in _stretches(members, names, steps)
+        for step, chosen in _stretches(members, names, steps, not group and _several(members, summaries, problem))
         if (stretch := _match_stretch(titles[group], step, chosen, summaries, names, steps, list(texts), problem))
     ]
     place = [np.full(len(summary.collectives), -1, np.int64) for summary in summaries]
@@ -119,14 +125,29 @@ def _steps_of(summary: RankSummary) -> Ints:
     return found
 
 
-def _stretches(members: list[_Member], names: list[Ints], steps: list[Ints]) -> list[tuple[int, list[_Member]]]:
-    """Parts of a group's order that are matched by place: all of it, or each step where ranks recorded others."""
+def _several(
+    members: list[_Member], summaries: Sequence[RankSummary], problem: Callable[[str, int, str], None]
+) -> bool:
+    """Whether these collectives, which do not say their group, can be of several groups; says so."""
+    groups = max(summaries[column].groups for column, _ in members)
+    if groups > 1:
+        most = max(len(rows) for _, rows in members)
+        problem("collectives that do not say which group they are of: matched by their order alone", most,
+                f"the ranks have {groups} groups")  # fmt: skip
+    return groups > 1
+
+
+def _stretches(
+    members: list[_Member], names: list[Ints], steps: list[Ints], unsure: bool
+) -> list[tuple[int, list[_Member]]]:
+    """Parts of a group's order that are matched by place: all of it, or each step where ranks recorded others, or where
+    a place may be wrong: the next step begins anew."""
     seen = [steps[column][rows] for column, rows in members]
     first = names[members[0][0]][members[0][1]]
     same = all(np.array_equal(names[column][rows], first) for column, rows in members)
     # a rank that began to record in another step has others in front, though as many of the same names
     begins = {int(one[one >= 0][0]) for one in seen if (one >= 0).any()}
-    if (same and len(begins) <= 1) or any((one < 0).all() for one in seen):
+    if (same and len(begins) <= 1 and not unsure) or any((one < 0).all() for one in seen):
         return [(-2, members)]
     found = []
     for step in np.unique(np.concatenate(seen)).tolist():
@@ -169,9 +190,32 @@ def _match_stretch(
         when[here][new], name[here][new] = steps[column][rows][new], own[new]
         start[here, column], end[here, column] = talk.start[rows], talk.end[rows]
         np.maximum(size[here], talk.bytes[rows], out=size[here])
+    passed = parts if group else _first_passed(start[:parts], end[:parts], name[:parts], chosen, summaries, texts)
+    if passed < parts:
+        parts = shared = passed
+        problem("collectives that ended on a rank before another one of its host came: matched wrongly, not from there "
+                "on", most - parts, where)  # fmt: skip
     if parts < shared:
         both = sorted((texts[int(name[parts])], texts[other]))
         problem("collectives whose names differ between ranks; from there on the group is not matched",
                 most - parts, f"{where}: {' and '.join(both)}")  # fmt: skip
     kept = slice(0, parts)
     return _Stretch(group, name[kept], when[kept], size[kept], start[kept], end[kept], chosen) if parts else None
+
+
+def _first_passed(
+    start: Ints, end: Ints, name: Ints, chosen: list[_Member], summaries: Sequence[RankSummary], texts: list[str]
+) -> int:
+    """The first place whose collective ended on one rank before another of the same host had begun it: what all wait
+    for cannot, so that these are two. As many as there are where none did."""
+    hosts: dict[str, list[int]] = {}
+    for column, _ in chosen:
+        hosts.setdefault(summaries[column].host, []).append(column)
+    passed = np.zeros(len(name), np.bool_)
+    for columns in hosts.values():
+        if len(columns) > 1:
+            there = start[:, columns] != MISSING
+            done = np.where(there, end[:, columns], _LATE).min(axis=1)
+            passed |= start[:, columns].max(axis=1) - _READ_OFF > done
+    passed &= np.array([makes_all_wait(text) for text in texts], np.bool_)[name]
+    return int(np.append(np.flatnonzero(passed), len(name))[0])

@@ -18,6 +18,7 @@ _WAITS_FOR_ALL: Final = re.compile(
     r"all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|barrier|all[-_ ]?to[-_ ]?all(?!v)", re.I
 )
 _ONE_SIDED: Final = re.compile(r"broadcast|send|recv|all[-_ ]?to[-_ ]?all[-_ ]?v|scatter_(?!reduce)", re.I)
+_BETWEEN_TWO: Final = re.compile(r"^\w+:(?:send|recv)", re.I)
 _KERNEL: Final = re.compile(r"^(?:void )?(?:nccl|rccl)(?:Dev)?Kernel_?([A-Za-z]+)")
 
 
@@ -40,6 +41,11 @@ def step_number(name: str) -> int:
     """The number of a training step, -1 for a slice that is none."""
     found = _STEP.search(name)
     return int(next(part for part in found.groups() if part)[:15]) if found else -1
+
+
+def is_between_two(name: str) -> bool:
+    """Whether it is a send or receive of two ranks, which the others of their group know nothing of."""
+    return _BETWEEN_TWO.search(name) is not None
 
 
 def makes_all_wait(name: str) -> bool:

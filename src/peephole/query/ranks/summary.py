@@ -87,6 +87,8 @@ class RankSummary:
     """Idle time by step and cause."""
     computes_on: str = ""
     """What counts as computing: devices, operators, threads."""
+    groups: int = 0
+    """How many process groups the run had, where the rank says it."""
 
 
 @dataclass(slots=True)
@@ -124,8 +126,9 @@ def summarize(capture: Capture, rank: int, host: str, tracks: Ints | None = None
     own = np.ones(len(lanes), np.bool_) if tracks is None else np.isin(lanes.track, tracks)
     device = np.array([kind_of.get(int(track)) in ("device", "copy", "batch") for track in lanes.track], np.bool_)
     on_devices = bool((device & own & (lanes.count > 0)).any())
+    ranges = _Ranges(capture, len(names), device & own & np.isin(lanes.track, lanes.track[device & (lanes.depth > 0)]))
     numbers = {name: number for number, name in enumerate(names)}
-    compute, talk, calls, steps = _Parts(), _Parts(), _Parts(), _Parts()
+    compute, talk, calls, steps, device_steps = (_Parts() for _ in range(5))
     arrows = on_devices and capture.count("flows") > 0
     flows = capture.read("flows", ["from", "to"]) if arrows else {"from": _none(), "to": _none()}
     launches = Launches(flows["from"], flows["to"])
@@ -139,9 +142,10 @@ def summarize(capture: Capture, rank: int, host: str, tracks: Ints | None = None
         here = own[lane]
         talks = kinds.talks[name] & here
         if on_devices:
-            # what a device did counts; the annotation around it on a thread says the same again
-            talks &= device[lane] | (not kinds.on_devices_too)
-            computes = device[lane] & ~kinds.talks[name]
+            # what a device did counts; the range around it, on a thread or on the device, says the same again
+            ran = device[lane] & ~ranges.among(name, lane, rows)
+            talks &= ran | (not kinds.on_devices_too)
+            computes = ran & ~kinds.talks[name]
         elif kinds.operators.any():
             computes = kinds.operators[name]
         else:
@@ -149,15 +153,20 @@ def summarize(capture: Capture, rank: int, host: str, tracks: Ints | None = None
         compute.add(start, end, name, rows, computes & here)
         talk.add(start, end, name, rows, talks)
         calls.add(start, end, name, rows, kinds.calls[name] & here)
-        steps.add(start, end, name, rows, kinds.steps_[name] & here)
+        steps.add(start, end, name, rows, kinds.steps_[name] & here & ~device[lane])
+        device_steps.add(start, end, name, rows, kinds.steps_[name] & here & device[lane])
         if arrows:
             launches.add(start, frame["correlation"], device[lane], here)
         row += len(frame)
+    groups = capture.manifest.extra.get("group_count")
     found = RankSummary(rank, host, str(capture.path), slices=int(lanes.count[own].sum()))
+    found.groups = groups if isinstance(groups, int) else 0
     found.computes_on = "devices" if on_devices else "operators" if kinds.operators.any() else "threads"
     if found.slices:
         found.span = (int(lanes.start[own].min()) + base, int(lanes.end[own].max()) + base)
-    busy = _fill(found, capture, names, kinds, compute, talk if talk.start else calls, steps)
+    busy = _fill(
+        found, capture, names, kinds, compute, talk if talk.start else calls, steps if steps.start else device_steps
+    )
     found.gaps = idle_gaps(*busy, launches.known(), found.steps)
     return found
 
@@ -174,6 +183,24 @@ class _Kinds:
         self.steps_ = self.number >= 0
         kernels = marked(lambda name: is_communication(name) and "ernel" in name)
         self.on_devices_too = bool(kernels.any())
+
+
+class _Ranges:
+    """Which names on devices are ranges that a program drew around kernels, and did not run: torch shows them beside
+    the kernels. Their args say so; those of the first slice of each name are read, where slices lie within others."""
+
+    def __init__(self, capture: Capture, names: int, lanes: NDArray[np.bool_]) -> None:
+        self._capture, self._lanes = capture, lanes
+        self._known, self._range = np.zeros(names + 1, np.bool_), np.zeros(names + 1, np.bool_)
+
+    def among(self, name: Ints, lane: Ints, row: Ints) -> NDArray[np.bool_]:
+        """Which of these slices have such a name."""
+        new = np.flatnonzero(self._lanes[lane] & ~self._known[name])
+        found, first = np.unique(name[new], return_index=True)
+        self._known[found] = True
+        facts = _facts(self._capture, row[new[first]])
+        self._range[found] = [fact.get("cat") == "gpu_user_annotation" for fact in facts]
+        return self._range[name]
 
 
 def _fill(

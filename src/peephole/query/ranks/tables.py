@@ -23,14 +23,15 @@ Columns = Mapping[str, Any]
 def run_tables(summaries: Sequence[RankSummary], problem: Problem) -> dict[str, Columns]:
     """The columns of each table of `model.run_tables`: collectives matched, clocks aligned."""
     matched = match(summaries, problem)
-    clocks = align([summary.host for summary in summaries], matched, problem)
+    clocks = align(summaries, matched, problem)
     found = arrivals(matched, clocks)
     if not len(matched) and len(summaries) > 1:
         apart = len({summary.host for summary in summaries}) > 1
         clocks_are = "clocks are not aligned, " if apart else ""
         problem(f"runs without a collective that ranks share: {clocks_are}nobody is seen to wait", 1, "")
-    steps = step_columns(summaries, clocks, found, matched)
-    _say_what_is_missing(steps, problem)
+    held = _held(summaries, matched, found.start.shape)
+    steps = step_columns(summaries, clocks, found, matched, held)
+    _say_what_is_missing([summary.rank for summary in summaries], steps, problem)
     slow: dict[int, list[int]] = {}
     for rank, step in zip(steps["rank"][steps["slow"]].tolist(), steps["step"][steps["slow"]].tolist(), strict=True):
         slow.setdefault(rank, []).append(step)
@@ -58,7 +59,7 @@ def run_tables(summaries: Sequence[RankSummary], problem: Problem) -> dict[str, 
         "start_ns": found.start[which, column],
         "end_ns": found.end[which, column],
         "wait_ns": found.wait[which, column],
-        "held": _held(summaries, matched, there.shape)[which, column],
+        "held": held[which, column],
     }
     tables["rank_steps"] = steps
     tables["rank_collectives"] = _seen(summaries, matched)
@@ -100,12 +101,12 @@ def _held(summaries: Sequence[RankSummary], matched: Matched, shape: tuple[int, 
     return held
 
 
-def _say_what_is_missing(steps: Columns, problem: Problem) -> None:
+def _say_what_is_missing(numbers: Sequence[int], steps: Columns, problem: Problem) -> None:
     """Ranks that lack steps which most others have: they began later, or died."""
     if not len(steps["step"]):
         return
     every, counts = np.unique(steps["step"], return_counts=True)
-    ranks = np.unique(steps["rank"])
+    ranks = np.array(sorted(numbers), np.int64)
     usual = every[2 * counts > len(ranks)]
     common = np.isin(steps["step"], usual)
     lacks = len(usual) - np.bincount(np.searchsorted(ranks, steps["rank"][common]), minlength=len(ranks))

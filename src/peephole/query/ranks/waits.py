@@ -58,7 +58,11 @@ def arrivals(matched: Matched, clocks: Sequence[Clock]) -> Arrivals:
 
 
 def step_columns(
-    summaries: Sequence[RankSummary], clocks: Sequence[Clock], found: Arrivals, matched: Matched
+    summaries: Sequence[RankSummary],
+    clocks: Sequence[Clock],
+    found: Arrivals,
+    matched: Matched,
+    held: NDArray[np.bool_],
 ) -> dict[str, NDArray[Any]]:
     """The columns of `rank_steps`: a row for each rank and step, and whether the rank was slow in it."""
     parts: dict[str, list[Ints]] = {}
@@ -79,7 +83,7 @@ def step_columns(
             parts.setdefault(name, []).append(values)
         owner.append(np.full(len(begin), column))
     joined: dict[str, NDArray[Any]] = {name: np.concatenate(values) for name, values in parts.items()}
-    joined["slow"] = _slow(joined, np.concatenate(owner), _lateness(found, matched))
+    joined["slow"] = _slow(joined, np.concatenate(owner), _lateness(found, matched, held))
     return joined
 
 
@@ -98,17 +102,43 @@ def _slow(rows: dict[str, NDArray[Any]], owner: Ints, late: dict[int, Ints]) -> 
     return slow
 
 
-def _lateness(found: Arrivals, matched: Matched) -> dict[int, Ints]:
+def _lateness(found: Arrivals, matched: Matched, held: NDArray[np.bool_]) -> dict[int, Ints]:
     """By step, for each rank: how long after the median rank it came to a collective, at most; as far as it lies beyond
-    the usual spread of arrivals."""
+    the usual spread of arrivals. Who came late because it was held up in another group has nothing to do with it."""
     late: dict[int, Ints] = {}
+    waited = _Waited() if len(set(matched.group)) > 1 else None
     for i in np.flatnonzero(matched.all_wait & (matched.step >= 0)).tolist():
         columns = np.flatnonzero(found.start[i] != MISSING)
         arrival = found.start[i, columns]
         behind = arrival - int(np.median(arrival))
+        step = int(matched.step[i])
+        if waited is not None:
+            behind -= waited.elsewhere(step, matched.group[i], columns)
+            waited.add(step, matched.group[i], columns, np.where(held[i, columns], found.wait[i, columns], 0))
         usual = 3 * int(np.median(np.abs(behind)))
         if len(columns) > 2:
             behind = np.where(behind > usual, behind, 0)
-        most = late.setdefault(int(matched.step[i]), np.zeros(found.start.shape[1], np.int64))
+        most = late.setdefault(step, np.zeros(found.start.shape[1], np.int64))
         most[columns] = np.maximum(most[columns], behind)
     return late
+
+
+class _Waited:
+    """How long ranks were held up in each group, within a step, by those of its collectives that were added."""
+
+    def __init__(self) -> None:
+        self._all: dict[int, dict[int, int]] = {}
+        self._own: dict[tuple[int, str], dict[int, int]] = {}
+
+    def elsewhere(self, step: int, group: str, columns: Ints) -> Ints:
+        """By column, what it waited in other groups more than the median of these columns did."""
+        every, own = self._all.get(step, {}), self._own.get((step, group), {})
+        found = np.array([every.get(column, 0) - own.get(column, 0) for column in columns.tolist()], np.int64)
+        return np.maximum(found - int(np.median(found)), 0)
+
+    def add(self, step: int, group: str, columns: Ints, waits: Ints) -> None:
+        """Takes how long each column was held up in a collective."""
+        for sums in (self._all.setdefault(step, {}), self._own.setdefault((step, group), {})):
+            for column, wait in zip(columns.tolist(), waits.tolist(), strict=True):
+                if wait:
+                    sums[column] = sums.get(column, 0) + wait

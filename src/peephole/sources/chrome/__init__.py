@@ -112,8 +112,9 @@ def _begin(mapper: Mapper, facts: dict[str, object], base: int | None) -> int | 
 def _world(facts: dict[str, object]) -> dict[str, int]:
     """How many ranks the run had that a file is of, where it says so."""
     info = facts.get("distributedInfo")
-    size = info.get("world_size") if isinstance(info, dict) else None
-    return {"world_size": size} if isinstance(size, int) and 0 < size < 1 << 31 else {}
+    known = info if isinstance(info, dict) else {}
+    named = {"world_size": known.get("world_size"), "group_count": known.get("pg_count")}
+    return {name: value for name, value in named.items() if isinstance(value, int) and 0 < value < 1 << 31}
 
 
 def _frameworks(facts: dict[str, object]) -> dict[str, str]:

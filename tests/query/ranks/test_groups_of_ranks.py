@@ -1,0 +1,120 @@
+"""Several process groups: who is late, which collectives are the same, and hosts that are linked through others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from peephole.query.ranks.summary import Collectives, RankSummary
+from peephole.query.ranks.tables import run_tables
+
+MS = 1_000_000
+Seen = tuple[str, str, int, int]
+"""Group, name, start and end in ms."""
+
+
+def rank(
+    number: int, seen: list[Seen], steps: list[tuple[int, int, int]], host: str = "a", groups: int = 0, ahead: int = 0
+) -> RankSummary:
+    """The summary of a rank that saw these collectives, all of which held it up; `ahead` ns is its clock."""
+    texts = sorted({text for group, name, _, _ in seen for text in (group, name)})
+    group, name = (np.array([texts.index(str(one[part])) for one in seen], np.int64) for part in (0, 1))
+    start = np.array([one[2] * MS + ahead for one in seen], np.int64)
+    end = np.array([one[3] * MS + ahead for one in seen], np.int64)
+    none = np.full(len(seen), -1, np.int64)
+    times = np.array([[step, a * MS + ahead, b * MS + ahead] for step, a, b in steps], np.int64).reshape(-1, 3)
+    found = RankSummary(
+        number,
+        host,
+        f"{number}.peep",
+        Collectives(texts, group, name, start, end, none, none < 0),
+        times,
+        np.zeros_like(times),
+    )
+    found.span = (
+        int(min(times[:, 1].min(initial=start.min()), start.min())),
+        int(max(times[:, 2].max(initial=end.max()), end.max())),
+    )
+    found.groups = groups
+    return found
+
+
+def made(ranks: list[RankSummary]) -> tuple[dict[str, Any], dict[str, int]]:
+    """The tables of a run, and how often each problem was said."""
+    problems: dict[str, int] = {}
+    tables = run_tables(
+        ranks, lambda reason, count, example: problems.update({reason: problems.get(reason, 0) + count})
+    )
+    return dict(tables), problems
+
+
+def test_who_came_late_because_another_group_held_it_up_is_not_slow() -> None:
+    # 0 and 1 are a pair, 2 and 3, 4 and 5; then 0, 2, 4 and 1, 3, 5 reduce. Rank 5 computes 60 ms longer
+    ranks = []
+    for number in range(6):
+        late = 60 if number >= 4 else 0
+        came = 10 + (late if number == 5 else 0)
+        seen: list[Seen] = [(f"pair {number // 2}", "nccl:allreduce", came, 12 + late),
+                            (f"data {number % 2}", "nccl:allreduce", 13 + late, 75)]  # fmt: skip
+        ranks.append(rank(number, seen, [(7, 0, 80)]))
+    tables, problems = made(ranks)
+    assert not problems
+    assert [tables["ranks"]["slow_steps"][number] for number in range(6)] == [[], [], [], [], [], [7]]
+
+
+def test_sends_and_receives_do_not_part_the_order_of_a_group() -> None:
+    ranks = []
+    for number in range(3):
+        seen: list[Seen] = [("world", "nccl:allreduce", 10, 12)]
+        seen += [("world", "nccl:send" if number == 0 else "nccl:recv", 13, 14)] if number < 2 else []
+        seen += [("world", "nccl:all_gather", 20, 23)]
+        ranks.append(rank(number, seen, [(1, 0, 30)]))
+    tables, problems = made(ranks)
+    assert not problems
+    assert tables["collectives"]["name"] == ["nccl:allreduce", "nccl:all_gather"]
+    assert tables["collectives"]["ranks"].tolist() == [3, 3]
+    assert tables["rank_collectives"]["collective"].tolist() == [0, -1, 1, 0, -1, 1, 0, 1]
+
+
+def test_collectives_without_a_group_that_cannot_be_the_same_are_not_matched() -> None:
+    """gloo says no group: ranks 0 and 1 reduce, ranks 2 and 3 do it 40 ms later, then all do."""
+
+    def seen(late: int) -> list[Seen]:
+        first = [("", "gloo:all_reduce", 10 + late, 12 + late), ("", "gloo:all_reduce", 55, 57)]
+        return [*first, ("", "gloo:all_reduce", 110, 112), ("", "gloo:all_reduce", 155, 157)]
+
+    steps = [(1, 0, 60), (2, 100, 160)]
+    tables, problems = made([rank(number, seen(40 if number > 1 else 0), steps, groups=3) for number in range(4)])
+    assert tables["collectives"]["step"].tolist() == [2, 2], "the next step begins anew"
+    assert problems == {
+        "collectives that do not say which group they are of: matched by their order alone": 4,
+        "collectives that ended on a rank before another one of its host came: matched wrongly, not from there on": 2,
+    }
+    # one group alone leaves nothing to doubt
+    _, problems = made([rank(number, seen(0), steps, groups=1) for number in range(4)])
+    assert not problems
+
+
+def test_hosts_are_linked_to_the_first_one_through_others() -> None:
+    ahead = {0: 0, 1: 7_300_000, 2: -41_000_000, 3: 3_600_000_000_000}
+    ranks = []
+    for number in range(4):
+        seen: list[Seen] = []
+        for at in range(5):
+            for low in range(3):  # groups of neighbours alone
+                if number in (low, low + 1):
+                    came = 100 * at + 10 * low + (at * 7 + number) % 5
+                    seen.append((f"{low} and {low + 1}", "nccl:allreduce", came, 100 * at + 10 * low + 5))
+        ranks.append(rank(number, seen, [(1, 0, 500)], f"host{number}", ahead=ahead[number]))
+    alone: list[Seen] = [("alone", "nccl:allreduce", 3, 4)]
+    ranks.append(rank(4, alone, [(1, 0, 500)], "host4"))
+    tables, problems = made(ranks)
+    offsets, bounds = tables["ranks"]["offset_ns"], tables["ranks"]["bound_ns"]
+    for number in range(4):
+        assert 0 <= bounds[number] < 20 * MS and abs(offsets[number] - ahead[number]) <= bounds[number]
+    assert bounds[0] == 0 and bounds[4] == -1 and offsets[4] == 0
+    assert problems == {
+        "hosts whose clocks are more than a minute off, or whose files are of another run": 1,
+        "hosts that share no collective with the first one, nor with one that does: their clocks are as they were": 1,
+    }
