@@ -16,6 +16,7 @@ from tests.rank_traces import write_ranks
 
 from peephole.cli.main import main
 from peephole.errors import PeepholeError
+from peephole.fleet.detect import are_ranks
 from peephole.fleet.run import make_run
 from peephole.model.run_tables import RUN_TABLES
 from peephole.query.ranks.inputs import inputs_of
@@ -125,6 +126,54 @@ def test_a_rank_that_died_in_the_middle_is_listed_and_the_others_are_whole(tmp_p
     others = [0, 2, 3]
     skew = known.start[8:, others].max(axis=1) - known.start[8:, others].min(axis=1)
     assert table.ints("skew_ns").tolist()[8:] == skew.tolist()
+
+
+def test_a_rank_without_steps_is_listed_and_so_is_a_file_that_was_cut(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = write_ranks(tmp_path, 4, slow=SLOW, hosts=1)
+
+    def nothing(trace: dict[str, Any]) -> None:
+        trace["traceEvents"] = [event for event in trace["traceEvents"] if event.get("tid") == 7]
+
+    rewritten(known.files[1], nothing)
+    text = gzip.decompress(known.files[3].read_bytes())
+    known.files[3].write_bytes(gzip.compress(text[: text.index(b"ProfilerStep#5")]))
+    run = make_run(known.files, tmp_path / "run.peep")
+    said = {
+        "files of which a part could not be read": 1,
+        "steps without data: the rank began later, or died": 5,  # those that most ranks have
+    }
+    assert reasons(run).items() >= said.items()
+    assert main(["fleet", str(run), "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["state"], row["problem"]) for row in rows] == [("read", "")] * 3 + [("read", "the file was cut off")]
+    # it is still said when others come, and what was not read is not said twice when it is given again
+    gone = tmp_path / "gone.json"
+    gone.write_bytes(b"")
+    for _ in range(2):
+        assert main(["import", str(gone), "-o", str(run)]) == 0
+        assert reasons(run)["files of which a part could not be read"] == 1
+        assert reasons(run)["files that are not part of the run: they cannot be read"] == 1
+        assert "files that are not part of the run, given earlier" not in reasons(run)
+
+
+def test_ranks_that_only_the_names_of_files_tell(tmp_path: Path) -> None:
+    known = write_ranks(tmp_path, 4, slow=SLOW, hosts=1)
+    files = []
+    for number, file in enumerate(known.files):
+        rewritten(file, lambda trace: trace.pop("distributedInfo"))
+        files.append(file.rename(tmp_path / f"job7-rank{3 - number}.pt.trace.json.gz"))
+    assert main(["import", *map(str, files), "-o", str(tmp_path / "run")]) == 0
+    found = open_run(open_capture(tmp_path / "run.peep")).ranks()
+    assert [(row.rank, row.slow_steps) for row in found if row.slow_steps] == [(1, (1, 3))]
+    assert {row.rank for row in found} == {0, 1, 2, 3}
+    # names that are alike are two of one rank, and what is no trace is not of a run
+    assert not are_ranks([str(tmp_path / "a" / files[0].name), str(files[0])])
+    texts = [tmp_path / f"dedicated_rank_{number}.json" for number in (0, 1)]
+    for text in texts:
+        text.write_text("{}")
+    assert not are_ranks([*map(str, texts)])
 
 
 def test_clocks_far_apart_are_listed(tmp_path: Path) -> None:

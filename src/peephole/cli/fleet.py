@@ -105,7 +105,7 @@ def _show(inputs: list[Input], problems: tuple[tuple[str, int, str], ...], print
             duration(one.dur_ns),
             str(one.tries),
             one.worker,
-            "" if one.state == "read" else f"{one.state}: {one.problem}",
+            one.problem if one.state == "read" else f"{one.state}: {one.problem}",
         )
         for one in inputs
     ]

@@ -64,6 +64,9 @@ def members(kept: Sequence[RankSummary], world: int, done: Sequence[RankDone], p
                 problem("ranks that are there twice: the first one counts", 1, f"rank {summary.rank}: {_name(one)}")
             else:
                 found[summary.rank] = summary
+    for one in done:
+        if one.parts and state[one.path] == READ:
+            one.problem = one.parts
     missing = [rank for rank in range(min(world, 1 << 20)) if rank not in found]
     if missing and found:
         problem("ranks of the run that no file is of", len(missing), f"rank {missing[0]}")

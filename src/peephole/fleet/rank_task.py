@@ -15,6 +15,7 @@ from peephole.model.run_tables import RANK_CAPTURES
 from peephole.model.urls import is_remote
 from peephole.query.ranks.run import summaries_of
 from peephole.query.ranks.summary import RankSummary
+from peephole.sources.chrome.rank import rank_in_name
 from peephole.store.capture import Capture
 
 
@@ -43,6 +44,8 @@ class RankDone:
     world: int = -1
     """How many ranks the run had, where the file says it: all of one run say the same."""
     problem: str = ""
+    parts: str = ""
+    """What of the file could not be read, where the rest of it was."""
     worker: str = ""
     tries: int = 1
     dur_ns: int = 0
@@ -60,8 +63,12 @@ def rank_task(given: RankFile) -> RankDone:
             path, place = _captured(given, Path(scratch))
             capture = open_capture(path)
             done.summaries, done.world = summaries_of(capture), _world(capture)
+            done.parts = "; ".join(str(one.get("reason", "")) for one in capture.manifest.problems[:3])
+            number = rank_in_name(given.path) if len(done.summaries) == 1 else None
             for summary in done.summaries:
                 summary.capture = place
+                if summary.rank < 0 and number is not None:
+                    summary.rank = number
     except PeepholeError as error:
         done.problem = str(error)
     done.dur_ns = time.perf_counter_ns() - begun

@@ -48,7 +48,7 @@ def make_run(
     """
     before = None if replace else find_run(out)
     with _written(out, replace or before is not None, before is not None) as (writer, place, tag):
-        kept, known, world = _carried(before, writer) if before else ([], [], 0)
+        kept, known, world = _carried(before, writer, {*map(_full, given)}) if before else ([], [], 0)
         files = [
             RankFile(path, place, f"{len(known) + number}-{tag}{safe_name(path.rstrip('/').rpartition('/')[2])}")
             for number, path in enumerate(map(_full, given))
@@ -63,10 +63,14 @@ def make_run(
         found = members(kept, world, done, writer.problem)
         if not found.summaries:
             raise PeepholeError(_nothing(done))
-        writer.describe(source="ranks", world_size=found.world)
+        groups = max(summary.groups for summary in found.summaries)
+        writer.describe(source="ranks", world_size=found.world, group_count=groups)
         again = {one.path for one in done}
         known = [row for row in known if row["state"] == READ or row["path"] not in again]
         inputs = {name: [*(row[name] for row in known), *column] for name, column in found.inputs.items()}
+        for state, problem, path in zip(inputs["state"], inputs["problem"], inputs["path"], strict=True):
+            if problem and state == READ:
+                writer.problem("files of which a part could not be read", 1, f"{path.rpartition('/')[2]}: {problem}")
         tables = {**run_tables(found.summaries, writer.problem), "inputs": inputs}
         for table, columns in tables.items():
             write_run_table(writer.scratch, table, columns)
@@ -89,21 +93,27 @@ def find_run(out: str | Path) -> Capture | None:
     return open_capture(path)
 
 
-def _carried(before: Capture, writer: CaptureWriter) -> tuple[list[RankSummary], list[dict[str, Any]], int]:
-    """The ranks of a run that are added to: their summaries, the inputs that it was made of, its world size."""
+def _carried(
+    before: Capture, writer: CaptureWriter, again: set[str]
+) -> tuple[list[RankSummary], list[dict[str, Any]], int]:
+    """The ranks of a run that are added to: their summaries, the inputs that it was made of, its world size. What was
+    not read and is given again is said when it was tried."""
     run = open_run(before)
     table = run.tables["inputs"]
     names = [column.name for column in RUN_TABLES["inputs"].columns]
     rows = [dict(zip(names, values, strict=True)) for values in zip(*(table[name] for name in names), strict=True)]
     for row in rows:
-        if row["state"] != READ:
+        if row["state"] != READ and row["path"] not in again:
             writer.problem("files that are not part of the run, given earlier", 1, f"{row['path']}: {row['problem']}")
     held = before.path / RANK_CAPTURES
     if held.is_dir():
         # the same files under a second name: nothing is copied, and the old run stays whole until the new one is there
         shutil.copytree(held, writer.scratch / RANK_CAPTURES, copy_function=_linked, dirs_exist_ok=True)
-    world = before.manifest.extra.get("world_size")
-    return kept_summaries(run), rows, world if isinstance(world, int) else 0
+    world, groups = (before.manifest.extra.get(name) for name in ("world_size", "group_count"))
+    summaries = kept_summaries(run)
+    for summary in summaries:
+        summary.groups = groups if isinstance(groups, int) else 0
+    return summaries, rows, world if isinstance(world, int) else 0
 
 
 def _linked(source: str, target: str) -> None:

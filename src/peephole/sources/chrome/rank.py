@@ -11,22 +11,38 @@ HEAD: Final = 1 << 20
 """Bytes of a trace in which its rank stands."""
 _RANK: Final = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}\[\]]*?"rank"\s*:\s*(\d+)')
 
+_NAMED: Final = re.compile(r"(?:^|[^a-zA-Z])rank[-_.]?(\d{1,7})(?!\d)[^/]*\.json(?:\.gz)?$", re.IGNORECASE)
 
-def rank_of(path: Path) -> int | None:
-    """The rank that a trace names in its beginning, None where it names none."""
+
+def rank_in_name(path: str) -> int | None:
+    """The rank that a trace's name ends with (`rank3.json`): what is left where the trace itself names none."""
+    found = _NAMED.search(path.rpartition("/")[2])
+    return int(found[1]) if found else None
+
+
+def head_of(path: Path) -> bytes:
+    """The beginning of a file, nothing of one that cannot be read."""
     try:
         with path.open("rb") as file:
-            return rank_in(file.read(HEAD))
+            return file.read(HEAD)
     except OSError:
-        return None
+        return b""
+
+
+def is_trace(head: bytes) -> bool:
+    """Whether this is the beginning of a trace."""
+    return b'"traceEvents"' in _plain(head)
+
+
+def _plain(head: bytes) -> bytes:
+    try:
+        return zlib.decompressobj(wbits=31).decompress(head, HEAD) if head[:2] == b"\x1f\x8b" else head
+    except zlib.error:
+        return b""
 
 
 def rank_in(head: bytes) -> int | None:
     """The rank that the beginning of a trace names, None where it names none."""
-    try:
-        if head[:2] == b"\x1f\x8b":
-            head = zlib.decompressobj(wbits=31).decompress(head, HEAD)
-    except zlib.error:
-        return None
+    head = _plain(head)
     found = _RANK.search(head)
     return int(found[1]) if found else None
