@@ -20,7 +20,9 @@ from peephole.sources.torch.rows import BREAK, FALLBACK, GUARDS, MARKERS, RECOMP
 
 _BROKE: Final = re.compile(r"^Graph break in user code at (.+):(\d+)$", re.MULTILINE)
 _FRAMES: Final = 64
-_QUIET: Final = frozenset({"SkipFrame", "SkipCodeRecursiveException", "BackendCompilerFailed"})
+_QUIET: Final = frozenset({"SkipFrame", "SkipCodeRecursiveException"})
+"""What Dynamo raises where it has nothing against a frame."""
+_LIMITS: Final = frozenset({"RecompileLimitExceeded", "FailOnRecompileLimitHit"})
 
 
 class Dynamo:
@@ -55,18 +57,9 @@ class Dynamo:
         own, start = state
         code, *_ = self._frames.get(own, (None, "", start))
         context = self.at.known(own)
-        if code is not None and type(raised).__name__ in ("RecompileLimitExceeded", "FailOnRecompileLimitHit"):
-            self._decide(own, FALLBACK, str(raised), (code.co_filename, code.co_firstlineno))
+        if code is not None and (why := _gave_up(context, raised)):
+            self._decide(own, FALLBACK, why, _user_place(raised) or (code.co_filename, code.co_firstlineno))
             context = self.at.known(own)
-        elif (
-            context is not None
-            and code is not None
-            and context.last == NONE
-            and context.dynamo is not None
-            and (raised is None or type(raised).__name__ not in _QUIET)
-        ):
-            why = "Dynamo found nothing to compile before the break" if raised is None else str(raised)
-            self._decide(own, FALLBACK, why, (code.co_filename, code.co_firstlineno))
         self._frames.pop(own, None)
         if context is not None:
             context.row["start"] = context.start = min(start, context.start)
@@ -164,6 +157,21 @@ class Dynamo:
         self.at.dynamo(context).decide(kind, reason, place)
         args = {"context": context.row["name"], "reason": reason, "file": place[0], "line": place[1]}
         self.recorder.row("markers", time=perf_counter_ns(), name=MARKERS[kind], kind="event", args=json.dumps(args))
+
+
+def _gave_up(context: Context | None, raised: BaseException | None) -> str:
+    """Why a frame is not compiled; empty when it is, or when the program is being ended."""
+    if isinstance(raised, Exception):
+        kind = type(raised).__name__
+        return "" if kind in _QUIET else str(raised) if kind in _LIMITS else f"{kind}: {raised}"
+    empty = context is not None and context.last == NONE and context.dynamo is not None
+    return "Dynamo found nothing to compile before the break" if empty and raised is None else ""
+
+
+def _user_place(raised: BaseException | None) -> Place | None:
+    """The program's line that Dynamo could not compile, where it says which."""
+    frame = getattr(raised, "innermost_user_frame_summary", None)
+    return None if frame is None else (frame.filename, frame.lineno or NONE)
 
 
 def _stack(code: CodeType) -> list[list[Any]]:
