@@ -364,8 +364,15 @@ def test_kernels_are_on_the_timeline_and_lead_to_their_contexts(torch_run: Torch
     kernels = [row for row in slices if tracks[row[1]][1] == "device"]
     assert kernels and all(dur >= 0 for *_, dur in kernels)
     for name, _, context, _ in kernels:
-        kind = "half" if name.startswith("extern_kernels.") else "kernel"
+        kind = "half" if name.startswith(("extern_kernels.", "torch.ops.")) else "kernel"
         assert contexts[context][1] == kind and (kind == "half" or contexts[context][0] == name)
+    # calls of operations are there as those of libraries are: attention after its rewrite
+    by_name = {name: id for id, (name, _) in contexts.items()}
+    for half in ("0/0 forward", "0/0 backward"):
+        called = {re.sub(r"\.\d+$", "", kernel) for kernel in recorded_kernels(torch_run, half)}
+        own = {contexts[id][0] for id, (_, kind) in contexts.items() if kind == "kernel"} & called
+        library = {name for name, _, context, _ in kernels if context == by_name[half]}
+        assert library == called - own and any(name.startswith("torch.ops.aten._scaled_dot") for name in library)
     regions = Counter(name for name, track, _, _ in slices if tracks[track][0].split()[0] == "torch")
     assert regions["0/0 forward"] == regions["0/0 backward"] == 3
 
