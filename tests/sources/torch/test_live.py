@@ -328,6 +328,16 @@ def test_why_says_what_the_scheduler_decided_last(torch_run: TorchRun) -> None:
     assert (between.boundaries[0].user_line or "").startswith(str(PROGRAM))
 
 
+def test_a_library_computes_its_own_operation_and_not_what_its_inputs_are_made_of(torch_run: TorchRun) -> None:
+    for origin in all_origins(torch_run.capture):
+        if origin.name.startswith("extern_kernels.addmm"):
+            assert "Linear" in {operation.name for operation in origin.operations}
+            assert not {"LayerNorm", "layer_norm"} & {operation.name for operation in origin.operations}
+    # a layer is known by its function's name as well
+    two = answer(torch_run.capture, "layer_norm", "linear", "0/0 forward")
+    assert isinstance(two, Why) and two.relation == "dependent" and two.second.name.startswith("extern_kernels.addmm")
+
+
 def said_in(log: str) -> list[tuple[str, ...]]:
     return re.findall(r"cannot fuse (\S+) with (\S+): (.*)$", log, re.M)
 

@@ -65,6 +65,8 @@ def chain(capture: Capture, step: int, node: int) -> list[Link]:
     own = instruction(trace, place)
     graph, half = _graph_of(capture, trace, context)
     late = half is not None and (trace.text("name", row) or "").startswith(_AFTER_FX) and not _is_fx(own, half)
+    if half is not None:
+        own = next((call for call in half.calls if call.row == own.row), own)  # what a library computes itself
     names = set(own.parts) if late else {own.name}
     last = _last_row(trace, row, own)
     earlier = [move for move in graph.moves if (late or move.row <= last) and move.context in (graph.context, context)]

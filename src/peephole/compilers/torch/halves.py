@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from peephole.compilers.torch.labels import moves, short_op
 from peephole.compilers.traces import trace_of
 from peephole.replay.trace import RewriteTrace
 
@@ -15,7 +16,8 @@ LOWERING: Final = "lowering"
 FUSION: Final = "fusion"
 CODEGEN: Final = "codegen"
 HALF: Final = "half"
-CALLS: Final = ("kernel", "extern")
+EXTERN: Final = "extern"
+CALLS: Final = ("kernel", EXTERN)
 """Ops of the calls in the graph after codegen."""
 
 
@@ -113,7 +115,7 @@ def _read_code(trace: RewriteTrace, half: Half) -> None:
     step = half.steps[CODEGEN]
     for one in listed(trace, trace.number("after", trace.step_row(step))):
         if one.op in CALLS:
-            half.calls.append(one)
+            half.calls.append(_own_parts(one, half.fx) if one.op == EXTERN else one)
         elif one.op != "output":
             half.memory[one.row] = one
     lists = trace.match_lists
@@ -125,6 +127,16 @@ def _read_code(trace: RewriteTrace, half: Half) -> None:
         for call in lists[1][row]:
             names = [nodes.name(one) or "" for one in taken if one >= 0]
             half.made_of.setdefault(call, []).extend(names)
+
+
+def _own_parts(call: Instruction, fx: dict[str, Instruction]) -> Instruction:
+    """A library's call with what it computes itself: Inductor names what its inputs are made of as well."""
+    path = call.name.split(".")
+    op = path[min(3 if path[0] == "torch" else 1, len(path) - 1)]
+    ops = {name: fx[name].op for name in call.parts if name in fx}
+    if op not in map(short_op, ops.values()):
+        return call
+    return call._replace(tag=", ".join(name for name, own in ops.items() if short_op(own) == op or moves(own)))
 
 
 def listed(trace: RewriteTrace, root: int) -> list[Instruction]:

@@ -72,9 +72,14 @@ def _otherwise(op: str) -> Family:
 
 def short_op(op: str) -> str:
     """`addmm` for `aten.addmm.default`, `gelu` for `torch.nn.functional.gelu`, `view` for `Tensor.view`."""
-    if op.startswith(("aten.", "prims.", "inductor.")):
+    if op.startswith(("aten.", "prims.", "inductor.")) or (op.count(".") == 2 and op.endswith(".default")):
         return op.split(".")[1]
     return op.rpartition(".")[2] if "." in op else op
+
+
+def moves(op: str) -> bool:
+    """Whether an operation only looks at what is there in another way."""
+    return _FAMILY.get(short_op(op)) == Family.MOVEMENT
 
 
 def constants_of(arg: str) -> str:

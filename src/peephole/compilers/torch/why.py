@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from peephole.compilers.answers import Boundary, Evidence, Forced, Kernel, Schedule, Why
 from peephole.compilers.torch.halves import Half, Instruction, half_of, halves, instruction
-from peephole.compilers.torch.labels import short_op, type_name
+from peephole.compilers.torch.labels import moves, short_op, type_name
 from peephole.compilers.torch.origin import origins_in, parsed
 from peephole.compilers.torch.schedule import RAW, schedule
 from peephole.compilers.torch.words import in_words
@@ -34,9 +34,11 @@ class Said(NamedTuple):
 def computed_in(capture: Capture, name: str) -> list[tuple[int, int]]:
     """Half and place of the kernels that compute an FX node, a buffer or a scheduler node of that name.
 
-    Where nothing has that name, those that compute an operation that is called so: `gelu`, `aten.mm.default`.
+    Where nothing has that name, those that compute an operation that is called so: `gelu`, `Linear`, `aten.mm.default`.
     """
-    found, alike = [], []
+    found: list[tuple[int, int]] = []
+    alike: list[tuple[int, int]] = []
+    moved: list[tuple[int, int]] = []
     for half in halves(capture):
         wanted = set(name.split("_")) if name.startswith("op") and name[2:3].isdigit() else set()
         written = {row for one in half.memory.values() if one.name == name for row in one.src}
@@ -44,14 +46,20 @@ def computed_in(capture: Capture, name: str) -> list[tuple[int, int]]:
             if name in call.parts or call.row in written or (wanted and wanted <= half.scheduled(call)):
                 found.append((half.context, at))
             members = (half.fx[part] for part in call.parts if part in half.fx)
-            if any(name in _called(one) for one in members):
-                alike.append((half.context, at))
-    return found or alike
+            called = [one.op for one in members if _plain(name) in _called(one)]
+            if called:
+                (moved if all(map(moves, called)) else alike).append((half.context, at))
+    return found or alike or moved
 
 
 def _called(one: Instruction) -> set[str]:
     """What a user may call an instruction: its op, and the operations of the program that it comes from."""
-    return {one.op, short_op(one.op), *(parsed(text)[0] for text in origins_in(one.metadata))}
+    return set(map(_plain, (one.op, short_op(one.op), *(parsed(text)[0] for text in origins_in(one.metadata)))))
+
+
+def _plain(name: str) -> str:
+    """The same for a layer and its function: `LayerNorm`, `layer_norm`."""
+    return name.replace("_", "").casefold()
 
 
 def why_kernels(capture: Capture, half_a: int, a: int, half_b: int, b: int) -> Why:
