@@ -71,12 +71,15 @@ def _none(found: Problems, kind: str | None) -> str:
     number = len(found.compilations)
     if not number:
         return f"No {what}: this capture has no compilation of a compiler that tells them."
-    return f"No {what} in {count(number)} compilation{'' if number == 1 else 's'}."
+    return f"No {what} in {_several(number, 'compilation')}."
+
+
+def _several(number: int, noun: str) -> str:
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _sum(found: Problems) -> str:
-    number = len(found.compilations)
-    text = f"{count(len(found.problems))} problems in {count(number)} compilation{'' if number == 1 else 's'}"
+    text = f"{_several(len(found.problems), 'problem')} in {_several(len(found.compilations), 'compilation')}"
     return f"{text}, {duration(found.compiling)} of compiling" if found.compiling > 0 else text
 
 

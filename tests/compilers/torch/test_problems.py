@@ -53,6 +53,20 @@ from peephole.compilers.torch.problems import phase_words, problem_words
             "",
             "",
         ),
+        (
+            "3/2: tensor 'x' requires_grad mismatch. expected requires_grad=0",
+            "x has a gradient now: the guard wanted no gradient",
+            "tensor 'x' requires_grad mismatch. expected requires_grad=0",
+            "",
+            "",
+        ),
+        (
+            "1/0: Unexpected recompilation: runtime guards failed even though they passed. Please open an issue.",
+            "Unexpected recompilation: runtime guards failed even though they passed",
+            "",
+            "",
+            "",
+        ),
         ("", "torch gives no reason", "", "", ""),
     ],
 )

@@ -26,6 +26,9 @@ _MISMATCH: Final = re.compile(
     r"^tensor '(?P<name>.+?)' (?P<what>.+?) mismatch(?: at index (?P<at>\d+))?\. "
     r"expected (?P<wanted>.+?), actual (?P<got>.+)$"
 )
+_GRADIENT: Final = re.compile(
+    r"^tensor '(?P<name>.+?)' requires_grad mismatch\. expected requires_grad=(?P<wanted>[01])"
+)
 _SYMBOL: Final = re.compile(r"^(?P<symbol>\w+)(?: \((?P<sources>.*)\))? = (?P<value>.+?)(?:: (?P<why>.*))?$", re.DOTALL)
 _EQUAL: Final = re.compile(r"^(?P<name>[\w.'\"\[\]()]+) == (?P<value>.+)$")
 _LOCAL: Final = re.compile(r"[LG]\['([^']*)'\]")
@@ -119,6 +122,12 @@ def _guard_words(guard: str) -> tuple[str, str, str, str]:
         setting = guard.partition("GLOBAL_STATE changed: ")[2].strip()
         if setting:
             return f"a setting of torch is another than before: {setting}", "", guard, ""
+        if found := _GRADIENT.match(guard):
+            name, wanted = plain_source(found["name"]), "a" if found["wanted"] == "1" else "no"
+            got = "no" if wanted == "a" else "a"
+            return f"{name} has {got} gradient now: the guard wanted {wanted} gradient", "", guard, ""
+        if guard.startswith("Unexpected recompilation"):
+            return guard.partition(". ")[0], "", "", ""
         return f"the guard {guard} does not hold", "", guard, ""
     name, what, wanted, got = plain_source(found["name"]), found["what"], found["wanted"], found["got"]
     if found["at"] is not None:
