@@ -10,6 +10,7 @@ import struct
 import sys
 import zlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from peephole.model.journal import DROPPED_MAX, DROPPED_OFFSET, HEADER, MAGIC, SHORT_SHIFT, SLOT, USED_OFFSET
@@ -64,7 +65,8 @@ class Mapped:
     def _map(self, fd: int) -> mmap.mmap:
         if sys.version_info >= (3, 13):
             # no descriptor of ours stays open for a program that closes all of them by number
-            found: list[Any] = with_own(fd, self._file, _map_untracked, self.size)
+            untracked = partial(mmap.mmap, trackfd=False)  # C, with no step of Python between the look and the call
+            found: list[Any] = with_own(fd, self._file, untracked, self.size)
         else:
             (number,) = with_own(fd, self._file, os.dup) or [-1]
             close(number, self._file)
@@ -112,12 +114,6 @@ class Segment(Mapped):
         """Writes into the header how many events were lost after this segment's, and what was short."""
         with contextlib.suppress(ValueError):
             _U32.pack_into(self.buf, DROPPED_OFFSET, min(count, DROPPED_MAX) | short << SHORT_SHIFT)
-
-
-def _map_untracked(fd: int, size: int) -> Any:
-    if sys.version_info >= (3, 13):
-        return mmap.mmap(fd, size, trackfd=False)
-    raise NotImplementedError
 
 
 def _duplicate(fd: int, likely: int, file: Identity) -> int:
