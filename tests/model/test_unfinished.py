@@ -128,3 +128,25 @@ def umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def test_what_is_not_a_file_is_written_to_and_never_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        with whole_file(pipe) as file:
+            file.write(b"whole")
+        assert reader.communicate(timeout=60)[0] == b"whole"
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_link_leads_to_its_file(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    real, link = tmp_path / "there" / "file", tmp_path / "link"
+    real.write_bytes(b"before")
+    link.symlink_to(real)
+    with whole_file(link) as file:
+        file.write(b"after")
+    assert link.is_symlink()
+    assert (real.read_bytes(), list(real.parent.iterdir())) == (b"after", [real])

@@ -56,6 +56,31 @@ def test_no_capture(tmp_path: Path, capture: Path) -> None:
     refused(file, "no packed capture")
 
 
+@pytest.mark.parametrize(
+    "name", ["manifest.json", "slices.parquet", "index/names.parquet", "journal/p00001/t0000.000000.seg"]
+)
+@pytest.mark.timeout(60)
+def test_a_pipe_in_a_capture_is_refused_and_not_waited_for(capture: Path, tmp_path: Path, name: str) -> None:
+    path = capture / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    refused(capture, "not a file")
+    with pytest.raises(CaptureError, match="not a file"):
+        pack(capture, tmp_path / "x.peep.zip")
+
+
+@pytest.mark.parametrize("name", ["notes.json", "index/names.parquet", "manifest.json"])
+def test_a_link_in_a_capture_is_not_packed(capture: Path, tmp_path: Path, name: str) -> None:
+    path, secret = capture / name, tmp_path / "secret"
+    secret.write_bytes(path.read_bytes() if path.exists() else b"secret")
+    path.unlink(missing_ok=True)
+    path.symlink_to(secret)
+    with pytest.raises(CaptureError, match="is a link"):
+        pack(capture, tmp_path / "x.peep.zip")
+    assert sorted(tmp_path.iterdir()) == sorted([capture, secret])
+
+
 def test_a_name_that_is_no_text(capture: Path) -> None:
     odd = capture.with_name(os.fsdecode(b"a\xff.peep"))
     capture.rename(odd)

@@ -133,7 +133,16 @@ def _same(fd: int, path: Path) -> bool:
 
 @contextlib.contextmanager
 def whole_file(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """A file to write into that gets its name, in place of an earlier one, when the block ends without error."""
+    """A file to write into that gets its name, in place of an earlier one, when the block ends without error.
+
+    A link leads to the file that it names. What is there and not a file (a device, a pipe) is never replaced: it is
+    written to.
+    """
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            yield file
+        return
+    path = path.resolve() if path.is_symlink() else path
     folder = path.parent if path.parent.name else Path()
     scratch = folder / f".{path.name}.{os.getpid()}"
     unnamed = getattr(os, "O_TMPFILE", 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -139,7 +140,10 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of a capture's folder; CaptureError when there is none or it cannot be read."""
     path = folder / FILE
     try:
-        if path.stat().st_size > LIMIT:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for
+            raise CaptureError(f"{path} is not a file.")
+        if status.st_size > LIMIT:
             raise CaptureError(f"{path} is too large for a manifest.")
         text = path.read_bytes()
     except FileNotFoundError:

@@ -13,6 +13,7 @@ from peephole.errors import CaptureError, PeepholeError
 from peephole.model.unfinished import WorkFolder
 from peephole.store.journal.state import clean_up, first_manifest, has_journal, is_sealed
 from peephole.store.manifest import FILE, read_manifest
+from peephole.store.tables.files import INDEX
 
 if TYPE_CHECKING:
     from peephole.store.sealing.build import Progress
@@ -32,10 +33,21 @@ def check_folder(folder: Path) -> None:
         raise CaptureError(
             f"{folder} cannot be opened: its path is no UTF-8; rename the capture or its folder."
         ) from None
+    for path in _odd_files(folder):
+        raise CaptureError(f"{path} is not a file but a pipe or a device: whoever opens it waits for ever.")
     if not (folder / FILE).exists() and not has_journal(folder):
         raise CaptureError(f"{folder} is no capture: it has neither a {FILE} nor a journal.")
     if (folder / FILE).exists() and read_manifest(folder).state != "sealed" and not has_journal(folder):
         raise CaptureError(f"{folder} was never sealed and its journal is gone: there is nothing to show.")
+
+
+def _odd_files(folder: Path) -> Iterator[str]:
+    """What lies in a capture's folders and is neither a file nor a folder."""
+    for place in (folder, folder / INDEX, *(folder / "journal").glob("*")):
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            yield from (
+                entry.path for entry in entries if not entry.is_file() and not entry.is_dir() and Path(entry).exists()
+            )
 
 
 def sealed_folder(folder: Path, progress: Progress | None = None) -> Path:

@@ -44,6 +44,8 @@ def pack(capture: str | os.PathLike[str], out: str | os.PathLike[str] | None = N
             for name in sorted(_MEMBERS, key=lambda n: (n != FILE, n)):
                 # what a reader wrote stays with the capture, wherever its tables had to be made
                 path = (folder if name == NOTES else tables) / name
+                if path.is_symlink():  # it may lead to a secret of whoever packs a stranger's capture
+                    raise CaptureError(f"{path} is a link; only files of the capture itself are packed.")
                 if path.exists():
                     archive.write(path, name)
     except OSError as error:
