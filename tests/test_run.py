@@ -292,6 +292,9 @@ def test_a_capture_of_that_name_is_replaced_by_force_and_nothing_else(run: Run, 
         (["--"], "There is no command"),
         (["-m"], "-m needs the name"),
         ([], "There is nothing to run"),
+        ([""], "There is nothing to run"),
+        (["--", ""], "no command behind --"),
+        (["-m", ""], "-m needs the name of a module"),
     ],
 )
 def test_bad_input_is_one_sentence(

@@ -77,14 +77,14 @@ def command_of(module: list[str] | None, program: list[str]) -> tuple[list[str],
     """The program as the user wrote it, and the command that runs it."""
     if module is not None:
         words = [*module, *program]
-        if not words:
+        if not words or not words[0]:
             raise PeepholeError("-m needs the name of a module: `peephole run -m pytest`.")
         return words, [_python(), "-m", *words]
     if program[:1] == ["--"]:
-        if not program[1:]:
+        if not program[1:] or not program[1]:
             raise PeepholeError("There is no command behind --; write for example `peephole run -- torchrun train.py`.")
         return program[1:], program[1:]
-    if not program:
+    if not program or not program[0]:
         raise PeepholeError("There is nothing to run; write for example `peephole run train.py`.")
     if not Path(program[0]).exists():
         raise PeepholeError(f"There is no script {program[0]}; for a command write `peephole run -- {program[0]}`.")
