@@ -39,8 +39,20 @@ COMMANDS: Final[tuple[Ask, ...]] = (
     ("query", "--json", "SELECT count(*), max(start + dur) FROM slices", C),
     ("why", "0", "1", C),
     ("origin", "E_3", C),
+    ("notes", C),
+    ("notes", "--json", C),
+    ("search", "k", C),
+    ("show", "--calls", C),
+    ("ranks", C),
+    ("ranks", "--collectives", "--json", C),
+    ("ranks", "--idle", C),
+    ("ranks", "--step", "1", C),
+    ("fleet", C),
+    ("diff", C, C),
+    ("share", "-o", "out.html", C),
+    *(("export", "--format", form, "-o", "out", C) for form in ("perfetto", "collapsed", "speedscope", "pprof")),
 )
-_RARE: Final = ("visualize",)
+_RARE: Final = ("visualize", "share", "diff")
 """Commands that take a second."""
 _SOUND: Final = {
     "t0": "0", "t1": "100000000", "px": "800", "lanes": "0:0,1:0,3:0", "counters": "7", "memory": "CPU", "row": "0",

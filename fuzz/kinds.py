@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -79,6 +80,14 @@ def index(draw: Draw, folder: Path) -> Mutant:
     return Mutant(files, some_asks(draw))
 
 
+def notes(draw: Draw, folder: Path) -> Mutant:
+    """A capture with damaged notes, and what reads them."""
+    files = dict(draw(st.sampled_from(_cases(folder / "capture"))))
+    files[f"{C}/notes.json"] = damage_json(draw, NOTES)
+    reads = st.sampled_from((("notes", C), ("notes", "--json", C), ("info", C), ("pack", "-o", "out.peep.zip", C)))
+    return Mutant(files, (draw(reads), *some_asks(draw, most=1)))
+
+
 def packed(draw: Draw, folder: Path) -> Mutant:
     """A packed capture."""
     name = "c.peep.zip"
@@ -105,8 +114,29 @@ def both(first: Make, second: Make) -> Make:
     return lambda draw, folder: (first if draw(st.booleans()) else second)(draw, folder)
 
 
+NOTES: Final = json.dumps(
+    {
+        "format": 1,
+        "notes": [
+            {"id": f"n{number}", "kind": kind, "text": "slow", "label": "k", "created": "2026-01-01", "at": at}
+            for number, (kind, at) in enumerate(
+                (
+                    ("slice", {"track": 0, "depth": 0, "start": 10, "dur": 8}),
+                    ("range", {"start": 0, "end": 90}),
+                    ("match", {"step": 0, "match": 1}),
+                    ("node", {"step": 0, "match": 1, "node": 2}),
+                )
+            )
+        ],
+    }
+).encode()
+
+
 KINDS: Final = (
     Kind("manifest", opened("capture", damage_json, "manifest.json")),
+    Kind("notes", notes),
+    Kind("run", both(opened("run", damage_json, ".json"), opened("run", damage_parquet, ".parquet"))),
+    Kind("ranks", imported("ranks", damage_json)),
     Kind("journal", both(opened("journal", damage_segment, ".seg"), opened("journal", damage_json, ".json"))),
     Kind("parquet", opened("capture", damage_parquet, ".parquet")),
     Kind("index", index),

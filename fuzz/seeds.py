@@ -338,6 +338,22 @@ def capture(target: Path) -> None:
         import_files(files, target / kind / "c.peep")
 
 
+def ranks(target: Path) -> None:
+    """Traces of two ranks of one training."""
+    from tests.rank_traces import write_ranks
+
+    (target / "two").mkdir(parents=True)
+    write_ranks(target / "two", 2, steps=2, kernels=2)
+
+
+def run(target: Path) -> None:
+    """The run made of them."""
+    from peephole.fleet.run import make_run
+
+    (target / "two").mkdir(parents=True)
+    make_run([str(path) for path in sorted((target.parent / "ranks" / "two").iterdir())], target / "two" / "c.peep")
+
+
 def journal(target: Path) -> None:
     """Unsealed captures: a program that was killed, one that ended, one of the format's first version."""
     for case, end in (("killed", "kill"), ("whole", "end")):
@@ -390,7 +406,7 @@ def torch(target: Path) -> None:
 
 MAKERS: Final[tuple[Callable[[Path], None], ...]] = (
     tinygrad, hardware, chrome, perfetto, sqlite, cuda_memory, stacks, chakra, mlir,
-    xla, tape, torch, capture, journal, pack, bytepack
+    xla, tape, torch, capture, ranks, run, journal, pack, bytepack
 )  # fmt: skip
 """In this order: some are made of what others left."""
 
