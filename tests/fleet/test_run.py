@@ -93,6 +93,29 @@ def test_a_merged_capture_says_the_same_as_a_run(tmp_path: Path, capsys: pytest.
     assert answers[0] == answers[1] and answers[0][0]["rank"] == 2
 
 
+def test_a_capture_of_several_ranks_has_the_tables_of_a_run_in_sql(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = write_ranks(tmp_path, 3, slow={2: (1, 3)}, hosts=1)
+    files = [*map(str, known.files)]
+    assert main(["import", *files, "-o", str(tmp_path / "run")]) == 0
+    assert main(["import", *files, "--merge", "-o", str(tmp_path / "merged")]) == 0
+    capsys.readouterr()
+    for sql in (
+        "SELECT rank, host, wait_ns, last, busy_ns, slow_steps FROM ranks ORDER BY wait_ns",
+        'SELECT a.rank, c.name, a.wait_ns FROM collectives c, arrivals a WHERE a.collective = c."index" ORDER BY ALL',
+        'SELECT step, sum(own_ns) AS own FROM "rank_steps" GROUP BY step ORDER BY step',
+    ):
+        answers = []
+        for name in ("run", "merged"):
+            assert main(["query", "--json", sql, str(tmp_path / f"{name}.peep")]) == 0
+            answers.append(capsys.readouterr().out)
+        assert answers[0] == answers[1] and len(answers[0].splitlines()) >= 3
+    # one rank alone has none
+    assert main(["import", files[0], "-o", str(tmp_path / "one")]) == 0
+    assert main(["query", "SELECT * FROM ranks", str(tmp_path / "one.peep")]) == 2
+
+
 def test_the_contract(made: tuple[Known, Path], capsys: pytest.CaptureFixture[str]) -> None:
     path = str(made[1])
     assert main(["ranks", path, "--json"]) == 0

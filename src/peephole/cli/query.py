@@ -43,13 +43,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the answer."""
+    from peephole.query.ranks.asked import asked_tables
     from peephole.store.sql import run_sql
     from peephole.store.sql_limits import Limits
 
     not_a_capture(args.sql, "peephole query SQL CAPTURE")
     given = {"seconds": args.limit_time, "memory": args.limit_memory}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})
-    answer = run_sql(open_target(args.capture), args.sql, limits)
+    capture = open_target(args.capture)
+    answer = run_sql(capture, args.sql, limits, made=asked_tables(capture, args.sql))
     printer = Printer(args.json)
     if args.json:
         keys = _keys(answer.columns)

@@ -33,12 +33,18 @@ def is_run(folder: Path) -> bool:
 
 def write_run_table(folder: Path, table: str, columns: Mapping[str, Any]) -> None:
     """Writes a table of a run; a column that is left out has its default."""
+    made = run_table(table, columns)
+    run_file(folder, table).parent.mkdir(mode=0o700, exist_ok=True)
+    with TableWriter(run_file(folder, table), RUN_TABLES[table]) as writer:
+        writer.write_table(made, _ROW_GROUP)
+
+
+def run_table(table: str, columns: Mapping[str, Any]) -> pa.Table:
+    """A table of a run as Arrow has it; a column that is left out has its default."""
     declared = RUN_TABLES[table]
     rows = length_of(columns)
     data = [arrow_column(column, columns.get(column.name), rows) for column in declared.columns]
-    run_file(folder, table).parent.mkdir(mode=0o700, exist_ok=True)
-    with TableWriter(run_file(folder, table), declared) as writer:
-        writer.write_table(pa.Table.from_arrays(data, schema=arrow_schema(declared)), _ROW_GROUP)
+    return pa.Table.from_arrays(data, schema=arrow_schema(declared))
 
 
 def run_counts(folder: Path) -> dict[str, int]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from peephole.errors import PeepholeError
@@ -14,7 +15,7 @@ from peephole.model.tables import TABLES, Column
 from peephole.store.capture import Capture
 from peephole.store.rank_slices import NAME as RANK_SLICES
 from peephole.store.rank_slices import register_rank_slices
-from peephole.store.runs import is_run, run_file, run_rows
+from peephole.store.runs import is_run, run_file, run_rows, run_table
 from peephole.store.sql_limits import NOT_GONE, Gone, Limits, Watch
 from peephole.store.tables.schema import NUMPY, arrow_schema, default_of
 
@@ -53,10 +54,17 @@ class Answer:
     rows: Iterator[tuple[Any, ...]]
 
 
-def run_sql(capture: Capture, sql: str, limits: Limits | None = None, gone: Gone = NOT_GONE) -> Answer:
+def run_sql(
+    capture: Capture,
+    sql: str,
+    limits: Limits | None = None,
+    gone: Gone = NOT_GONE,
+    made: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> Answer:
     """The answer to one SELECT over the capture's tables; PeepholeError in DuckDB's words when it is wrong.
 
-    Whoever asks without limits gets the default ones. `gone` says that nobody waits for the answer any more.
+    Whoever asks without limits gets the default ones. `gone` says that nobody waits for the answer any more. `made` are
+    the columns of tables of a run that were made for this question, of a capture that is none on disk.
     """
     import duckdb
 
@@ -70,6 +78,8 @@ def run_sql(capture: Capture, sql: str, limits: Limits | None = None, gone: Gone
             _register(connection, capture, name)
         for name in RUN_TABLES if is_run(capture.path) else ():
             connection.register(name, _run_table(capture, name))
+        for name, columns in made.items():
+            connection.register(name, run_table(name, columns))
         if is_run(capture.path) and RANK_SLICES in sql.lower():  # all ranks are opened only for whoever asks
             register_rank_slices(connection, capture)
         for lock in _LOCKS:

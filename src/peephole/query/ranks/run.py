@@ -58,6 +58,9 @@ class RunTable:
             return run_rows(self._folder, self.name)
         return len(next(iter(self._columns.values())))
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._columns or self._folder is not None
+
     def __getitem__(self, name: str) -> Any:
         if name not in self._columns and self._folder is not None:
             self._columns[name] = _column(read_run_table(self._folder, self.name, [name]), self.name, name)

@@ -18,6 +18,7 @@ from peephole.errors import PeepholeError
 from peephole.model.run_tables import RUN_TABLES
 from peephole.model.tables import TABLES
 from peephole.query.capture.info import row_counts
+from peephole.query.ranks.asked import asked_tables
 from peephole.query.timeline.slice_lookup import row_by_correlation, row_by_start
 from peephole.server.library import quick
 from peephole.server.replaying import quick_while_wanted
@@ -69,7 +70,7 @@ async def sql(request: Request) -> Response:
     def answer(capture: Capture, gone: Callable[[], bool]) -> dict[str, Any]:
         begun = time.perf_counter_ns()
         try:
-            said = _said(run_sql(capture, text, server_limits(), gone), most)
+            said = _said(run_sql(capture, text, server_limits(), gone, asked_tables(capture, text)), most)
         except PeepholeError as error:  # what is wrong with a query is an answer to it
             said = {"error": str(error), "columns": [], "types": [], "rows": 0, "more": False, "values": []}
         return {**said, "took": time.perf_counter_ns() - begun}
@@ -98,7 +99,9 @@ async def as_csv(request: Request) -> Response:
     """Every row of the answer as comma-separated values, as they come."""
     text = _text(request)
     found = await quick_while_wanted(
-        request, shelf_of(request), lambda capture, _: run_sql(capture, text, server_limits())
+        request,
+        shelf_of(request),
+        lambda capture, _: run_sql(capture, text, server_limits(), made=asked_tables(capture, text)),
     )
     headers = {"Content-Disposition": 'attachment; filename="peephole.csv"', "Cache-Control": "no-store"}
     return StreamingResponse(iterate_in_threadpool(_csv(found)), media_type="text/csv", headers=headers)
