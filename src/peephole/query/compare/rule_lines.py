@@ -15,6 +15,8 @@ from peephole.query.compare.compiled import RuleLine
 LINES: Final = "line numbers of rules"
 _LIKE: Final = 0.5
 _MOST_PAIRS: Final = 2500
+_TELLING: Final = 12
+"""Characters of a line below which it may be anybody's: `),`."""
 Lines = Callable[[str], Sequence[str]]
 """The lines of a file as a recording saw it; none when it is not at hand."""
 
@@ -32,7 +34,7 @@ class RulePairs:
 
 
 def rule_pairs(a: Sequence[RuleLine], b: Sequence[RuleLine], lines_a: Lines, lines_b: Lines) -> RulePairs:
-    """Pairs of rules: of one file, on the same line or on the line that it became."""
+    """Pairs of rules: of one file, on the same line or on the line that it became; then those of one text alone."""
     found = np.full(len(a), -1, np.int64)
     at_b = {(rule.file, rule.line): at for at, rule in enumerate(b)}
     moved, edited = False, []
@@ -53,7 +55,28 @@ def rule_pairs(a: Sequence[RuleLine], b: Sequence[RuleLine], lines_a: Lines, lin
         moved |= line != rule.line
         if rule.text is not None and b[place].text is not None and rule.text != b[place].text:
             edited.append((at, place))
+    for at, place in _by_text_alone(a, b, found):
+        found[at] = place
+        moved = True
     return RulePairs(found, moved, edited)
+
+
+def _by_text_alone(a: Sequence[RuleLine], b: Sequence[RuleLine], found: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Rules that stand before others now, or in another file: those left of one text, as many on either side."""
+    taken = set(found.tolist())
+    left: dict[str, tuple[list[int], list[int]]] = {}
+    for side, rules in enumerate((a, b)):
+        for at, rule in enumerate(rules):
+            free = found[at] < 0 if side == 0 else at not in taken
+            if free and rule.text is not None and len(rule.text) >= _TELLING:
+                left.setdefault(rule.text, ([], []))[side].append(at)
+    pairs: list[tuple[int, int]] = []
+    for one, two in left.values():
+        if len(one) == len(two):
+            one.sort(key=lambda at: (a[at].file, a[at].line))
+            two.sort(key=lambda at: (b[at].file, b[at].line))
+            pairs += zip(one, two, strict=True)
+    return pairs
 
 
 def _files(a: set[str], b: set[str]) -> dict[str, str]:
