@@ -112,20 +112,26 @@ class Consequences:
             for row in begins.tolist():
                 maker, time = side.maker(row)
                 other = self._pair_of[which].get(maker, -1)
-                if other == at or other not in self._changed or not self._after_parting(side, which, time, other):
+                if other == at:
                     return []
                 units = side.compiled.units
-                if found.what == "match" and units[maker].kind == units[getattr(pair, which)].kind:
-                    return []  # two of a kind may make the same by themselves
-                makers.add(other)
+                # two of a kind may make the same by themselves
+                alike = found.what == "match" and units[maker].kind == units[getattr(pair, which)].kind
+                if not alike and other in self._changed and self._after_parting(side, which, time, other):
+                    makers.add(other)
+                elif side.content.offsets[row] != side.content.offsets[row + 1]:
+                    return []  # else it is a constant, which may come from anywhere
         return sorted(makers)
 
     def _after_parting(self, side: Lineage, which: str, time: int, pair: int) -> bool:
-        """Whether that pair made something of that time after it had parted."""
+        """Whether that pair made something of that time after it had parted: in the step in which it did, or later.
+
+        What came with that step before they parted is on both sides.
+        """
         found = self._partings.get(pair)
         if found is None:
             return True  # only one side has it
-        return time > side.begin(getattr(found, f"step_{which}"))
+        return time >= side.begin(getattr(found, f"step_{which}"))
 
     def _from_line(self, at: int, pair: Pair) -> list[int]:
         """The last pair of another kind that was opened from the same line of the program and parted before this one.
