@@ -142,8 +142,13 @@ def test_a_baseline_is_small_and_as_good(peephole: Cli, captures: tuple[Path, Pa
 def test_what_cannot_be_compared_is_said(peephole: Cli, captures: tuple[Path, Path], tmp_path: Path) -> None:
     trace = write_runs(tmp_path / "trace.peep", RUNS)
     done = peephole("diff", captures[0], trace, "--json", check=False)
-    notes = json.loads(done.stdout)["notes"]
+    found = json.loads(done.stdout)
+    notes = found["notes"]
     assert any("has no rewrites" in note for note in notes) and any("recording of" in note for note in notes)
+    assert sorted(found["kernels"]["same"]) == ["E_8", "r_4"], "what ran on both sides is known by its name"
+    assert not found["kernels"]["added"] and not found["kernels"]["removed"] and not found["kernels"]["changed"]
+    assert {row["name"]: (row["n_a"], row["n_b"]) for row in found["times"]} == {"r_4": (19, 19), "E_8": (19, 19)}
+    assert done.returncode == 2 and found["unknown"], "nothing is shown to differ, but not all can be compared"
     gate = peephole("diff", captures[0], trace, "--fail-on", "rules", check=False)
     assert gate.returncode == 2 and "only one side has rewrites" in gate.stdout
     empty = tmp_path / "empty.peep"
@@ -154,6 +159,58 @@ def test_what_cannot_be_compared_is_said(peephole: Cli, captures: tuple[Path, Pa
         assert refused.returncode == 2 and "nothing to compare" in refused.stderr
     assert peephole("diff", captures[0], check=False).returncode == 2
     assert peephole("diff", captures[0], tmp_path / "absent", check=False).returncode == 2
+
+
+def test_code_that_was_not_recorded_is_no_other_code(
+    peephole: Cli, captures: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """A recording that broke off before a kernel's code came."""
+
+    def of(code: bool) -> Path:
+        path = tmp_path / f"code{code}.peep"
+        with CaptureWriter(path) as writer:
+            writer.describe(name=path.stem, source="tinygrad", frameworks={"tinygrad": "0.14.0"})
+            writer.append("nodes", {"id": [0], "op": ["SINK"], "dtype": ["dtypes.void"], "arg": [None], "src": [[]]})
+            writer.append("contexts", {"id": [0, 1], "name": ["r_4", "E_8"], "kind": ["kernel"] * 2})
+            writer.append(
+                "steps", {"id": [0, 1], "context": [0, 1], "ordinal": [0, 0], "name": ["base"] * 2, "root": [0, 0]}
+            )
+            for context in (0, 1) if code else (0,):
+                columns = {"context": [context], "kind": ["source"], "language": ["c"], "content": [b"x%d" % context]}
+                writer.append("artifacts", columns)
+        return path
+
+    found = json.loads(peephole("diff", of(True), of(False), "--json", check=False).stdout)
+    assert sorted(found["kernels"]["same"]) == ["E_8", "r_4"] and not found["kernels"]["changed"]
+
+
+def test_two_sides_with_nothing_in_common_end_with_2(peephole: Cli, tmp_path: Path) -> None:
+    def trace(name: str, function: str) -> Path:
+        path = tmp_path / name
+        events = [{"ph": "X", "name": function, "pid": 1, "tid": 1, "ts": at, "dur": 3} for at in range(0, 100, 9)]
+        path.write_text(json.dumps({"traceEvents": events}))
+        return path
+
+    done = peephole("diff", trace("a.json", "parse"), trace("b.json", "paint"), check=False)
+    assert done.returncode == 2 and "nothing in common to compare: A has 1 host phase; B has" in done.stderr
+    tape = tmp_path / "tape.peep"
+    with CaptureWriter(tape) as writer:
+        writer.describe(name="tape", source="gt")
+        writer.append("messages", {"slice": [-1], "event": ["RECV"], "command": ["x"], "op": ["add"]})
+    done = peephole("diff", tape, tmp_path / "a.json", check=False)
+    assert done.returncode == 2 and "nothing in common" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("--", "old"), ("old", "--")])
+def test_a_side_without_a_capture_is_said_in_a_sentence(peephole: Cli, words: tuple[str, str]) -> None:
+    done = peephole("diff", *words, check=False)
+    assert done.returncode == 2 and done.stderr.startswith("peephole: peephole diff A -- B compares two sides: nothing")
+
+
+def test_what_takes_no_time_takes_no_other(peephole: Cli, tmp_path: Path) -> None:
+    a, b = (write_runs(tmp_path / f"{name}.peep", {"nop": [0] * 9}) for name in ("a", "b"))
+    (row,) = json.loads(peephole("diff", a, b, "--json").stdout)["times"]
+    assert (row["verdict"], row["median_a_ns"], type(row["median_a_ns"])) == ("same", 0, int)
 
 
 def test_files_of_a_known_source_are_compared(peephole: Cli, tmp_path: Path) -> None:

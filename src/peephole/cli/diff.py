@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "capture", nargs="*", metavar="CAPTURE", help="two captures, their names, or files of a known source"
     )
     parser.add_argument(
-        "--against", nargs="+", metavar="CAPTURE", help="the captures of the other side; `--` is short for it"
+        "--against", nargs="*", metavar="CAPTURE", help="the captures of the other side; `--` is short for it"
     )
     parser.add_argument("--kernel", metavar="NAME", help="one kernel in depth, by its name on either side")
     parser.add_argument("--only", metavar="PARTS", help=f"some parts only, of {','.join(PARTS)}")
@@ -184,9 +184,10 @@ class _Sides:
 def _sides(args: argparse.Namespace, sides: _Sides) -> tuple[Sequence[Recorded], Sequence[Recorded]] | None:
     """Both sides; None when there was only something to keep."""
     names: list[str] = args.capture
-    if args.against:
-        if not names:
-            raise PeepholeError("peephole diff A -- B compares two sides: nothing stands before `--`.")
+    if args.against is not None:
+        if not names or not args.against:
+            where = "behind" if names else "before"
+            raise PeepholeError(f"peephole diff A -- B compares two sides: nothing stands {where} `--`.")
         return [sides.recorded(name) for name in names], [sides.recorded(name) for name in args.against]
     if len(names) == 2:
         return [sides.recorded(names[0])], [sides.recorded(names[1])]

@@ -62,7 +62,7 @@ def markdown(found: Comparison, gate: Gate | None, only: frozenset[str]) -> str:
                 [(f"{row.a:,}", f"{row.b:,}", row.rule, row.text_a or row.text_b) for row in rules[:50]],
             ),
         )
-    if "compile" in only and (found.a.compile_ns or found.b.compile_ns):
+    if "compile" in only and found.a.compile_ns and found.b.compile_ns:
         total = f"{duration(found.a.compile_ns)} → {duration(found.b.compile_ns)}"
         title = f"Compile time {total} {percent(found.a.compile_ns, found.b.compile_ns)}, not tested"
         passes = [row for row in found.passes if row.ns_a or row.ns_b][:_MOST]

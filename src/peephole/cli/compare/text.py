@@ -214,7 +214,7 @@ def _rules(printer: Printer, found: Comparison) -> None:
 
 def _compile(printer: Printer, found: Comparison) -> None:
     rows = [row for row in found.passes if row.ns_a or row.ns_b]
-    if not rows:
+    if not rows or "compile" in found.missing:
         return
     change = percent(found.a.compile_ns, found.b.compile_ns)
     total = f"{duration(found.a.compile_ns)} → {duration(found.b.compile_ns)} {change}"

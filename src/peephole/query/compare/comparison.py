@@ -17,7 +17,7 @@ from peephole.query.compare.rule_lines import LINES
 from peephole.query.compare.times import noise_of, time_rows
 from peephole.query.compare.totals import portions, total_rows
 from peephole.query.compare.verdict import verdict_of
-from peephole.query.compare.words import UNEXPLAINED, missing_parts, notes_of
+from peephole.query.compare.words import UNEXPLAINED, held, in_common, missing_parts, notes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +66,19 @@ def compared(
     }
     things = things_of(a, b, found.pairs)
     times = time_rows(things, whole, floor)
+    if not in_common(one, two, times):
+        raise PeepholeError(f"{one.name} (A) and {two.name} (B) have nothing in common to compare: {held(one, two)}.")
+    if "times" in missing:
+        things, times = [], []
     totals = total_rows(things, floor)
     kernels = kernel_rows(one, two, found, times)
     rules = () if "rewrites" in missing else rule_rows(one.compiled, two.compiled, found)
     passes = pass_rows(one.compiled, two.compiled)
     memory = [] if "memory" in missing else memory_rows(list(one.peaks), list(two.peaks))
     counts = count_rows(one, two, passes, kernels, ran="times" not in missing)
-    messages = message_rows(one, two)
+    messages = [] if "messages" in missing else message_rows(one, two)
     same = not (
-        missing
+        missing - {"compile"}
         or parted
         or any(row.state != "same" for row in kernels)
         or any(row.a != row.b for row in rules)

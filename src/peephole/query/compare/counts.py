@@ -97,7 +97,9 @@ def count_rows(
 ) -> list[CountRow]:
     """Contexts, steps, matches and, when both `ran`, launches, operations and bytes, as far as there are any."""
     one, two = a.compiled, b.compiled
-    rows = [CountRow("contexts", len(one.units), len(two.units), len(one.units) != len(two.units))]
+    rows = []
+    if one.units and two.units:
+        rows.append(CountRow("contexts", len(one.units), len(two.units), len(one.units) != len(two.units)))
     if one.has_steps and two.has_steps:
         differ = any(row.differs for row in passes)
         rows.append(CountRow("steps", len(one.step_id), len(two.step_id), differ))
@@ -107,9 +109,10 @@ def count_rows(
     launches = [sum(row.launches_a for row in kernels), sum(row.launches_b for row in kernels)]
     uneven = any(row.uneven for row in kernels)
     rows.append(CountRow("launches", launches[0], launches[1], launches[0] != launches[1] or uneven))
-    for name in ("flops", "bytes"):
-        sums = [_work(side, name) for side in (a, b)]
-        rows.append(CountRow(name, sums[0], sums[1], _unlike(*sums)))
+    work = {name: [_work(side, name) for side in (a, b)] for name in ("flops", "bytes")}
+    # nothing runs without moving a byte: a side without any does not know what was done
+    if not all(launches) or not any(work["bytes"]) or all(work["bytes"]):
+        rows += [CountRow(name, own, other, _unlike(own, other)) for name, (own, other) in work.items()]
     return [row for row in rows if row.a or row.b]
 
 

@@ -12,7 +12,12 @@ from peephole.query.compare.results import Comparison
 DEFAULT: Final = "kernels,code,rules,memory,launches,flops,bytes,matches,messages"
 _TERM: Final = re.compile(r"([a-z]+)\s*(?:>\s*(\d+(?:\.\d+)?)\s*%?)?")
 _SHARES: Final = frozenset(("memory", "time", "compile"))
-_NEEDS: Final = {"code": "code", "rules": "rewrites", "matches": "rewrites", "compile": "rewrites", "time": "times"}
+_NEEDS: Final = {
+    "code": "code", "rules": "rewrites", "matches": "rewrites", "compile": "compile",
+    "time": "times", "launches": "times", "flops": "times", "bytes": "times", "memory": "memory",
+    "messages": "messages",
+}  # fmt: skip
+_CALLED: Final = {"compile": "times of passes"}
 _USUAL: Final = {"compile": 20.0}
 """Per cent where none is said: compile times differ from run to run."""
 
@@ -66,9 +71,9 @@ def judged(found: Comparison, conditions: list[Term]) -> Gate:
     """Which of these conditions do not hold."""
     failures, unknown = [], []
     for term in conditions:
-        needed = _NEEDS.get(term.what, "memory" if term.what == "memory" else "")
+        needed = _NEEDS.get(term.what, "")
         if needed in found.missing:
-            unknown.append(Failure(term.text, f"only one side has {needed}"))
+            unknown.append(Failure(term.text, f"only one side has {_CALLED.get(needed, needed)}"))
         elif why := _why(found, term):
             failures.append(Failure(term.text, why))
     return Gate(tuple(failures), tuple(unknown))

@@ -28,6 +28,7 @@ def things_of(a: Sequence[Recorded], b: Sequence[Recorded], pairs: Sequence[Pair
     one, two = a[0].compiled, b[0].compiled
     by_pair: dict[int, Thing] = {}
     called = paired_names(one, two, pairs)
+    by_name = by_names_alone(a[0], b[0])
     things: dict[tuple[str, str], Thing] = {}
     pair_of = [
         {getattr(pair, which): at for at, pair in enumerate(pairs) if getattr(pair, which) >= 0} for which in ("a", "b")
@@ -38,7 +39,8 @@ def things_of(a: Sequence[Recorded], b: Sequence[Recorded], pairs: Sequence[Pair
             places = _places(first, capture.compiled)
             names = {unit.compiler for unit in capture.compiled.units}
             for run in capture.runs.runs:
-                pair = pair_of[side].get(_unit(places, capture.compiled, run), -1) if run.group == _KERNELS else -1
+                unit = _unit(places, capture.compiled, run) if run.group == _KERNELS and not by_name else -1
+                pair = pair_of[side].get(unit, -1) if unit >= 0 else -1
                 if pair >= 0:
                     thing = by_pair.get(pair)
                     if thing is None:
@@ -56,6 +58,12 @@ def things_of(a: Sequence[Recorded], b: Sequence[Recorded], pairs: Sequence[Pair
                         thing = things[key] = _thing(run.group, name, name_b, len(a), len(b))
                 (thing.a if side == 0 else thing.b)[number].append(run)
     return [*by_pair.values(), *things.values()]
+
+
+def by_names_alone(a: Recorded, b: Recorded) -> bool:
+    """Whether kernels ran on both sides, but one does not say from what they were compiled: names are all there is."""
+    knows = [any(unit.is_kernel for unit in side.compiled.units) for side in (a, b)]
+    return knows[0] != knows[1] and all(any(run.group == _KERNELS for run in side.runs.runs) for side in (a, b))
 
 
 def _thing(group: str, name: str, name_b: str, a: int, b: int, kind: str = "kernel") -> Thing:
@@ -103,8 +111,8 @@ def kernel_rows(a: Recorded, b: Recorded, found: Pairs, times: Sequence[TimeRow]
             timed.setdefault((row.name, row.name_b), row)
     rows, taken = [], set()
     kinds = {unit.kind for side in (a, b) for unit in side.compiled.units}
-    ran = [_ran(side) for side in (a, b)]
-    for pair in found.pairs:
+    ran = [_ran(side) if times else {} for side in (a, b)]
+    for pair in () if by_names_alone(a, b) else found.pairs:
         one = a.compiled.units[pair.a] if pair.a >= 0 else None
         two = b.compiled.units[pair.b] if pair.b >= 0 else None
         if not any(unit is not None and unit.is_kernel for unit in (one, two)):
@@ -118,7 +126,7 @@ def kernel_rows(a: Recorded, b: Recorded, found: Pairs, times: Sequence[TimeRow]
         coded = all(unit is None or unit.code != 0 for unit in (one, two))
         rows.append(
             KernelRow(
-                _state(one.code if one else None, two.code if two else None, pair, found, coded),
+                _state(one, two, pair, found, coded),
                 name_a or name_b, name_a, name_b, pair.how, coded, one.id if one else -1, two.id if two else -1,
                 time.count_a if time else 0, time.count_b if time else 0,
                 work[0][0] if work[0] else 0.0, work[1][0] if work[1] else 0.0,
@@ -166,14 +174,15 @@ def _weight(row: KernelRow) -> float:
     return abs(row.time.total_b - row.time.total_a) + max(row.time.total_a, row.time.total_b) * 1e-6
 
 
-def _state(code_a: int | None, code_b: int | None, pair: Pair, found: Pairs, coded: bool) -> State:
-    if code_a is None or code_b is None:
-        return "added" if code_a is None else "removed"
-    if code_a or code_b:
-        return "same" if code_a == code_b else "changed"
-    # without code: what is known of it is how it was rewritten
-    at = found.pairs.index(pair)
-    return "changed" if at in found.partings else "same"
+def _state(one: Unit | None, two: Unit | None, pair: Pair, found: Pairs, coded: bool) -> State:
+    if one is None or two is None:
+        return "added" if one is None else "removed"
+    if coded:
+        return "same" if one.code == two.code else "changed"
+    # where a side has no code of it: what is known is its name, and how it was rewritten
+    parts = found.partings.get(found.pairs.index(pair))
+    renamed = one.name != two.name and pair.how != "input"
+    return "changed" if renamed or (parts is not None and parts.what != "missing") else "same"
 
 
 def _ran(side: Recorded) -> dict[int, tuple[float, float]]:

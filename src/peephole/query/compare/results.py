@@ -175,7 +175,7 @@ class Comparison:
     notes: tuple[str, ...]
     """What could not be compared, and what to know about the sides."""
     missing: frozenset[str]
-    """Parts that only one side has: rewrites, code, times, memory."""
+    """Parts that only one side has: rewrites, code, times, memory, messages, compile."""
 
     def kernels_of(self, state: State) -> list[KernelRow]:
         """The kernels of one state."""

@@ -146,7 +146,7 @@ def _judged(row: TimeRow, p: float, whole: tuple[float, float], floor: float) ->
     if p < ALPHA and large and matters:
         return replace(row, p=p, verdict="slower" if away > 0 else "faster")
     # too short to be claimed is not the same either
-    return replace(row, p=p, verdict="unsure" if abs(away) >= floor * row.median_a else "same")
+    return replace(row, p=p, verdict="unsure" if away and abs(away) >= floor * row.median_a else "same")
 
 
 def ratio_interval(row: TimeRow) -> tuple[float, float] | None:

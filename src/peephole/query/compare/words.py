@@ -6,14 +6,39 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from peephole.query.compare.verdict import counted
+from peephole.query.timeline.group_tracks import GROUPS
+
 if TYPE_CHECKING:
     from peephole.query.compare.recorded import Recorded
+    from peephole.query.compare.times import TimeRow
 
 
+_GROUP_WORDS: Final = {"kernels": "kernel", "copies": "transfer", "host": "host phase", "messages": "message"}
+_PART_WORDS: Final = {"rewrites": "rewrites", "code": "code", "memory": "buffers"}
 UNEXPLAINED: Final = (
     "Kernels whose code is the same took another time: the machine, or what ran beside the program, may be the reason. "
     "Several recordings a side tell (`peephole diff A1 A2 A3 -- B1 B2 B3`)."
 )
+
+
+def in_common(a: Recorded, b: Recorded, times: Sequence[TimeRow]) -> bool:
+    """Whether there is anything that both sides have: a part that is exact, kernels, or something timed of one name."""
+    if any(_has(a, part) and _has(b, part) for part in ("rewrites", "code", "memory", "messages")):
+        return True
+    ran = [any(row.group == "kernels" and getattr(row, side) for row in times) for side in ("count_a", "count_b")]
+    return all(ran) or any(row.count_a and row.count_b for row in times)
+
+
+def held(a: Recorded, b: Recorded) -> str:
+    """What each side has, as the end of a sentence."""
+    parts = []
+    for side, which in ((a, "A"), (b, "B")):
+        counts = {group: len({run.name for run in side.runs.runs if run.group == group}) for group in GROUPS}
+        words = [counted(count, _GROUP_WORDS[group]) for group, count in counts.items() if count]
+        words += [word for part, word in _PART_WORDS.items() if _has(side, part)]
+        parts.append(f"{which} has {', '.join(words)}")
+    return "; ".join(parts)
 
 
 def missing_parts(a: Recorded, b: Recorded) -> set[str]:
@@ -24,6 +49,8 @@ def missing_parts(a: Recorded, b: Recorded) -> set[str]:
             "code": any(unit.code for unit in side.compiled.units),
             "times": bool(side.runs.runs),
             "memory": bool(side.peaks),
+            "messages": bool(side.messages),
+            "compile": bool((side.compiled.step_dur > 0).any()),
         }
         for side in (a, b)
     ]
@@ -52,11 +79,14 @@ def notes_of(a: Sequence[Recorded], b: Sequence[Recorded], missing: set[str]) ->
         "code": "code, so kernels are known by their names there",
         "times": "slices, so times and launches are not compared",
         "memory": "buffers, so memory is not compared",
+        "messages": "messages, so their numbers are not compared",
     }
-    for part in ("rewrites", "code", "times", "memory"):
+    for part in ("rewrites", "code", "times", "memory", "messages"):
         if part in missing:
             without = two if _has(one, part) else one
             notes.append(f"{without.name} ({'B' if without is two else 'A'}) has no {words[part]}.")
+    if "compile" in missing and "rewrites" not in missing:
+        notes.append("Only one side has times of passes, so compile times are not compared.")
     if one.source != two.source or set(one.frameworks) != set(two.frameworks):
         notes.append(f"A is a recording of {_framework(one)}, B of {_framework(two)}.")
     elif changed := [name for name in one.frameworks if one.frameworks[name] != two.frameworks.get(name)]:
@@ -75,7 +105,7 @@ def _has(side: Recorded, part: str) -> bool:
         return side.compiled.has_steps
     if part == "code":
         return any(unit.code for unit in side.compiled.units)
-    return bool(side.runs.runs) if part == "times" else bool(side.peaks)
+    return bool({"times": side.runs.runs, "memory": side.peaks, "messages": side.messages}[part])
 
 
 def _framework(side: Recorded) -> str:
