@@ -58,8 +58,19 @@ class Instructions:
         numbers = np.unique(own, return_inverse=True)[1]
         self._fields: list[int] = (numbers * shapes + frame.texts("shape").codes + 1).tolist()
         self._ops: list[int] = (own // table.op_radix).tolist()
-        self.graph_rows = frozenset(np.flatnonzero(own // table.op_radix == table.op_names.code(GRAPH)).tolist())
+        is_graph = own // table.op_radix == table.op_names.code(GRAPH)
+        self.graph_rows = frozenset(np.flatnonzero(is_graph).tolist())
+        self._keep_graphs_apart(is_graph)
         self._nameless: dict[object, int] = {}
+
+    def _keep_graphs_apart(self, is_graph: np.ndarray) -> None:
+        """Gives graphs other codes where an instruction has their name too: XLA calls a computation as it likes."""
+        codes = np.array(self.name_codes, dtype=np.int64)
+        shared = is_graph & (codes >= 0) & np.isin(codes, codes[~is_graph])
+        if shared.any():
+            codes[shared] += len(self._names) - 1
+            self._names = [*self._names[:-1], *self._names]
+            self.name_codes = codes.tolist()
 
     def name(self, row: int) -> str | None:
         """The name of an instruction."""
@@ -67,11 +78,8 @@ class Instructions:
 
     def rows_named(self, name: str) -> list[int]:
         """The rows of all nodes of that name."""
-        try:
-            code = self._names.index(name)
-        except ValueError:
-            return []
-        return [row for row, own in enumerate(self.name_codes) if own == code]
+        codes = {code for code, own in enumerate(self._names) if own == name}
+        return [row for row, own in enumerate(self.name_codes) if own in codes] if codes else []
 
     def first_box(self, row: int) -> int:
         """The number of the box that has the name of this row, where no other has it."""

@@ -13,7 +13,7 @@ from tests.recorded_jax import JaxRun
 
 from peephole.ingest import import_files
 from peephole.query.capture.contexts import contexts, steps
-from peephole.query.rewrites.step_graphs import graph_at
+from peephole.query.rewrites.step_graphs import graph_at, walk_matches
 from peephole.store.capture import Capture, open_capture
 
 HEAD = "HloModule jit_f, entry_computation_layout={(f32[4]{0})->f32[4]{0}}\n\n\n"
@@ -125,6 +125,50 @@ def test_explanations_of_fusion_may_be_gzipped(tmp_path: Path) -> None:
         },
     )
     assert reasons(capture) == {} and list(capture.read("decisions", ["kind"]).texts("kind")) == ["refused"]
+
+
+def test_protos_may_be_gzipped(jax_run: JaxRun, tmp_path: Path) -> None:
+    names = []
+    for packed in (False, True):  # as --xla_dump_compress_protos writes them
+        folder = tmp_path / f"dump{packed}"
+        folder.mkdir()
+        for path in jax_run.dump.glob("*.jit_block.*.hlo.pb"):
+            data = path.read_bytes()
+            (folder / f"{path.name}{'.gz' * packed}").write_bytes(gzip.compress(data) if packed else data)
+        capture = open_capture(import_files([folder], tmp_path / f"{packed}.peep"))
+        assert reasons(capture) == {}
+        names.append([(one.name, one.depth) for one in steps(capture, 0)])
+    assert names[0] == names[1] and len(names[0]) > 20
+    cut = tmp_path / "dumpTrue" / sorted(path.name for path in (tmp_path / "dumpTrue").iterdir())[3]
+    cut.write_bytes(cut.read_bytes()[:-40])
+    capture = open_capture(import_files([tmp_path / "dumpTrue"], tmp_path / "cut.peep"))
+    assert sum(reasons(capture).values()) == 1
+
+
+def test_a_computation_with_the_name_of_an_instruction_is_another_box(tmp_path: Path) -> None:
+    called = """twice.1 {
+  %p.1 = f32[4]{0} parameter(0)
+  ROOT %add.2 = f32[4]{0} add(%p.1, %p.1)
+}
+
+"""
+    before = BODY.replace("add(%x.1, %x.1)", "call(%x.1), to_apply=%twice.1").replace("%add.1", "%call.1")
+    capture = imported(
+        tmp_path,
+        {
+            "module_0001.jit_f.before_optimizations.txt": HEAD + "%" + called + before,
+            "module_0001.jit_f.0000.all.after_call-inliner.before_dce.txt": HEAD + BODY.replace("add.1", "twice.1"),
+        },
+    )
+    step = next(one for one in steps(capture, 0) if one.name == "call-inliner")
+    nodes = graph_at(capture, step.id, 0).nodes
+    known = dict(zip(nodes.id, zip(nodes.name, nodes.op, strict=True), strict=True))
+    removed, added = set(), set()
+    for done in walk_matches(capture, step.id):
+        known.update(zip(done.nodes.id, zip(done.nodes.name, done.nodes.op, strict=True), strict=True))
+        removed |= {known[id] for id in done.removed}
+        added |= {known[id] for id in done.added}
+    assert ("twice.1", "GRAPH") in removed and ("twice.1", "add") in added
 
 
 def test_nothing_to_show_is_one_sentence(tmp_path: Path, peephole: Cli) -> None:

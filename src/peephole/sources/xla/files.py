@@ -12,9 +12,9 @@ from typing import Final
 from peephole.sources.xla.passes import PassName
 
 MODULE: Final = re.compile(r"module_(\d+)\.(.+)")
-_ORDINAL: Final = re.compile(r"(.*?)\.(\d{4,})\.(.+?)\.(txt|hlo\.txt|hlo\.pb|hlo|pb)")
+_ORDINAL: Final = re.compile(r"(.*?)\.(\d{4,})\.(.+?)\.(txt|hlo\.txt|hlo\.pb|hlo|pb)(?:\.gz)?")
 _FUSION: Final = re.compile(r"(.+?)\.(module_\d+\..+)\._fusion\.html(?:\.gz)?")
-_STATE: Final = re.compile(r"(.*?)\.((?:[\w.]*_)?(?:before|after)_optimizations)(\.txt|\.hlo\.pb|\.hlo)")
+_STATE: Final = re.compile(r"(.*?)\.((?:[\w.]*_)?(?:before|after)_optimizations)(\.txt|\.hlo\.pb|\.hlo)(?:\.gz)?")
 _KERNEL: Final = re.compile(r"(?:__compute_module_)?(.+?)(?:_(?:elemental_)?kernel_module)?")
 _JAX_IR: Final = re.compile(r"jax_(?:ir)?(\d+)_(.+?)(?:_compile)?\.(jaxpr\.txt|mlir)")
 TRACES: Final = (".trace.json.gz", ".trace.json")
