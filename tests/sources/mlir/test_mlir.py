@@ -340,7 +340,7 @@ def test_bad_prints_are_said_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text(
         state("A: a", SMALL) + state("Empty: e", "") + state("Big: big", constant)
-        + state("Broke: broke Failed", SMALL) + "error: something went wrong\n" + state("B: b", SMALL[:-30])
+        + state("Broke Failed: broke{now}", SMALL) + "error: something went wrong\n" + state("B: b", SMALL[:-30])
     )  # fmt: skip
     begin = time.process_time()
     capture = imported(tmp_path, path)

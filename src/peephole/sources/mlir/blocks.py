@@ -14,7 +14,7 @@ _DUMP: Final = re.compile(
     r"^[ \t]*// -----// IR Dump (?P<when>After|Before) (?P<pass>[^\n]*?) //----- //[^\n]*$", re.MULTILINE
 )
 _PASS: Final = re.compile(
-    r"(?P<class>[^\s({:]+(?:::[^\s({:]+)*)(?::\s*(?P<argument>[\w.-]+)|\s+\((?P<older>[\w.-]*)[^)]*\))?.*?"
+    r"(?P<class>[^\s({:]+(?:::[^\s({:]+)*)(?P<early>\s+Failed)?(?::\s*(?P<argument>[\w.-]+)|\s+\((?P<older>[\w.-]*)[^)]*\))?.*?"
     r"(?P<failed>\s+Failed)?(?:\s*\('(?P<op>[^']*)' operation(?::\s*(?P<symbol>@.*?))?\))?\s*",
     re.DOTALL,
 )
@@ -40,7 +40,7 @@ def pass_of(text: str) -> tuple[str, bool]:
     if found is None:
         return text.strip()[:200], False
     name = found["argument"] or found["older"] or found["class"].rpartition("::")[2]
-    return name[:200], bool(found["failed"])
+    return name[:200], bool(found["early"] or found["failed"])
 
 
 def log_blocks(text: str, where: str) -> Iterator[Block]:
