@@ -190,11 +190,10 @@ def _match_stretch(
         when[here][new], name[here][new] = steps[column][rows][new], own[new]
         start[here, column], end[here, column] = talk.start[rows], talk.end[rows]
         np.maximum(size[here], talk.bytes[rows], out=size[here])
-    passed = parts if group else _first_passed(start[:parts], end[:parts], name[:parts], chosen, summaries, texts)
-    if passed < parts:
-        parts = shared = passed
-        problem("collectives that ended on a rank before another one of its host came: matched wrongly, not from there "
-                "on", most - parts, where)  # fmt: skip
+    passed = 0 if group else _passed(start[:parts], end[:parts], name[:parts], chosen, summaries, texts)
+    if passed:
+        problem("collectives that ended on a rank before another one of its host came: they are of several groups, and "
+                "who waited for whom in them is a guess", passed, where)  # fmt: skip
     if parts < shared:
         both = sorted((texts[int(name[parts])], texts[other]))
         problem("collectives whose names differ between ranks; from there on the group is not matched",
@@ -203,11 +202,11 @@ def _match_stretch(
     return _Stretch(group, name[kept], when[kept], size[kept], start[kept], end[kept], chosen) if parts else None
 
 
-def _first_passed(
+def _passed(
     start: Ints, end: Ints, name: Ints, chosen: list[_Member], summaries: Sequence[RankSummary], texts: list[str]
 ) -> int:
-    """The first place whose collective ended on one rank before another of the same host had begun it: what all wait
-    for cannot, so that these are two. As many as there are where none did."""
+    """How many collectives ended on one rank before another of the same host had begun them: what all wait for cannot,
+    so that these are two."""
     hosts: dict[str, list[int]] = {}
     for column, _ in chosen:
         hosts.setdefault(summaries[column].host, []).append(column)
@@ -218,4 +217,4 @@ def _first_passed(
             done = np.where(there, end[:, columns], _LATE).min(axis=1)
             passed |= start[:, columns].max(axis=1) - _READ_OFF > done
     passed &= np.array([makes_all_wait(text) for text in texts], np.bool_)[name]
-    return int(np.append(np.flatnonzero(passed), len(name))[0])
+    return int(passed.sum())
