@@ -22,6 +22,8 @@ _LONGEST: Final = 16 << 20
 """Bytes of a text that are read; a longer one is damage, or no name."""
 DAMAGE: Final = (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError, OverflowError)
 """What reading a damaged file may raise; names and messages that are not UTF-8 among it."""
+_COMPUTED: Final = 2
+"""How table_xinfo marks a generated column that is not stored."""
 _FUNCTIONS: Final = frozenset(("ifnull", "coalesce", "count", "substr"))
 _LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_LENGTH: _LONGEST,
@@ -78,10 +80,12 @@ class SqliteFile:
             if not isinstance(name, str) or str(sql).lstrip().upper().startswith("CREATE VIRTUAL"):
                 continue
             try:
-                cursor = self._connection.execute(f"SELECT * FROM {quoted(name)} LIMIT 0")
+                told = self._connection.execute(f"PRAGMA table_xinfo({quoted(name)})").fetchall()
+                self._connection.execute(f"SELECT 1 FROM {quoted(name)} LIMIT 0")
             except DAMAGE:
                 continue  # a table that only another program can read
-            found[name] = tuple(column[0] for column in cursor.description)
+            # a column that is computed when it is read is a program of the file's own
+            found[name] = tuple(str(column[1]) for column in told if column[-1] != _COMPUTED)
         return found
 
     def rows(self, table: str, expressions: Sequence[str], size: int = PART, rest: str = "") -> Iterator[list[Any]]:
@@ -133,6 +137,8 @@ def _authorize(action: int, first: str | None, second: str | None, _database: st
     if source is not None:
         return sqlite3.SQLITE_DENY  # on behalf of a view or trigger
     if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ):
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_PRAGMA and first == "table_xinfo":
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_FUNCTION and second in _FUNCTIONS:
         return sqlite3.SQLITE_OK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import sqlite3
@@ -16,6 +17,7 @@ from tests.sources.sqlite.databases import GUID, SESSION, STRINGS, fill, nsight,
 from peephole import sources
 from peephole.errors import CaptureError, PeepholeError
 from peephole.ingest import import_files
+from peephole.sources.sqlite_file import SqliteFile
 from peephole.store.capture import Capture, open_capture
 
 
@@ -334,3 +336,34 @@ def test_other_databases_are_refused_in_one_sentence(tmp_path: Path) -> None:
     path = fill(tmp_path / "x", {"people": ("name", [("a",)])})
     with pytest.raises(CaptureError, match="neither a capture nor a file of a known source"):
         imported(path)
+
+
+def test_columns_that_are_computed_when_read_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "computed.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.executescript("""
+            CREATE TABLE StringIds(id INTEGER, value TEXT AS (hex(zeroblob(4000000))));
+            CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, "end" INTEGER AS (start + 5) STORED,
+              streamId INTEGER AS (length(printf('%.*c', 4000000, 'x'))) VIRTUAL);
+            INSERT INTO StringIds(id) VALUES (1);
+            INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start) VALUES (1);
+        """)
+    with SqliteFile(path) as file:
+        assert file.columns == {"StringIds": ("id",), "CUPTI_ACTIVITY_KIND_KERNEL": ("start", "end")}
+
+
+def test_kernels_of_a_schema_without_processes_belong_to_the_only_one(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    thread = 40 << 24 | 41
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.executescript(f"""
+            CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, "end" INTEGER, streamId INTEGER,
+              correlationId INTEGER);
+            CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, "end" INTEGER, nameId INTEGER, globalTid INTEGER,
+              correlationId INTEGER);
+            INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 200, 7, 5);
+            INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (50, 60, 1, {thread}, 5);
+        """)
+    capture = open_capture(import_files([path], tmp_path / "c.peep"))
+    assert len(rows(capture, "flows")) == 1
+    assert {track["process"] for track in rows(capture, "tracks")} == {40}

@@ -47,6 +47,8 @@ class Session:
         self._lanes = Lanes(self._tables, self._names, first_track)
         self._slices = SliceRows(sink, number)
         self._launches = Launches()
+        self._callers: set[int] = set()
+        """Processes that made calls."""
         self._file = file
         own = next((int(time) for (time,) in self._tables.texts("TARGET_INFO_SESSION_START_TIME", ["utcEpochNs"])), 0)
         self.base = own if own > 0 else None
@@ -85,6 +87,8 @@ class Session:
         ]
         for rows in self._tables.numbers(table, ["start", "end", name, "globalTid"], optional):
             tracks = self._lanes.threads(rows["globalTid"])
+            if table == _CALLS:
+                self._callers.update(np.unique(process_of(rows["globalTid"])).tolist())
             numbers = self._slices.append(
                 tracks, rows["start"] + self._shift, rows["end"] + self._shift, self._names.column(rows[name]),
                 facts(rows, _CALL_FACTS),
@@ -121,6 +125,8 @@ class Session:
             self._on_device(rows, names, facts(rows, {**known, "value": ("value",)}), copy=True)
 
     def _on_device(self, rows: dict[str, Ints], names: Strings, args: Any, copy: bool) -> None:
+        if len(self._callers) == 1:  # work of which nobody said whose it is
+            rows["globalPid"] = np.where(rows["globalPid"] < 0, min(self._callers) << 24, rows["globalPid"])
         tracks = self._lanes.streams(rows["globalPid"], rows["deviceId"], rows["streamId"], copy)
         numbers = self._slices.append(tracks, rows["start"] + self._shift, rows["end"] + self._shift, names, args)
         self._launches.done(self._key(rows["globalPid"], rows["correlationId"]), numbers)
