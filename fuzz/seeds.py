@@ -250,6 +250,16 @@ def stacks(target: Path) -> None:
     for case, text in (("perf", PERF), ("flat", FLAT), ("lines", LINES), ("folded", folded)):
         (target / case).mkdir(parents=True)
         (target / case / "profile.txt").write_text(text)
+    frame = {"functionName": "main", "lineNumber": 3, "id": 1, "children": [{"functionName": "inner", "id": 2}]}
+    records = [[["main\0<thread>\0001", "step\0a.py\0003\1cModel\1l5"], 0.5], [["main\0<thread>\0001"], 0.1]]
+    tree = {"function": "step", "time": 0.5, "line_no": 3, "children": [{"function": "gemm", "time": 0.2}]}
+    for case, value in (
+        ("older", {"head": frame, "startTime": 1.5, "endTime": 1.6, "samples": [1, 2, 1], "timestamps": [1, 5, 9]}),
+        ("session", {"start_time": 5.0, "sample_count": 2, "start_call_stack": [], "frame_records": records}),
+        ("tree", {"start_time": 5.0, "sample_count": 2, "root_frame": tree}),
+    ):
+        (target / case).mkdir(parents=True)
+        (target / case / "profile.json").write_text(json.dumps(value))
     _copied(target, "formats/*.speedscope.json", "formats/*.folded.txt")
 
 

@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -289,3 +290,76 @@ def test_damaged_files_are_refused_in_one_sentence(tmp_path: Path) -> None:
         assert "\n" not in str(error.value)
     with pytest.raises(CaptureError, match="neither a capture"):
         imported(b"just some words\nand more\n", tmp_path / "text")
+
+
+@pytest.mark.parametrize("form", ["session", "json"])
+def test_pyinstruments_own_files(form: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyinstrument")
+    from pyinstrument import Profiler
+    from pyinstrument.renderers import JSONRenderer, SessionRenderer
+    from pyinstrument.session import Session
+
+    def inner(until: float) -> None:
+        while time.process_time() < until:
+            sum(range(1000))
+
+    def outer() -> None:
+        inner(time.process_time() + 0.1)
+
+    profiler = Profiler(interval=0.001)
+    with profiler:
+        outer()
+    written = profiler.output(SessionRenderer() if form == "session" else JSONRenderer())
+    capture = imported(written, tmp_path / "x")
+    assert not capture.manifest.problems
+    read = json.loads(written)
+    assert capture.manifest.clocks["base_ns"] == round(read["start_time"] * 1e9)
+    assert {track["name"] for track in rows(capture, "tracks")} == ({"MainThread"} if form == "session" else {"main"})
+    truth: Counter[str] = Counter()
+    if form == "session":  # pyinstrument's own tree of it
+        waiting = [Session.from_json(read).root_frame(trim_stem=False)]
+        while waiting and waiting[0] is not None:
+            frame = waiting.pop()
+            # what a call took itself is a frame of its own in that tree
+            if not frame.is_synthetic and frame.file_path != "<thread>":
+                truth[frame.function] += round(frame.time * 1e9)
+            waiting += frame.children
+    else:
+        found = [read["root_frame"]]
+        while found:
+            truth[found[0]["function"]] += round(found[0]["time"] * 1e9)
+            found += found.pop(0)["children"]
+    ours: Counter[str] = Counter()
+    for row in rows(capture, "slices"):
+        ours[row["name"].rpartition(".")[2]] += row["dur"]
+    assert set(ours) == {name.rpartition(".")[2] for name in truth}
+    assert abs(ours["inner"] - truth["inner"]) < 1000 < ours["inner"]
+
+
+def test_a_cpuprofile_of_old_has_its_tree_nested(tmp_path: Path) -> None:
+    inner = {"functionName": "inner", "url": "a.js", "lineNumber": 9, "id": 3, "children": []}
+    main = {"functionName": "main", "url": "a.js", "lineNumber": 3, "id": 2, "children": [inner]}
+    value: dict[str, Any] = {
+        "head": {"functionName": "(root)", "url": "", "lineNumber": 0, "id": 1, "children": [main]},
+        "startTime": 100.5, "endTime": 100.6, "samples": [2, 3, 2, 2],
+    }  # fmt: skip
+
+    def found(path: str) -> list[tuple[Any, ...]]:
+        capture = imported(json.dumps(value), tmp_path / path)
+        return sorted((r["start"] // 1000, r["dur"] // 1000, r["name"], r["args"]) for r in rows(capture, "slices"))
+
+    places = '{"location": "a.js:3"}', '{"location": "a.js:9"}'
+    assert found("even") == [(0, 100_000, "main", places[0]), (25_000, 25_000, "inner", places[1])]
+    value["timestamps"] = [7_000_000, 7_010_000, 7_040_000, 7_080_000]
+    assert found("told") == [(0, 100_000, "main", places[0]), (10_000, 30_000, "inner", places[1])]
+
+
+def test_folded_counts_may_stand_behind_a_tab(tmp_path: Path) -> None:
+    capture = imported("a;b\t2\na;c d 3 \r\n\n", tmp_path / "x")
+    assert own_times(capture) == Counter({("a", "b"): 2_000_000, ("a", "c d"): 3_000_000})
+
+
+def test_a_deleted_object_of_perf_is_a_file(tmp_path: Path) -> None:
+    text = "x 1/1 5.000001: 10 cycles:\n\t 55aa main+0x4 (/usr/bin/x 1 (deleted))\n\t 55ab go (/a b)\n\n"
+    told = {row["name"]: row["args"] for row in rows(imported(text, tmp_path / "x"), "slices")}
+    assert told == {"main": '{"location": "/usr/bin/x 1 (deleted)"}', "go": '{"location": "/a b"}'}

@@ -1,4 +1,4 @@
-"""Sampled stacks of other profilers: speedscope, .cpuprofile, folded stacks, perf script, memray."""
+"""Sampled stacks of other profilers: speedscope, pyinstrument, .cpuprofile, folded stacks, perf script, memray."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ def kind_of(head: bytes) -> str:
     if text.startswith(b"{"):
         if b"speedscope" in head or (b'"profiles"' in head and b'"frames"' in head):
             return "speedscope"
-        return "cpuprofile" if b'"callFrame"' in head and b'"traceEvents"' not in head else ""
+        if b'"sample_count"' in head and (b'"start_call_stack"' in head or b'"root_frame"' in head):
+            return "pyinstrument"
+        older = b'"functionName"' in head and re.match(rb'\{\s*"head"', text)
+        return "cpuprofile" if (b'"callFrame"' in head or older) and b'"traceEvents"' not in head else ""
     if _PERF.match(re.sub(rb"\A(?:#[^\n]*\n|\s*\n)+", b"", text)):
         return "perf"
     lines = [line for line in head.split(b"\n")[: -1 if head.count(b"\n") > 1 else None] if line.strip()][:200]
@@ -38,7 +41,8 @@ def kind_of(head: bytes) -> str:
 
 def _folded(line: bytes) -> bool:
     """Whether a line is a stack and a number; py-spy writes samples that had no stack as a number after its blank."""
-    stack, blank, count = line.removesuffix(b"\r").rpartition(b" ")
+    line = line.rstrip()
+    stack, blank, count = max(line.rpartition(b" "), line.rpartition(b"\t"), key=lambda parts: len(parts[0]))
     return bool(blank) and _COUNT.fullmatch(count) is not None and (not stack or bool(stack.strip(b"; \t\r\v\f")))
 
 
@@ -48,6 +52,9 @@ class StacksSource:
     name = "stacks"
     formats = (
         FileFormat("speedscope: py-spy, pyinstrument, …", ".speedscope.json", "its schema, profiles and frames"),
+        FileFormat(
+            "pyinstrument: -r session, -r json", ".pyisession .json", "sample_count with start_call_stack or root_frame"
+        ),
         FileFormat("Chrome's and node's CPU profile", ".cpuprofile", "nodes with a callFrame, samples"),
         FileFormat("folded stacks: py-spy --format raw, stackcollapse", ".folded .txt", "lines of a;b;c 12"),
         FileFormat("perf script", ".txt", "samples with indented frames"),

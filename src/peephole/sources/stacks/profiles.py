@@ -3,67 +3,44 @@
 from __future__ import annotations
 
 import itertools
-import json
-import math
 import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from peephole.errors import CaptureError
 from peephole.model.sink import Sink
+from peephole.sources.stacks.pyinstrument import read_pyinstrument
 from peephole.sources.stacks.sampled import Frames, Samples, SliceList
+from peephole.sources.stacks.values import DEEPEST, FURTHEST, as_list, json_object, nanoseconds, number
 
 _NS: Final = {"nanoseconds": 1, "microseconds": 1000, "milliseconds": 10**6, "seconds": 10**9}
 _SAMPLE: Final = 10**6
 """Nanoseconds that a sample without a time is shown as."""
-_FURTHEST: Final = 1 << 60
-_DEEPEST: Final = 2000
 _PERF_HEAD: Final = re.compile(
     r"(?P<comm>\S.*?)\s+(?P<pid>-?\d+)(?:/(?P<tid>-?\d+))?\s+(?:\[\d+\]\s+)?(?P<s>\d+)\.(?P<f>\d+):\s*(?P<rest>.*)"
 )
-_PERF_FRAME: Final = re.compile(r"\s+[0-9a-fA-F]+\s+(?P<name>.*?)(?:\+0x[0-9a-fA-F]+)?(?:\s+\((?P<file>[^()]*)\))?\s*")
+_PERF_FRAME: Final = re.compile(
+    r"\s+[0-9a-fA-F]+\s+(?P<name>.*?)(?:\+0x[0-9a-fA-F]+)?(?:\s+\((?P<file>[^()]*(?: \(deleted\))?)\))?\s*"
+)
 _PERF_ALONE: Final = re.compile(r".*?\S:(?P<frame>\s+[0-9a-fA-F]+\s.*\([^()]*\))\s*")
 """What follows the time of a sample without callers: its period, its event, its only frame."""
 _PERF_PLACE: Final = re.compile(r"\s+(?P<file>\S.*):(?P<line>\d{1,9})|\s+\S.*\[[0-9a-f]+\]")
 """The line below a frame that says where it is in the source, or that this is not known."""
+_FOLDED: Final = re.compile(r"(?P<stack>.*)\s(?P<count>\d{1,15}(?:\.\d+)?)\s*")
 _PLACE: Final = re.compile(r"(?P<name>.+?) \((?P<file>[^()]*):(?P<line>\d+)\)")
-
-
-def _json(data: bytes, where: str) -> dict[str, Any]:
-    try:
-        found = json.loads(data.decode("utf-8-sig", "replace"))
-    except (ValueError, RecursionError) as error:
-        raise CaptureError(f"{where} is cut off or damaged: {str(error)[:100]}.") from None
-    if not isinstance(found, dict):
-        raise CaptureError(f"{where} is not a profile: it holds no object.")
-    return found
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _number(value: Any) -> float:
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if plain and math.isfinite(value) and abs(value) < _FURTHEST else 0.0
-
-
-def _ns(value: Any, unit: int) -> int:
-    return int(max(-_FURTHEST, min(round(_number(value) * unit), _FURTHEST)))
 
 
 def read_speedscope(data: bytes, sink: Sink, where: str) -> None:
     """Profiles of stacks that were sampled, or of begins and ends; a track each."""
-    value = _json(data, where)
+    value = json_object(data, where)
     shared = value.get("shared")
     frames, numbers = Frames(), []
-    for frame in _list(shared.get("frames") if isinstance(shared, dict) else None):
+    for frame in as_list(shared.get("frames") if isinstance(shared, dict) else None):
         own = frame if isinstance(frame, dict) else {}
         numbers.append(
-            frames.number(str(own.get("name", "")), str(own.get("file") or ""), int(_number(own.get("line"))))
+            frames.number(str(own.get("name", "")), str(own.get("file") or ""), int(number(own.get("line"))))
         )
     slices = SliceList(frames)
-    for at, profile in enumerate(_list(value.get("profiles"))):
+    for at, profile in enumerate(as_list(value.get("profiles"))):
         if not isinstance(profile, dict):
             continue
         unit = _NS.get(str(profile.get("unit")), 0)
@@ -81,12 +58,12 @@ def read_speedscope(data: bytes, sink: Sink, where: str) -> None:
 
 
 def _sampled(profile: Any, slices: SliceList, track: int, numbers: list[int], unit: int, sink: Sink) -> None:
-    samples, time, wrong = Samples(slices, track), _ns(profile.get("startValue"), unit), 0
-    weights = _list(profile.get("weights"))
-    for at, stack in enumerate(_list(profile.get("samples"))):
-        took = max(0, _ns(weights[at], unit)) if at < len(weights) else 0
-        known = [numbers[f] for f in _list(stack)[:_DEEPEST] if type(f) is int and 0 <= f < len(numbers)]
-        wrong += len(known) < min(len(_list(stack)), _DEEPEST)
+    samples, time, wrong = Samples(slices, track), nanoseconds(profile.get("startValue"), unit), 0
+    weights = as_list(profile.get("weights"))
+    for at, stack in enumerate(as_list(profile.get("samples"))):
+        took = max(0, nanoseconds(weights[at], unit)) if at < len(weights) else 0
+        known = [numbers[f] for f in as_list(stack)[:DEEPEST] if type(f) is int and 0 <= f < len(numbers)]
+        wrong += len(known) < min(len(as_list(stack)), DEEPEST)
         samples.add(known, time, time + took)
         time += took
     samples.finish()
@@ -96,14 +73,14 @@ def _sampled(profile: Any, slices: SliceList, track: int, numbers: list[int], un
 
 def _evented(profile: Any, slices: SliceList, track: int, numbers: list[int], unit: int, sink: Sink) -> None:
     open_: list[tuple[int, int]] = []
-    last, lone = _ns(profile.get("startValue"), unit), 0
-    for event in _list(profile.get("events")):
+    last, lone = nanoseconds(profile.get("startValue"), unit), 0
+    for event in as_list(profile.get("events")):
         frame = event.get("frame") if isinstance(event, dict) else None
         if type(frame) is not int or not 0 <= frame < len(numbers):
             lone += 1
             continue
-        last = max(last, _ns(event.get("at"), unit))
-        if event.get("type") == "O" and len(open_) < _DEEPEST:
+        last = max(last, nanoseconds(event.get("at"), unit))
+        if event.get("type") == "O" and len(open_) < DEEPEST:
             open_.append((numbers[frame], last))
         elif open_ and open_[-1][0] == numbers[frame]:
             _, start = open_.pop()
@@ -115,41 +92,39 @@ def _evented(profile: Any, slices: SliceList, track: int, numbers: list[int], un
     if open_:
         sink.problem("slice that was still open at the end", len(open_))
     while open_:
-        number, start = open_.pop()
-        slices.add(track, len(open_), start, last, number)
+        frame, start = open_.pop()
+        slices.add(track, len(open_), start, last, frame)
 
 
 def read_cpuprofile(data: bytes, sink: Sink, where: str) -> None:
     """Samples of V8: each lasts until the next."""
-    value = _json(data, where)
+    value = json_object(data, where)
+    old = isinstance(value.get("head"), dict)
     frames, nodes, parents = Frames(), {}, {}
-    for node in _list(value.get("nodes")):
+    for node in _older_nodes(value["head"]) if old else as_list(value.get("nodes")):
         if not isinstance(node, dict) or type(node.get("id")) is not int:
             continue
         told = node.get("callFrame")
         call: dict[str, Any] = told if isinstance(told, dict) else {}
-        line = int(_number(call.get("lineNumber", -1))) + 1
+        line = int(number(call.get("lineNumber", -1))) + 1
         nodes[node["id"]] = frames.number(str(call.get("functionName") or ""), str(call.get("url") or ""), line)
-        for child in _list(node.get("children")):
+        for child in as_list(node.get("children")):
             if type(child) is int:
                 parents[child] = node["id"]
         if type(node.get("parent")) is int:
             parents[node["id"]] = node["parent"]
     slices = SliceList(frames)
     track = slices.thread(0, "main")
-    time, moments = 0, []
-    deltas = _list(value.get("timeDeltas"))
-    for at, node in enumerate(_list(value.get("samples"))):
-        time += _ns(deltas[at], 1000) if at < len(deltas) else 0
-        moments.append((time, node))
+    unit = 10**9 if old else 1000
+    span = nanoseconds(number(value.get("endTime")) - number(value.get("startTime")), unit)
+    moments = list(zip(_sample_times(value, span), as_list(value.get("samples")), strict=True))
     moments.sort(key=lambda moment: moment[0])  # a difference may be negative
-    span = _ns(_number(value.get("endTime")) - _number(value.get("startTime")), 1000)
     samples, unknown = Samples(slices, track), 0
     for at, (start, node) in enumerate(moments):
         stack: list[int] = []
-        while node in nodes and len(stack) < _DEEPEST:
+        while node in nodes and len(stack) < DEEPEST:
             stack.append(nodes[node])
-            node = parents.get(node)
+            node = parents.get(node, -1)
         unknown += not stack
         end = moments[at + 1][0] if at + 1 < len(moments) else max(start, span)
         samples.add(stack[::-1][1:] or stack, start, end)  # without V8's (root)
@@ -157,8 +132,36 @@ def read_cpuprofile(data: bytes, sink: Sink, where: str) -> None:
     if unknown:
         sink.problem("sample of a node that is not there", unknown)
     slices.append_to(sink)
-    begun = _number(value.get("startTime"))
+    begun = number(value.get("startTime")) * (10**6 if old else 1)
     sink.describe(clocks={"unit": "profile", "start_us": begun}, frameworks={"v8": ""})
+
+
+def _sample_times(value: dict[str, Any], span: int) -> list[int]:
+    """When each sample was taken: by differences, by times of older files, or evenly in those that have neither."""
+    count = len(as_list(value.get("samples")))
+    told = as_list(value.get("timestamps"))[:count]
+    if told:
+        times = [nanoseconds(number(one) - number(told[0]), 1000) for one in told]
+        return times + times[-1:] * (count - len(times))
+    deltas = as_list(value.get("timeDeltas"))[:count]
+    if not deltas:
+        return [span * at // count for at in range(count)]
+    times = list(itertools.accumulate(nanoseconds(one, 1000) for one in deltas))
+    return times + times[-1:] * (count - len(times))
+
+
+def _older_nodes(head: dict[str, Any]) -> list[dict[str, Any]]:
+    """The nodes of a file whose tree is nested, as newer ones list them; its lines begin at 1."""
+    found: list[dict[str, Any]] = []
+    waiting = [head]
+    while waiting:
+        node = waiting.pop()
+        children = [child for child in as_list(node.get("children")) if isinstance(child, dict)]
+        line = int(number(node.get("lineNumber"))) - 1
+        call = {"functionName": node.get("functionName"), "url": node.get("url"), "lineNumber": line}
+        found.append({"id": node.get("id"), "callFrame": call, "children": [child.get("id") for child in children]})
+        waiting += children
+    return found
 
 
 def read_folded(data: bytes, sink: Sink, _where: str) -> None:
@@ -168,27 +171,28 @@ def read_folded(data: bytes, sink: Sink, _where: str) -> None:
     for line in data.decode("utf-8", "replace").splitlines():
         if not line.strip():
             continue
-        stack, blank, count = line.rpartition(" ")
-        if not blank or not re.fullmatch(r"\d{1,15}(?:\.\d+)?", count):
+        told = _FOLDED.fullmatch(line)
+        if told is None:
             wrong += 1
             continue
+        stack, count = told["stack"].rstrip(), told["count"]
         if not stack:
             nowhere += round(float(count))
             continue
-        key = tuple(stack.split(";")[:_DEEPEST])
+        key = tuple(stack.split(";")[:DEEPEST])
         found[key] = found.get(key, 0) + float(count)
     frames = Frames()
     slices = SliceList(frames)
     samples, time = Samples(slices, slices.thread(0, "samples")), 0
     for key in sorted(found):
-        took = min(round(found[key] * _SAMPLE), _FURTHEST)
+        took = min(round(found[key] * _SAMPLE), FURTHEST)
         placed = (_PLACE.fullmatch(name) for name in key)
         stack_numbers = [
             frames.number(match["name"], match["file"], int(match["line"][:9])) if match else frames.number(name)
             for match, name in zip(placed, key, strict=True)
         ]
         samples.add(stack_numbers, time, time + took)
-        time = min(time + took, _FURTHEST)
+        time = min(time + took, FURTHEST)
     samples.finish()
     if wrong:
         sink.problem("line that is no stack with a number", wrong)
@@ -211,7 +215,7 @@ def read_perf(data: bytes, sink: Sink, _where: str) -> None:
         elif line[0] in " \t" and current is not None:
             if match := _PERF_FRAME.fullmatch(line):
                 latest = match["name"].strip() or "[unknown]"
-                if len(current) < _DEEPEST:
+                if len(current) < DEEPEST:
                     current.append(frames.number(latest, match["file"] or ""))
             elif (place := _PERF_PLACE.fullmatch(line)) and current:
                 if place["file"]:
@@ -251,4 +255,5 @@ READERS: Final[dict[str, Callable[[bytes, Sink, str], None]]] = {
     "cpuprofile": read_cpuprofile,
     "folded": read_folded,
     "perf": read_perf,
+    "pyinstrument": read_pyinstrument,
 }
