@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import io
 import os
@@ -91,8 +92,13 @@ known source may be given instead.
 `peephole COMMAND --help` explains a command."""
 
 
+COLLECT_AFTER: Final = 50_000
+"""New objects after which Python looks for circles: it would look dozens of times at what imports leave for good."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command and gives its exit code: 2 with one sentence for what the user can mend, 130 for Ctrl-C."""
+    gc.set_threshold(max(gc.get_threshold()[0], COLLECT_AFTER))
     arguments = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         # a name may hold what the terminal's encoding lacks; it is shown escaped then

@@ -58,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
         environment["PEEPHOLE_FULL"] = "1"
     if args.profile_only or args.rewrites_only:
         environment["PEEPHOLE_ONLY"] = "profile" if args.profile_only else "rewrites"
+    # numpy starts a thread per core, which waits busily for matrix products; the program is not told
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         status = _run(command, environment)
     except OSError as error:

@@ -43,14 +43,13 @@ def uniform(found: Split, known: Mapping[int, RowLayout]) -> tuple[Sequence[int]
             continue
         data = gather(found, own, size + tails)
         if tails:
-            rows = np.frombuffer(data, np.uint8).reshape(-1, size + tails)
-            null = (rows[:, size:] == 0xFF).all(axis=1)
-            own, data = own[null], rows[null, :size].tobytes()
+            null = (data[:, size:] == 0xFF).all(axis=1)
+            own, data = own[null], data[null, :size]
         ordered = layout is not None and layout.table.name in _LAST_COUNTS
         if len(own) == 0 or (ordered and len(own) < np.count_nonzero(of_kind)):
             continue
         left[own] = False
-        alike.append((kind, data))
+        alike.append((kind, data.tobytes()))
     return np.flatnonzero(left).tolist(), alike
 
 
@@ -65,6 +64,7 @@ def with_ids(
     if len(others) < MANY:
         return others, listed
     left = np.array(others)
+    taken_out = np.zeros(len(found.record_kind), np.bool_)
     kinds, lengths = found.record_kind, found.record_length
     for kind, layout in known.items():
         if not layout.one_list:
@@ -73,14 +73,17 @@ def with_ids(
         own = left[(kinds[left] == kind) & (lengths[left] >= size + 4)]
         if len(own) < MANY:
             continue
-        heads = np.frombuffer(gather(found, own, size + 4), np.uint8).reshape(-1, size + 4)
+        heads = gather(found, own, size + 4)
         taken = np.ascontiguousarray(heads[:, size:]).view("<u4")[:, 0].astype(np.int64)
         good = (taken == lengths[own] - size - 4) & (taken % 8 == 0)  # no list at all, or damaged: one by one
         own, heads, taken = own[good], heads[good], taken[good]
-        offsets = np.concatenate([[0], np.cumsum(taken)])
-        begin = found.record_at[own] * SLOT + SLOT + size + 4 - INLINE
-        places = np.repeat(begin - offsets[:-1], taken) + np.arange(offsets[-1])
-        ids = np.frombuffer(found.data, np.uint8)[places].view("<i8")
-        listed.append((layout, heads[:, :size].tobytes(), offsets // 8, ids))
-        left = np.setdiff1d(left, own, assume_unique=True)
-    return left.tolist(), listed
+        counts = taken // 8
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        # lists begin at one place of their slots, so that all of them are among the words from some byte on
+        begin = SLOT + size + 4 - INLINE
+        words = np.frombuffer(found.data, "<i8", (len(found.data) - begin % 8) // 8, begin % 8)
+        first = found.record_at[own] * (SLOT // 8) + begin // 8
+        ids = words[np.repeat(first - offsets[:-1], counts) + np.arange(offsets[-1])]
+        listed.append((layout, heads[:, :size].tobytes(), offsets, ids))
+        taken_out[own] = True
+    return left[~taken_out[left]].tolist(), listed

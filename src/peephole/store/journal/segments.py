@@ -41,6 +41,9 @@ SLICE: Final = np.dtype(
     ]
 )
 """`model.journal.SLICE` as numpy sees it."""
+_SLOT_BITS: Final = SLOT.bit_length() - 1
+assert SLOT == 1 << _SLOT_BITS
+_WHOLE_SLOT: Final = np.dtype(f"V{SLOT}")
 LARGEST: Final = 2 << 30
 """Bytes of one segment that we are willing to read."""
 _FILE = re.compile(r"t(\d{1,9})\.(\d{1,9})\.seg")
@@ -68,12 +71,18 @@ class Split:
         return self.data[at + 4 : at + 4 + INLINE] + self.data[at + SLOT : at + SLOT + length - INLINE]
 
 
-def gather(found: Split, records: NDArray[np.int64], size: int) -> bytes:
-    """The payloads of records that are all of that many bytes, one behind the other."""
-    flat = np.frombuffer(found.data, np.uint8)
-    columns = np.concatenate([np.arange(4, 4 + min(size, INLINE)), np.arange(SLOT, SLOT + max(0, size - INLINE))])
-    starts = found.record_at[records] * SLOT
-    return bytes(flat[starts[:, None] + columns])
+def gather(found: Split, records: NDArray[np.int64], size: int) -> NDArray[np.uint8]:
+    """The payloads of records that are all of that many bytes, a row each."""
+    slots = np.frombuffer(found.data, _WHOLE_SLOT, len(found.data) // SLOT)
+    at = found.record_at[records]
+    payloads = np.empty((len(at), size), np.uint8)
+    first = min(size, INLINE)
+    payloads[:, :first] = slots.take(at).view(np.uint8).reshape(-1, SLOT)[:, 4 : 4 + first]
+    for done in range(first, size, SLOT):
+        at = at + 1
+        own = slots.take(at).view(np.uint8).reshape(-1, SLOT)
+        payloads[:, done : done + SLOT] = own[:, : size - done]
+    return payloads
 
 
 def list_segments(folder: Path) -> dict[int, list[tuple[int, Path]]]:
@@ -150,26 +159,31 @@ def split(data: bytes, closed: bool, problem: Problem, where: str) -> Split:
     begun and never finished: it is counted and skipped.
     """
     slots = len(data) // SLOT
-    table = np.frombuffer(data, np.uint8, slots * SLOT).reshape(slots, SLOT)
-    kinds = table[:, SLOT - 1]
+    kinds = np.frombuffer(data, np.uint8, slots * SLOT)[SLOT - 1 :: SLOT]
     is_odd = kinds != KIND_SLICE
     odd = np.flatnonzero(is_odd)
     if len(odd) == 0:
         none = np.zeros(0, np.int64)
         return Split(data, np.frombuffer(data, SLICE, slots), None, none, none.astype(np.uint8), none, slots)
-    lengths = np.ascontiguousarray(table[odd, :4]).view("<u4")[:, 0].astype(np.int64)
-    sizes = np.where(lengths <= INLINE, 1, 1 + (lengths - INLINE + SLOT - 1) // SLOT)
+    lengths = np.frombuffer(data, "<u4", slots * SLOT // 4)[:: SLOT // 4][odd].astype(np.int64)
+    sizes = 1 + ((np.maximum(lengths - INLINE, 0) + SLOT - 1) >> _SLOT_BITS)
     found, end, skipped = _walk(_Odd(odd, kinds[odd], lengths, sizes, is_odd), closed, problem, where)
-    is_record = np.ones(slots, np.bool_)
-    for first, last in skipped:
-        is_record[first:last] = False
-    # what a record goes on in is no record itself
-    at, more = odd[found], sizes[found] - 1
-    begins, more = at[more > 0], more[more > 0]
-    is_record[np.repeat(begins - np.cumsum(more) + more, more) + np.arange(int(more.sum())) + 1] = False
-    slice_at = np.flatnonzero(~is_odd[:end] & is_record[:end])
+    at = odd[found]
+    slice_at = _slices_between(np.flatnonzero(~is_odd[:end]), at, at + sizes[found], skipped)
     slices = np.frombuffer(data, SLICE, slots)[slice_at]
     return Split(data, slices, slice_at, at, kinds[at], lengths[found], end)
+
+
+def _slices_between(
+    slices: NDArray[np.int64], begin: NDArray[np.int64], behind: NDArray[np.int64], skipped: list[tuple[int, int]]
+) -> NDArray[np.int64]:
+    """Those slots of slices that are not what a record goes on in, nor skipped."""
+    if len(begin) and len(slices):
+        record = np.searchsorted(begin, slices) - 1
+        slices = slices[(record < 0) | (slices >= behind[record])]
+    for first, last in skipped:
+        slices = slices[(slices < first) | (slices >= last)]
+    return slices
 
 
 class _Odd:
@@ -195,34 +209,37 @@ class _Odd:
         self.special = (kinds == KIND_END) | (kinds == KIND_PAD) | (self.behind > self.slots)
 
 
-def _walk(odd: _Odd, closed: bool, problem: Problem, where: str) -> tuple[list[int], int, list[tuple[int, int]]]:
+def _walk(
+    odd: _Odd, closed: bool, problem: Problem, where: str
+) -> tuple[NDArray[np.int64], int, list[tuple[int, int]]]:
     """Goes from record to record: their numbers in `odd`, where they end, and the stretches that were skipped."""
     skipped: list[tuple[int, int]] = []
-    found: list[int] = []
-    add = found.append
+    count, slots = len(odd.at), odd.slots
+    is_found = bytearray(count)
     following: list[int] = np.where(odd.special, -1, odd.following).tolist()
-    i, count, slots = 0, len(following), odd.slots
-    while i < count:
-        if (after := following[i]) >= 0:
-            add(i)
+    following.append(-1)
+    i, end = 0, slots
+    while True:
+        while (after := following[i]) >= 0:
+            is_found[i] = 1
             i = after
-            continue
+        if i == count or odd.kinds[i] == KIND_PAD:
+            break
         slot, behind = int(odd.at[i]), int(odd.behind[i])
-        if odd.kinds[i] == KIND_END:
-            after = int(odd.following[i])
-            follows = behind < slots and (after >= count or odd.at[after] != behind or odd.kinds[after] != KIND_END)
-            if odd.lengths[i] and follows:
-                skipped.append((slot, behind))
-                i = after
-            elif not closed:
-                return found, slot, skipped
-            else:
-                others = np.flatnonzero(odd.kinds[i:] != KIND_END)
-                i = i + int(others[0]) if len(others) else count
-            problem("journal records that were begun and never finished", 1, where)
-            continue
-        if odd.kinds[i] == KIND_PAD:
-            return found, slots, skipped
-        problem("journal records that go beyond their segment", 1, where)
-        return found, slot, skipped
-    return found, slots, skipped
+        if odd.kinds[i] != KIND_END:
+            problem("journal records that go beyond their segment", 1, where)
+            end = slot
+            break
+        after = int(odd.following[i])
+        follows = behind < slots and (after >= count or odd.at[after] != behind or odd.kinds[after] != KIND_END)
+        if odd.lengths[i] and follows:
+            skipped.append((slot, behind))
+            i = after
+        elif not closed:
+            end = slot
+            break
+        else:
+            others = np.flatnonzero(odd.kinds[i:] != KIND_END)
+            i = i + int(others[0]) if len(others) else count
+        problem("journal records that were begun and never finished", 1, where)
+    return np.flatnonzero(np.frombuffer(is_found, np.bool_)), end, skipped

@@ -15,6 +15,7 @@ from peephole.store.tables.arrow import as_array, only, take
 from peephole.store.tables.schema import arrow_table
 
 Ints = NDArray[np.int64]
+_SPARSE: Final = 4
 _REWRITTEN: Final = ("tracks", "contexts", "steps", "buffers")
 
 
@@ -70,6 +71,14 @@ def _find(ids: Ints, wanted: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     """Where each wanted id is among ids, and whether it is there at all."""
     if len(ids) == 0:
         return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
+    low, high = int(ids.min()), int(ids.max())
+    if high - low < _SPARSE * (len(ids) + len(wanted)):  # numbered one after the other, as nodes are: looked up
+        places = np.full(high - low + 2, -1, np.int64)
+        places[ids[::-1] - low] = np.arange(len(ids))[::-1]  # of several rows the first
+        inside = (wanted >= low) & (wanted <= high)
+        at = places[np.where(inside, wanted - low, -1)]
+        known = at >= 0
+        return np.where(known, at, 0), known
     order = np.argsort(ids, kind="stable")
     place = np.minimum(np.searchsorted(ids[order], wanted), len(ids) - 1)
     at = order[place]

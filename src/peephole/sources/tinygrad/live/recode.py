@@ -24,6 +24,8 @@ GLOBALS: Final = frozenset(
 """Names of tinygrad's modules that have a hidden one beside them."""
 ATTRIBUTES: Final = frozenset(("profile_events",))
 """The same of its classes."""
+_HIDDEN: Final = {name: PREFIX + name for name in GLOBALS | ATTRIBUTES}
+_ALL: Final = {**_HIDDEN, "getenv": f"{PREFIX}getenv"}
 _FUNCTION: Final = 0x1 | 0x2
 """CO_OPTIMIZED and CO_NEWLOCALS: neither a module nor the body of a class."""
 _LOADS: Final = frozenset(("LOAD_GLOBAL",))
@@ -50,24 +52,25 @@ def plain_names(code: CodeType) -> set[str]:
 
 
 def _recode(code: CodeType, attributes: Mapping[str, str], *, plain: bool = False) -> CodeType:
-    consts = tuple(
-        _recode(const, attributes, plain=plain) if type(const) is CodeType else const for const in code.co_consts
-    )
-    names = code.co_names
+    names, consts = code.co_names, code.co_consts
+    own: list[object] | None = None
+    for at, const in enumerate(consts):
+        if type(const) is CodeType and (other := _recode(const, attributes, plain=plain)) is not const:
+            own = list(consts) if own is None else own
+            own[at] = other
     if code.co_flags & _FUNCTION == _FUNCTION:
-        wanted = dict(attributes) if plain else _wanted(code)
+        wanted = attributes if plain else _wanted(code)
         if not wanted.keys().isdisjoint(names):
             names = _other(code, wanted)
-    if names is code.co_names and all(one is other for one, other in zip(consts, code.co_consts, strict=True)):
+    if names is code.co_names and own is None:
         return code
-    return code.replace(co_consts=consts, co_names=names)
+    return code.replace(co_consts=consts if own is None else tuple(own), co_names=names)
 
 
-def _wanted(code: CodeType) -> dict[str, str]:
-    found = {name: PREFIX + name for name in code.co_names if name in GLOBALS or name in ATTRIBUTES}
+def _wanted(code: CodeType) -> Mapping[str, str]:
     if "getenv" in code.co_names and "VIZ" in code.co_consts:  # 0.12 asks the environment each time
-        found["getenv"] = f"{PREFIX}getenv"
-    return found
+        return _ALL
+    return _HIDDEN
 
 
 def _other(code: CodeType, wanted: Mapping[str, str]) -> tuple[str, ...]:
@@ -89,8 +92,8 @@ def named(code: CodeType) -> Iterator[tuple[str, str]]:
             if instruction.opcode in _NAMING and type(instruction.argval) is str:
                 yield instruction.opname, instruction.argval
         return
-    names, high = code.co_names, 0
-    for operation, low in zip(code.co_code[::2], code.co_code[1::2], strict=True):
+    names, units, high = code.co_names, code.co_code, 0
+    for operation, low in zip(units[::2], units[1::2], strict=True):
         number = high | low
         high = number << 8 if operation == dis.EXTENDED_ARG else 0
         if operation in _NAMING:
