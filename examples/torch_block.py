@@ -1,8 +1,8 @@
 """Trains a transformer block under torch.compile, and takes torch's own profile of its last steps.
 
 peephole run examples/torch_block.py
-peephole why softmax gelu        # why these are not one kernel
-peephole origin block.py:40      # the kernels that compute a line
+peephole why softmax relu        # why these are not one kernel
+peephole origin block.py:42      # the kernels that compute a line
 peephole rules                   # which rewrite rules fired, and which matched in vain
 """
 
