@@ -85,6 +85,7 @@ def _at_exit() -> None:
     # first among the functions that are registered at exit, so it runs after the program's own
     with contextlib.suppress(Exception):  # the program has ended well or badly by itself; the journal is there
         stop()
+    collection.end()
 
 
 def _before_fork() -> None:

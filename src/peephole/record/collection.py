@@ -4,6 +4,9 @@ Python 3.11 collects in the middle of any call that makes objects, `ContextVar.s
 not enter once more: the process would crash. Later ones collect between two steps of Python only. So a context
 variable is left as it is while a collection runs.
 
+Python 3.12 begins a collection that it had put off within the finalizers of another one, and crashes when that one is
+the interpreter's last. What it clears away then are generators with our spans around them, so none is put off any more.
+
 The collector calls its callbacks at the start and at the end. A handler or tracing function may come in as soon as one
 of them is Python, so the first that is called and the last are methods of a dict, called with the phase as the key:
 
@@ -27,6 +30,7 @@ running: Final[dict[str, Any]] = {}
 _thread = 0
 """The thread that collects; 0 as long as nobody knows."""
 _IN_THE_MIDDLE: Final = sys.version_info < (3, 12)
+_WITHIN_OTHERS: Final = (3, 12) <= sys.version_info < (3, 13)
 _first: Final[Callable[[str, Any], Any]] = running.__setitem__
 _last: Final[Callable[[str, Any], Any]] = running.pop
 
@@ -57,6 +61,12 @@ def forget() -> None:
             with contextlib.suppress(ValueError):
                 gc.callbacks.remove(callback)
         running.clear()
+
+
+def end() -> None:
+    """For the interpreter's end: where it would crash, only the collections that it asks for itself come."""
+    if _WITHIN_OTHERS:
+        gc.set_threshold(0)
 
 
 def _arrange(phase: str, _: dict[str, int]) -> None:
