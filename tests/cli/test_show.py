@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,18 @@ def test_events_come_in_time_order_with_track_duration_start_and_nesting(
     assert lines[0].split() == ["0.000", "ms", "20.00", "µs", "USER", "epoch"]
     assert lines[1].index("forward") == lines[0].index("epoch") + 2
     assert "gemm  2.00 TFLOPS  4.10 kB" in lines[3]
+
+
+def test_a_capture_behind_its_items_is_told_to_stand_before_them(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PEEPHOLE_DIR", str(tmp_path))
+    shutil.copytree(small, tmp_path / "mine.peep")
+    assert main(["show", "-i", "nothing", "mine"]) == 2
+    error = capsys.readouterr().err
+    assert "There is no" in error and "`peephole show mine -i nothing`" in error
+    assert main(["show", "-i", "nothing", "other"]) == 2
+    assert "comes before" not in capsys.readouterr().err
 
 
 def test_json_has_the_documented_keys_and_integer_times(small: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from peephole.cli.format import Printer
-from peephole.cli.target import add_json, add_target, open_target
+from peephole.cli.target import add_json, add_target, names_capture, open_target
 from peephole.errors import PeepholeError
 from peephole.model.folder import PACKED_SUFFIX, SUFFIX
 
@@ -80,11 +80,20 @@ def run(args: argparse.Namespace) -> int:
         debug=_debug(),
     )
     printer = Printer(args.json, as_csv=args.csv)
-    if (request.source is not None or request.items) and not request.calls:
-        for view in views():
-            if view.claims(capture, request):
-                return view.show(capture, request, printer)
-    return timeline.show(capture, request, printer)
+    try:
+        if (request.source is not None or request.items) and not request.calls:
+            for view in views():
+                if view.claims(capture, request):
+                    return view.show(capture, request, printer)
+        return timeline.show(capture, request, printer)
+    except PeepholeError as error:
+        if not targets and len(args.item) > 1 and names_capture(args.item[-1]):
+            name, before = args.item[-1], " ".join(args.item[:-1])
+            raise PeepholeError(
+                f"{error} {name!r} is taken for an item: the capture's name comes before, "
+                f"`peephole show {name} -i {before}`."
+            ) from None
+        raise
 
 
 def _count(text: str) -> int | str:

@@ -49,6 +49,15 @@ def not_a_capture(word: str, usage: str) -> None:
         raise PeepholeError(f"{word} is a capture, which comes last: {usage}")
 
 
+def names_capture(word: str) -> bool:
+    """Whether a word could have been meant for a capture: here, or in the user's folder."""
+    try:
+        path = _capture_path(Path(word))
+    except CaptureError:
+        return False
+    return path is not None and is_capture(path)
+
+
 def find_target(target: Target) -> Path:
     """The path of the capture that the user means; raw files are imported first."""
     words = [target] if isinstance(target, (str, Path)) else list(target or ())
