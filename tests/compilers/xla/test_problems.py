@@ -72,6 +72,17 @@ def test_copies_of_modules_without_passes_name_no_pass(tmp_path: Path) -> None:
     assert one.reason == "a pass put it in: its layout is {1,0} and {0,1} was wanted"
 
 
+def test_copies_of_a_single_value_are_no_problem(tmp_path: Path) -> None:
+    path = tmp_path / "module_0001.calls.cpu_after_optimizations.txt"
+    path.write_text(
+        "HloModule calls\n\nENTRY %main (x: s32[], y: f32[1]) -> (s32[], f32[1]) {\n  %x = s32[] parameter(0)\n"
+        "  %y = f32[1]{0} parameter(1)\n  %c = s32[] copy(%x)\n  %d = f32[1]{0} copy(%y)\n"
+        "  %e = s32[]{:T(128)} copy(%c)\n  ROOT %t = (s32[], f32[1]{0}) tuple(%e, %d)\n}\n"
+    )
+    found = problems(open_capture(import_files([path], tmp_path / "c.peep"))).problems
+    assert [one.title for one in found if one.kind == "copy"] == ["d f32[1]{0}"]
+
+
 def test_memory_at_the_peak_adds_up(capture: Capture, found: list[Problem]) -> None:
     frame = capture.read("buffers", ["device", "alloc", "free", "bytes"])
     devices = frame.texts("device")

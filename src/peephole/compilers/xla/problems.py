@@ -108,8 +108,11 @@ class _Module:
         self.by_name = {name: row for row in self.rows if (name := nodes.name(row))}
 
     def copies(self) -> Iterator[FoundProblem]:
-        """Copies that are there in the end and were not in the program, with the pass that put them in."""
-        rows = [row for row in self.rows if self._op(row) == "copy"]
+        """Copies that are there in the end and were not in the program, with the pass that put them in.
+
+        A copy of a single value is none: every loop has some of its counters, every module that returns a constant one.
+        """
+        rows = [row for row in self.rows if self._op(row) == "copy" and self._shape(row).partition("{")[0] != "[]"]
         if not rows:
             return
         nodes = self.trace.instructions()
