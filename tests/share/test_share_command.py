@@ -6,15 +6,19 @@ import base64
 import gzip
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rank_traces import write_ranks
 from tests.recorded_programs import Recorded
 from tests.share.test_same_answers import answers, value, write_busy
 from tests.timeline_capture import write_timeline
 
 from peephole.cli.main import main
+from peephole.cli.share import read_size
+from peephole.fleet.run import make_run
 from peephole.share import replies
 from peephole.share.asking import without_homes
 from peephole.share.making import make_copy
@@ -58,7 +62,11 @@ def test_it_says_what_is_inside_and_what_is_not(
     ("options", "words"),
     [
         (["--limit", "100kB"], "at the very least"),
+        (["--limit", "501kB"], "give a larger --limit than 501.0 kB"),
+        (["--limit", "1"], "give a larger --limit than 1 B"),
         (["--limit", "big"], "is not a size"),
+        (["--limit", "20mib!"], "is not a size"),
+        (["--views", "rewrites", "schedule"], "steps has nothing that rewrites and schedule could show"),
         (["--views", "tape"], "no view called 'tape'; there are timeline, calls"),
         (["--interval", "5s", "6s"], "lies between 5s and 6s"),
         (["--interval", "1ms", "1ms"], "lies between 1ms and 1ms"),
@@ -80,6 +88,35 @@ def test_an_empty_capture_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
         pass
     assert main(["share", str(tmp_path / "none.peep"), "-o", str(tmp_path / "x.html")]) == 2
     assert "is empty" in capsys.readouterr().err and not (tmp_path / "x.html").exists()
+
+
+def test_a_run_of_ranks_names_what_can_be_shared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make_run(write_ranks(tmp_path, 2).files, tmp_path / "all ranks.peep")
+    out = tmp_path / "x.html"
+    assert main(["share", str(path), "-o", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert "is a run of many ranks" in said and said.count("\n") == 1 and not out.exists()
+    words = shlex.split(said.strip().removesuffix(".").rpartition(": peephole ")[2])
+    assert main([*words, "-o", str(out)]) == 0 and out.exists()
+
+
+@pytest.mark.parametrize(("written", "count"), [("2mb", 2_000_000), ("2MiB", 2 << 20), ("1.5 M", 1_500_000), ("9", 9)])
+def test_sizes_are_read_as_people_write_them(written: str, count: int) -> None:
+    assert read_size(written) == count
+
+
+def test_every_text_that_the_page_lists_is_inside(tmp_path: Path) -> None:
+    with CaptureWriter(tmp_path / "it.peep") as writer:
+        writer.append("contexts", {"id": [0], "name": ["0/0 forward"], "kind": ["half"]})
+        kinds = ["graph", "source", "guards", "table"]
+        texts = {"name": kinds, "content": [f"the {kind}".encode() for kind in kinds]}
+        writer.append("artifacts", {"context": [0] * 4, "kind": kinds, "language": ["text"] * 4, **texts})
+    make_copy(open_capture(tmp_path / "it.peep"), tmp_path / "x.html", None, None, 20_000_000)
+    (_, about), *_ = answers(tmp_path / "x.html", ["contexts/0"])
+    rows = [one["row"] for one in value(about)["artifacts"]]
+    assert len(rows) == len(kinds)
+    found = answers(tmp_path / "x.html", [f"artifacts/{row}" for row in rows])
+    assert [status for status, _ in found] == [200] * len(kinds)
 
 
 def test_an_interval_is_all_that_is_there(tmp_path: Path) -> None:

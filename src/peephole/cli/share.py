@@ -13,8 +13,8 @@ from peephole.errors import PeepholeError
 HELP = """Makes one HTML file of a capture. It opens from the disk in any browser, without a server or a network, and
 shows the same views as `peephole serve`, as far as the limit allows; it says itself what was left out."""
 
-_SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*(|B|kB|KB|MB|GB)")
-_UNITS = {"": 1, "B": 1, "kB": 1_000, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
+_SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmg]?)(i?)b?", re.IGNORECASE)
+_POWERS = ("", "k", "m", "g")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """Writes the file and says what is inside and what is not."""
     from peephole.share.making import make_copy
 
-    limit = _bytes(args.limit)
+    limit = read_size(args.limit)
     views = [view for given in args.views or () for view in given.lower().split(",") if view]
     capture = open_target(args.capture)
     out = Path(args.output) if args.output else Path(capture.path.name.partition(".peep")[0] + ".html")
@@ -57,8 +57,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _bytes(text: str) -> int:
+def read_size(text: str) -> int:
+    """Bytes of `20MB`, `500 kB`, `1.5mib` or a plain number."""
     found = _SIZE.fullmatch(text.strip())
     if not found:
         raise PeepholeError(f"--limit {text!r} is not a size; write it as 20MB or 500kB.")
-    return int(float(found[1]) * _UNITS[found[2]])
+    return int(float(found[1]) * (1024 if found[3] else 1000) ** _POWERS.index(found[2].lower()))

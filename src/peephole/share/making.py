@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tempfile
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from peephole.errors import PeepholeError
+from peephole.model.amounts import size
+from peephole.model.run_tables import RANK_CAPTURES
 from peephole.model.unfinished import whole_file
 from peephole.query.capture.disk import bytes_on_disk
 from peephole.query.capture.info import row_counts
@@ -25,6 +28,7 @@ from peephole.share.parts import Item, Parts, add_replies
 from peephole.sources.base import Progress
 from peephole.store.capture import Capture
 from peephole.store.cut import cut_capture
+from peephole.store.runs import is_run
 
 VIEWS: Final = ("timeline", "calls", "top", "memory", "code", "rewrites", "schedule", "problems")
 """What a copy can show."""
@@ -77,8 +81,8 @@ class Copying:
         if spare > self.parts.room:
             needed = self.parts.used + spare
             raise PeepholeError(
-                f"A copy of {self.original.name} takes {needed / 1e6:.1f} MB at the very least, for the page and its "
-                f"lists: give a larger --limit than {self.parts.limit / 1e6:g}MB, or a shorter --interval."
+                f"A copy of {self.original.name} takes {size(needed)} at the very least, for the page and its lists: "
+                f"give a larger --limit than {size(self.parts.limit)}, or a shorter --interval."
             )
         # the lists come last, when it is known what they may list, but have their place
         self.parts.used += spare
@@ -224,6 +228,7 @@ def make_copy(
         raise PeepholeError(f"A copy has no view called {unknown[0]!r}; there are {', '.join(VIEWS)}.")
     rows = row_counts(capture)
     if not any(rows.get(name) for name in ("slices", "counters", "markers", "buffers", "contexts")):
+        _refuse_run(capture)
         raise PeepholeError(f"{capture.name} is empty: it has nothing that a copy could show.")
     with ExitStack() as stack:
         whole = capture
@@ -235,13 +240,27 @@ def make_copy(
         copying = Copying(whole, capture, set(views or VIEWS), limit, progress)
         copying.make(asking)
         if not copying.views:
+            if len(copying.wanted) < len(VIEWS) and not any(item.bytes > 0 for item in copying.parts.left_out):
+                asked = " and ".join(view for view in VIEWS if view in copying.wanted)
+                raise PeepholeError(f"{capture.name} has nothing that {asked} could show: give other --views, or none.")
             raise PeepholeError(
-                f"Nothing of {capture.name} fits into {limit / 1e6:g} MB beside the page: give a larger --limit, a "
+                f"Nothing of {capture.name} fits into {size(limit)} beside the page: give a larger --limit, a "
                 "shorter --interval or fewer --views."
             )
         if interval:
             copying.parts.keep(f"What happened outside of {' to '.join(interval)}", -1)
         return _written(copying, out)
+
+
+def _refuse_run(capture: Capture) -> None:
+    """A run holds the captures of its ranks; copies have no Ranks view, so one of them is what can be sent."""
+    if is_run(capture.path):
+        folder = capture.path / RANK_CAPTURES
+        first = min((path.name for path in folder.iterdir()), default="") if folder.is_dir() else ""
+        raise PeepholeError(
+            f"{capture.name} is a run of many ranks, and a copy shows a capture of one"
+            + (f": peephole share {shlex.quote(str(folder / first))}." if first else ": share a rank's own capture.")
+        )
 
 
 def _cut(capture: Capture, interval: list[str], stack: ExitStack) -> Capture:

@@ -81,7 +81,7 @@ def _about(asking: Asking, context: int, with_code: bool) -> list[str]:
     if not with_code:
         return paths
     found = loaded(asking.get(paths[0])) or {}
-    artifacts = [one for one in found.get("artifacts", ()) if one["kind"] != "graph"]
+    artifacts = [one for one in found.get("artifacts", ()) if one["kind"] not in ("file", "data")]
     if artifacts:
         below = f"contexts/{context}"
         paths += [f"{below}/runs", f"{below}/origin", f"{below}/lines", f"{below}/lines?operations=1"]
