@@ -348,3 +348,68 @@ def test_tracks_without_a_name_have_that_of_their_first_event_and_built_in_count
         "thread_time": "ns", "thread_instruction_count": "count", "first on 12": None, "first on 77": None,
         "process 7": None,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("window", [None, 1])
+def test_an_old_arrow_waits_for_its_slice_through_any_number_of_windows(
+    window: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from peephole.sources.perfetto import reader, slices
+
+    if window:
+        monkeypatch.setattr(reader, "CHUNK", 61)
+        monkeypatch.setattr(slices.Slices.__init__, "__defaults__", (window,))
+    made = Made()
+    for sequence, tid, name in ((5, 20, "one"), (6, 21, "two"), (7, 22, "three")):
+        thread = made.packet(sequence, sequence_flags=1).thread_descriptor
+        thread.pid, thread.tid, thread.thread_name = 7, tid, name
+    for at, arrow in enumerate((77, 78)):
+        traces.legacy(made, 100 * at, "X", f"start {arrow}", duration_us=2)
+        traces.legacy(made, 100 * at + 1, "s", "arrow", unscoped_id=arrow)
+    traces.legacy(made, 1000, "f", "arrow", 6, unscoped_id=77)
+    traces.legacy(made, 1001, "f", "arrow", 6, unscoped_id=78)
+    traces.legacy(made, 1002, "f", "arrow", 7, unscoped_id=77)  # nothing follows it there
+    for at in range(40):
+        traces.legacy(made, 2000 + 10_000 * at, "X", "between", duration_us=1)
+    for time in (500_000, 600_000):
+        traces.legacy(made, time, "X", f"at {time}", 6, duration_us=1)
+    capture = imported(made.bytes(), tmp_path / "t")
+    assert profile(capture)["arrows"] == Counter([("start 77", "at 500000"), ("start 78", "at 500000")])
+    assert not capture.manifest.problems
+
+
+def test_a_number_told_twice_keeps_what_it_meant(tmp_path: Path) -> None:
+    made = Made()
+    made.track(5, "here")
+    for time, told in ((1, "first"), (2, "later")):
+        packet = made.packet(3, timestamp=T0 + time, sequence_flags=time)
+        for kind in ("event_names", "event_categories", "debug_annotation_names"):
+            getattr(packet.interned_data, kind).add(iid=1, name=told)
+        packet.interned_data.function_names.add(iid=1, str=told.encode())
+        packet.interned_data.frames.add(iid=1, function_name_id=1)
+        packet.interned_data.callstacks.add(iid=time, frame_ids=[1])
+        event = packet.track_event
+        event.type, event.track_uuid, event.name_iid, event.callstack_iid = 1, 5, 1, time
+        event.category_iids.append(1)
+        event.debug_annotations.add(name_iid=1, int_value=time)
+        made.event(T0 + time, 2, 5)
+    found = rows(imported(made.bytes(), tmp_path / "t"), "slices")
+    assert [row["name"] for row in found] == ["first", "first"]
+    assert [json.loads(row["args"]) for row in found] == [
+        {"cat": "first", "first": time, "callstack": ["first"]} for time in (1, 2)
+    ]
+
+
+def test_thread_times_of_events_are_counted(tmp_path: Path) -> None:
+    made = Made()
+    for at, field in enumerate(
+        ("thread_time_delta_us", "thread_time_absolute_us", "thread_instruction_count_delta", "")
+    ):
+        event = made.event(T0 + at, 3, 5, "event")
+        if field:
+            setattr(event, field, 9)
+    traces.legacy(made, 100, "X", "old", duration_us=2, thread_duration_us=1)
+    problems = imported(made.bytes(), tmp_path / "t").manifest.problems
+    assert [(problem["reason"], problem["count"]) for problem in problems] == [
+        ("thread time or instruction count of an event, which is not shown", 4)
+    ]

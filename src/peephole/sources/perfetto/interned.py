@@ -30,7 +30,9 @@ _FRAMES_KEPT: Final = 1024
 
 
 class Interned:
-    """All of them, by generation: each time that a sequence is cleared, its numbers mean something else."""
+    """All of them, by generation: each time that a sequence is cleared, its numbers mean something else.
+
+    A number that is told again without that keeps what it meant, as in Perfetto's engine."""
 
     def __init__(self, names: ByteTable) -> None:
         self.table = PairTable()
@@ -78,15 +80,15 @@ class Interned:
             elif number == 2 and isinstance(found, bytes):
                 value = found
         if kind == K_NAME:
-            self.table.put(generation * KINDS + kind, _bits(iid), self.names.add(value))
+            self.table.put_new(generation * KINDS + kind, _bits(iid), self.names.add(value))
             return
         if kind == K_CATEGORY:
-            self.table.put(generation * KINDS + K_SCOPE, _bits(iid), packet_scan.hash_of(value, 0, len(value)))
+            self.table.put_new(generation * KINDS + K_SCOPE, _bits(iid), packet_scan.hash_of(value, 0, len(value)))
         quoted = json.dumps(text(value), ensure_ascii=False)
         self._put(generation, kind, iid, quoted[1:-1] if kind == K_CATEGORY else quoted)
 
     def _put(self, generation: int, kind: int, iid: int, piece: str) -> None:
-        self.table.put(generation * KINDS + kind, _bits(iid), self.json.add(piece.encode("utf-8", "replace")))
+        self.table.put_new(generation * KINDS + kind, _bits(iid), self.json.add(piece.encode("utf-8", "replace")))
 
     def _part(self, generation: int, kind: int, message: bytes) -> None:
         iid: int = 0
@@ -98,7 +100,7 @@ class Interned:
                 value += packed(found)
             elif kind != _MAPPINGS and number == 2:
                 value = text(found)
-        self._parts[generation, kind, iid] = value
+        self._parts.setdefault((generation, kind, iid), value)
 
     def _frame(self, generation: int, message: bytes) -> None:
         found = {number: value for number, value in fields(message) if isinstance(value, int)}
@@ -109,7 +111,7 @@ class Interned:
             file = "/".join(self._parts.get((generation, _PATHS, part), "") for part in path)
         if not function and 4 in found:
             function = hex(found[4])
-        self._parts[generation, _FRAMES, found.get(1, 0)] = frame_text(function, file, found.get(6, 0))
+        self._parts.setdefault((generation, _FRAMES, found.get(1, 0)), frame_text(function, file, found.get(6, 0)))
 
     def _stack(self, generation: int, message: bytes) -> None:
         iid, frames = 0, []

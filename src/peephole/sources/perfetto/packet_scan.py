@@ -20,10 +20,10 @@ COLUMNS: Final = 30
 
 HAS_TIME, HAS_CLOCK, HAS_UUID, HAS_DELTA, HAS_ABSOLUTE, HAS_ARGS, HAS_FLOWS, HAS_EXTRA = 1, 2, 4, 8, 16, 32, 64, 128
 HAS_INT, HAS_DOUBLE, HAS_EVENT, HAS_STATE, DROPPED, BROKEN, HAS_PACKED = 256, 512, 1024, 2048, 4096, 8192, 16384
-HAS_PROCESS, HAS_THREAD, ENCLOSED = 32768, 65536, 131072
+HAS_PROCESS, HAS_THREAD, ENCLOSED, HAS_CPU = 32768, 65536, 131072, 262144
 """HAS_STATE: the packet changes what later ones mean. HAS_PACKED: it holds others. BROKEN: it is no message.
 
-ENCLOSED: an old flow ends at the slice around it, not at the next."""
+ENCLOSED: an old flow ends at the slice around it, not at the next. HAS_CPU: it says how long its thread ran."""
 
 MORE, DAMAGED, STRANGE = 0, 1, 2
 """Why a pass stopped: it needs more bytes (or room), what stands there is no record, a length is absurd."""
@@ -121,6 +121,8 @@ def _legacy(buf: Any, at: int, end: int, rows: Any, n: int) -> bool:
             rows[HAS, n] |= HAS_FLOWS
         elif number == 12 and value:
             rows[HAS, n] |= ENCLOSED
+        elif number in (4, 15):
+            rows[HAS, n] |= HAS_CPU
         elif number == 18:
             rows[PROCESS, n] = value
             rows[HAS, n] |= HAS_PROCESS
@@ -167,7 +169,9 @@ def _event(buf: Any, at: int, end: int, rows: Any, n: int) -> bool:
         elif number == 6 and kind == 2:
             if not _legacy(buf, begin, stop, rows, n):
                 return False
-        elif number not in (2, 8, 17, 20, 31, 45):
+        elif number in (2, 8, 17, 20):
+            has |= HAS_CPU
+        elif number not in (31, 45):
             has |= HAS_ARGS
             if number == 22 and kind == 2:
                 rows[CATEGORY_HASH, n] = hash_of(buf, begin, stop)

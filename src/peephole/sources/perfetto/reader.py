@@ -33,6 +33,7 @@ _LOST: Final = {
     event_scan.TIMELESS: "event without a usable time",
     event_scan.LOST: "event that needs what was lost before it",
 }
+_CPU: Final = "thread time or instruction count of an event, which is not shown"
 _PHASES: Final = "event of a legacy phase that has no picture"
 Ints = NDArray[np.int64]
 ByteRead = Callable[[int], bytes]
@@ -225,6 +226,8 @@ class Reader:
         if unnamed:
             self._problems["event whose name was never told"] += unnamed
         has, op = rows[packet_scan.HAS, chosen], rows[packet_scan.OP, chosen]
+        if timed := int((has & packet_scan.HAS_CPU > 0).sum()):
+            self._problems[_CPU] += timed
         for at in np.flatnonzero(has & packet_scan.HAS_EXTRA).tolist():
             self._extra_values(data, rows, int(chosen[at]), int(time[at]))
         counted = op == event_scan.COUNTER

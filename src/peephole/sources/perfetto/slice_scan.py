@@ -42,7 +42,8 @@ def match(
 
     Gives (slices made, head of the free places, the next number, ends without a begin, events out of order); `bound`
     gets the number of the slice that each event begins or ends, or that its arrow touches. `whole` has for each track
-    the last slice that came with its length (number, end) and the latest event whose arrow waits for a slice.
+    the last slice that came with its length (number, end), the latest event whose arrow waits for a slice, and the
+    slice that arrows of earlier windows get: -1 while they wait for it.
     """
     whole[:, 2] = 0
     made = lone = late = 0
@@ -90,6 +91,8 @@ def match(
             if what == COMPLETE:
                 whole[t, 0], whole[t, 1] = number, time[e] + length[e]
         bound[e] = number
+        if whole[t, 3] < 0:
+            whole[t, 3] = number
         other = whole[t, 2]
         whole[t, 2] = 0
         while other > 0:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from peephole.model.sink import Sink, Strings, Utf8
 from peephole.sources.perfetto import args_scan, slice_scan
-from peephole.sources.perfetto.event_scan import F_BEGINS, F_ENDS
+from peephole.sources.perfetto.event_scan import F_BEGINS, F_ENDS, NEXT
 
 WINDOW: Final = 1 << 18
 """Events that wait for others that may come later in the file and earlier in time."""
@@ -59,12 +59,14 @@ class Slices:
         self._events = 0
         self._top = np.full(64, -1, np.int32)
         self._last = np.full(64, -(1 << 62), np.int64)
-        self._whole = np.zeros((64, 3), np.int64)
+        self._whole = np.zeros((64, 4), np.int64)
         self._entries = np.zeros((0, slice_scan.ENTRY), np.int64)
         self._free = -1
         self._lone = self._late = 0
         self._flow_points: list[tuple[Ints, Ints, Kinds]] = []
         self._ends: list[tuple[Ints, Ints, Ints, Kinds]] = []
+        self._waiting: list[tuple[Ints, Ints, Ints, Kinds]] = []
+        """Flow points that are of the next slice of their track, which no window has had yet."""
         self.last = -(1 << 62)
 
     def take(self, events: Events, arena: NDArray[np.uint8], flows: tuple[Ints, Ints, Kinds]) -> None:
@@ -103,6 +105,8 @@ class Slices:
             self.last = max(self.last, int((events.time[ready] + events.length[ready]).max()))
         self._emit(out[:made], arena)
         rest.sort()  # in the order of the file again, so that equals in time stay as they were
+        if self._waiting:
+            self._bind_waiting()
         if self._flow_points:
             self._bind(events, ready, bound)
         self._keep(events.rows(rest), arena)
@@ -113,7 +117,7 @@ class Slices:
             more = max(tracks, 2 * len(self._top)) - len(self._top)
             self._top = np.concatenate([self._top, np.full(more, -1, np.int32)])
             self._last = np.concatenate([self._last, np.full(more, -(1 << 62), np.int64)])
-            self._whole = np.concatenate([self._whole, np.zeros((more, 3), np.int64)])
+            self._whole = np.concatenate([self._whole, np.zeros((more, 4), np.int64)])
         have = len(self._entries)
         open_ = int((self._entries[:, slice_scan.E_NUMBER] > 0).sum())
         if have - open_ < events:
@@ -155,8 +159,22 @@ class Slices:
         good = bound[at_now] > 0
         if good.any():
             self._ends.append((ids[now][good], events.time[at_now][good], bound[at_now][good], ends[now][good]))
+        next_ = (bound[at_now] <= 0) & (events.op[at_now] == NEXT)
+        if next_.any():
+            track = events.track[at_now][next_]
+            self._whole[track, 3] = -1
+            self._waiting.append((track, ids[now][next_], events.time[at_now][next_], ends[now][next_]))
         later = ~now
         self._flow_points = [(place[later], ids[later], ends[later])] if later.any() else []
+
+    def _bind_waiting(self) -> None:
+        """Flow points of earlier windows get the first slice that their track had in this one."""
+        track, ids, time, ends = (np.concatenate(column) for column in zip(*self._waiting, strict=True))
+        number = self._whole[track, 3]
+        found = number > 0
+        self._ends.append((ids[found], time[found], number[found], ends[found]))
+        self._waiting = [] if found.all() else [(track[~found], ids[~found], time[~found], ends[~found])]
+        self._whole[track[found], 3] = 0
 
     def _keep(self, rest: Events, arena: NDArray[np.uint8]) -> None:
         """Holds on to the events that wait and to the args of open slices, and to nothing else."""

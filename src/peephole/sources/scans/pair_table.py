@@ -31,6 +31,14 @@ class PairTable:
         self.values[entry] = value
         self.count = max(self.count, entry + 1)
 
+    def put_new(self, first: int, second: int, value: int) -> None:
+        """Sets the value of a pair that has none yet."""
+        self.make_room(1)
+        entry = pair_numbers.entry_of(np.int64(first), np.int64(second), self.slots, self.keys, self.count)
+        if entry == self.count:
+            self.values[entry] = value
+            self.count += 1
+
     def get(self, first: int, second: int) -> int:
         """The value of a pair, -1 when there is none."""
         entry = pair_numbers.find(np.int64(first), np.int64(second), self.slots, self.keys)
