@@ -13,7 +13,7 @@ from numba import njit  # noqa: TID253
 from peephole.sources.perfetto.packet_scan import (
     ASYNC_ID,
     CATEGORY,
-    CATEGORY_HASH,
+    CATEGORY_TEXT,
     CLOCK,
     DELTA,
     DOMAIN,
@@ -50,6 +50,7 @@ from peephole.sources.perfetto.packet_scan import (
     UUID,
     field,
     fixed,
+    hash_of,
     varint,
 )  # fmt: skip
 from peephole.sources.scans.byte_numbers import number_of
@@ -106,10 +107,10 @@ def _mixed(value: int, more: int) -> Any:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _scoped(
-    rows: Any, row: int, phase: int, thread: int, generation: int, i_slots: Any, i_keys: Any, i_values: Any
+    buf: Any, rows: Any, row: int, phase: int, thread: int, generation: int, i_slots: Any, i_keys: Any, i_values: Any
 ) -> Any:
     """An id together with where it counts: among events of its category and scope, or name, and in its process."""
-    category = rows[CATEGORY_HASH, row]
+    category = hash_of(buf, rows[CATEGORY_TEXT, row] >> 32, rows[CATEGORY_TEXT, row] & 0xFFFFFFFF)
     if rows[CATEGORY, row]:
         entry = find(generation * KINDS + K_SCOPE, rows[CATEGORY, row], i_slots, i_keys)
         category = i_values[entry] if entry >= 0 else -rows[CATEGORY, row]
@@ -200,7 +201,7 @@ def resolve(
         kind, key = BY_UUID, rows[UUID, row]
         if known_by_id or op in (AROUND, NEXT):
             rows[ASYNC_ID, row] = _scoped(
-                rows, row, rows[PHASE, row], state[S_THREAD], state[S_GENERATION], i_slots, i_keys, i_values
+                buf, rows, row, rows[PHASE, row], state[S_THREAD], state[S_GENERATION], i_slots, i_keys, i_values
             )
         if known_by_id:
             kind, key = BY_ID, rows[ASYNC_ID, row]

@@ -12,10 +12,12 @@ from numba import njit  # noqa: TID253
 
 (
     TIME, CLOCK, SEQUENCE, FLAGS, PAYLOAD, HAS, AT, END, EVENT, EVENT_END, TYPE, UUID, NAME_ID, NAME, NAME_END, VALUE,
-    DELTA, PHASE, LENGTH, ASYNC_ID, SCOPE, CATEGORY, CATEGORY_HASH, PROCESS, THREAD, OP, TRACK, NAME_CODE, DOMAIN,
+    DELTA, PHASE, LENGTH, ASYNC_ID, SCOPE, CATEGORY, CATEGORY_TEXT, PROCESS, THREAD, OP, TRACK, NAME_CODE, DOMAIN,
     GENERATION,
 ) = range(30)  # fmt: skip
-"""Columns of a packet. The last five are filled in when it is resolved (`event_scan`)."""
+"""Columns of a packet. The last five are filled in when it is resolved (`event_scan`).
+
+CATEGORY_TEXT: where its text begins, and in the lower 32 bits where it ends."""
 COLUMNS: Final = 30
 
 HAS_TIME, HAS_CLOCK, HAS_UUID, HAS_DELTA, HAS_ABSOLUTE, HAS_ARGS, HAS_FLOWS, HAS_EXTRA = 1, 2, 4, 8, 16, 32, 64, 128
@@ -174,7 +176,7 @@ def _event(buf: Any, at: int, end: int, rows: Any, n: int) -> bool:
         elif number not in (31, 45):
             has |= HAS_ARGS
             if number == 22 and kind == 2:
-                rows[CATEGORY_HASH, n] = hash_of(buf, begin, stop)
+                rows[CATEGORY_TEXT, n] = (begin << 32) | stop
             elif number == 3 and kind == 0:
                 rows[CATEGORY, n] = value
             elif number == 3 and kind == 2:
@@ -185,9 +187,7 @@ def _event(buf: Any, at: int, end: int, rows: Any, n: int) -> bool:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _packet(buf: Any, at: int, end: int, rows: Any, n: int) -> None:
-    """Reads a packet into its row."""
-    for column in range(COLUMNS):
-        rows[column, n] = 0
+    """Reads a packet into its row, which holds zeros."""
     rows[AT, n], rows[END, n] = at, end
     has, event, event_end = 0, 0, 0
     while at < end:
@@ -235,7 +235,10 @@ def _packet(buf: Any, at: int, end: int, rows: Any, n: int) -> None:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def scan(buf: Any, at: int, end: int, rows: Any) -> Any:
-    """Reads packets until bytes or room end: (how many, where the next record is, why it ended, strange ones)."""
+    """Reads packets until bytes or room end: (how many, where the next record is, why it ended, strange ones).
+
+    The rows hold zeros before.
+    """
     n = strange = 0
     while n < rows.shape[1]:
         if at >= end:

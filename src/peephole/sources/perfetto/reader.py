@@ -24,8 +24,10 @@ from peephole.sources.scans.pair_table import PairTable
 from peephole.sources.scans.wire import Malformed, double, fields, packed, signed
 
 CHUNK: Final = 512 << 10
-ROOM: Final = 1 << 14
-"""Packets that are read at once: 3 MB of columns, and three such blocks are there at a time."""
+ROOM: Final = (1 << 14) - 8
+"""Packets that are read at once: 4 MB of columns, and three such blocks are there at a time.
+
+No power of two: a packet's columns would all fall into the same few places of the processor's caches."""
 _UNPACKED: Final = 512 << 20
 """Bytes that one packet may unpack to."""
 _LOST: Final = {
@@ -379,7 +381,7 @@ def _blocks(read: ByteRead, where: str, problems: Counter[str]) -> Iterator[_Blo
         batches: list[tuple[Ints, int]] = []
         at, state = 0, packet_scan.MORE
         while at < len(data):
-            rows = np.empty((packet_scan.COLUMNS, min(ROOM, (len(data) - at) // 2 + 1)), np.int64)
+            rows = np.zeros((packet_scan.COLUMNS, min(ROOM, (len(data) - at) // 2 + 1)), np.int64)
             n, at, state, strange = packet_scan.scan(array, at, len(data), rows)
             if strange:
                 problems["record that is no packet"] += strange
