@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -96,6 +97,18 @@ def packed(draw: Draw, folder: Path) -> Mutant:
     return Mutant(files, some_asks(draw, name, 2))
 
 
+def baseline(draw: Draw, folder: Path) -> Mutant:
+    """A damaged baseline, mostly with sound compression, compared with its capture."""
+    files = dict(draw(st.sampled_from(_cases(folder / "baseline"))))
+    name = "old.baseline"
+    if draw(st.integers(0, 5)) == 0:
+        files[name] = damage_bytes(draw, files[name])
+    else:
+        files[name] = zlib.compress(damage_json(draw, zlib.decompress(files[name])), 1)
+    sides = draw(st.permutations((name, C)))
+    return Mutant(files, (("diff", *sides, *draw(st.sampled_from(((), ("--json",), ("--markdown",))))),))
+
+
 def request(draw: Draw, folder: Path) -> Mutant:
     """A request that no page sends, about a sound capture."""
     files = draw(st.sampled_from(_cases(folder / "capture")))
@@ -153,6 +166,7 @@ KINDS: Final = (
     Kind("chakra", both(imported("chakra", damage_bytes), imported("chakra", damage_json))),
     Kind("tape", imported("tape", damage_lines)),
     Kind("torch", both(imported("torch", damage_lines), imported("torch", damage_bytes))),
+    Kind("baseline", baseline),
     Kind("bytepack", imported("bytepack", damage_bytes)),
     Kind("request", request),
     Kind("sql", statement),

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -385,6 +386,18 @@ def pack(target: Path) -> None:
         packed(target.parent / "capture" / case / "c.peep", target / case / "c.peep.zip")
 
 
+def baseline(target: Path) -> None:
+    """Captures with a baseline of each beside it."""
+    from peephole.query.compare.baseline import save_baseline
+    from peephole.query.compare.recorded import recorded
+    from peephole.store.capture import open_capture
+
+    for case in ("timeline", "tape", "tinygrad"):
+        shutil.copytree(target.parent / "capture" / case, target / case)
+        with closing(open_capture(target / case / "c.peep")) as capture:
+            save_baseline(recorded(capture), target / case / "old.baseline")
+
+
 def bytepack(target: Path) -> None:
     """Exported profiles."""
     from peephole.render.bytepack import write_bytepack
@@ -416,7 +429,7 @@ def torch(target: Path) -> None:
 
 MAKERS: Final[tuple[Callable[[Path], None], ...]] = (
     tinygrad, hardware, chrome, perfetto, sqlite, cuda_memory, stacks, chakra, mlir,
-    xla, tape, torch, capture, ranks, run, journal, pack, bytepack
+    xla, tape, torch, capture, ranks, run, journal, pack, bytepack, baseline
 )  # fmt: skip
 """In this order: some are made of what others left."""
 

@@ -6,7 +6,7 @@ import base64
 import json
 import re
 import zlib
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.errors import CaptureError, PeepholeError
+from peephole.model.json_shape import shaped
 from peephole.model.json_text import parse
 from peephole.model.unfinished import whole_file
 from peephole.query.compare.compiled import Compiled, RuleLine, Unit
-from peephole.query.compare.memory import Held, Peak
+from peephole.query.compare.memory import Peak
 from peephole.query.compare.recorded import Recorded
 from peephole.query.compare.runs import Runs, RunTable
 
@@ -28,10 +29,14 @@ _MOST_RUNS: Final = 256
 _LARGEST: Final = 1 << 28
 _NAME: Final = re.compile(r"[\w][\w.+-]{0,99}")
 _UNSIGNED: Final = {"<u8": np.uint64, "<u2": np.uint16}
-_STEPS: Final = (
-    "step_id", "step_root", "step_after", "step_decisions", "step_first", "step_matches", "step_depth", "step_start",
-    "step_end", "step_dur", "match_rule", "match_short",
-)  # fmt: skip
+_SIGNED: Final = "+"
+_STEPS: Final = {
+    "step_id": _SIGNED, "step_root": "<u8", "step_after": "<u8", "step_decisions": "<u8", "step_first": _SIGNED,
+    "step_matches": _SIGNED, "step_depth": _SIGNED, "step_start": _SIGNED, "step_end": _SIGNED, "step_dur": _SIGNED,
+    "match_rule": _SIGNED, "match_short": "<u2",
+}  # fmt: skip
+"""The columns of steps and matches, each with how its numbers are packed."""
+Packed = tuple[str, str]
 
 
 def baseline_path(folder: Path, name: str) -> Path:
@@ -83,46 +88,81 @@ def load_baseline(path: Path) -> Recorded:
         kept = parse(text.decode("utf-8"))
         if kept["peephole_baseline"] > FORMAT:
             raise CaptureError(f"{path} was written by a newer Peephole; update this one.")
-        return _recorded(path.name.removesuffix(SUFFIX), kept)
-    except (OSError, zlib.error, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        return _recorded(path.name.removesuffix(SUFFIX), shaped(_Kept, kept))
+    except (OSError, zlib.error, ValueError, TypeError, KeyError) as error:
         raise CaptureError(
             f"{path} is not a baseline that can be read ({type(error).__name__}); save it again."
         ) from None
 
 
-def _recorded(name: str, kept: dict[str, Any]) -> Recorded:
-    columns = {key: _unpacked(kept["columns"][key]) for key in _STEPS}
-    units = tuple(Unit(*row) for row in kept["units"])
-    rules = tuple(RuleLine(*row) for row in kept["rules"])
-    names, codes = kept["names"]
-    step_name = [names[code] for code in _unpacked(codes).tolist()]
+@dataclass(frozen=True)
+class _Kept:
+    """What the file has, as JSON."""
+
+    source: str
+    frameworks: dict[str, str]
+    host: str
+    program: str
+    created: str
+    clean: bool
+    dropped: int
+    messages: dict[str, int]
+    units: tuple[Unit, ...]
+    rules: tuple[RuleLine, ...]
+    normalised: frozenset[str]
+    names: tuple[tuple[str, ...], Packed]
+    columns: dict[str, Packed]
+    runs: tuple[_KeptRuns, ...]
+    totals: dict[str, int]
+    exact: bool
+    peaks: tuple[Peak, ...]
+
+
+@dataclass(frozen=True)
+class _KeptRuns:
+    group: str
+    name: str
+    context: int
+    count: int
+    total: int
+    dur: Packed
+    flops: float
+    bytes: float
+
+
+def _recorded(name: str, kept: _Kept) -> Recorded:
+    columns = {key: _unpacked(kept.columns[key], _STEPS[key]) for key in _STEPS}
+    names, codes = kept.names[0], _unpacked(kept.names[1])
     steps, matches = len(columns["step_id"]), len(columns["match_rule"])
     if any(len(columns[key]) != (matches if key.startswith("match") else steps) for key in _STEPS):
         raise ValueError("columns of different lengths")
     first, count = columns["step_first"], columns["step_matches"]
-    if len(step_name) != steps or np.any(first < 0) or np.any(count < 0) or np.any(first + count > matches):
+    if len(codes) != steps or np.any(first < 0) or np.any(count < 0) or np.any(count > matches - first):
         raise ValueError("steps beyond the matches")
-    if matches and not 0 <= int(columns["match_rule"].min()) <= int(columns["match_rule"].max()) < len(rules):
-        raise ValueError("matches of no rule")
-    if any(not 0 <= unit.first <= unit.past <= steps for unit in units):
+    if not _inside(columns["match_rule"], len(kept.rules)) or not _inside(codes, len(names)):
+        raise ValueError("matches of no rule, or steps without a name")
+    if any(not 0 <= unit.first <= unit.past <= steps for unit in kept.units):
         raise ValueError("contexts beyond the steps")
     nothing = np.zeros(0, np.uint64)
     compiled = Compiled(
-        units=units, step_name=step_name, match_before=nothing, match_after=nothing, rules=rules,
-        normalised=frozenset(kept["normalised"]), **columns,
+        units=kept.units, step_name=[names[code] for code in codes.tolist()], match_before=nothing,
+        match_after=nothing, rules=kept.rules, normalised=kept.normalised, **columns,
     )  # fmt: skip
     runs = tuple(
-        Runs(group, name, context, count, total, _unpacked(dur).astype(np.float64), flops, moved)
-        for group, name, context, count, total, dur, flops, moved in kept["runs"]
-    )
-    peaks = tuple(
-        Peak(device, most, time, buffers, tuple(Held(*one) for one in held))
-        for device, most, time, buffers, held in kept["peaks"]
-    )
-    return Recorded(
-        name, kept["source"], kept["frameworks"], kept["host"], kept["program"], kept["created"], kept["clean"],
-        kept["dropped"], compiled, RunTable(runs, kept["totals"], kept["exact"]), peaks, kept["messages"],
+        Runs(
+            run.group, run.name, run.context, run.count, run.total, _unpacked(run.dur).astype(np.float64), run.flops,
+            run.bytes,
+        )
+        for run in kept.runs
     )  # fmt: skip
+    return Recorded(
+        name, kept.source, kept.frameworks, kept.host, kept.program, kept.created, kept.clean, kept.dropped, compiled,
+        RunTable(runs, kept.totals, kept.exact), kept.peaks, kept.messages,
+    )  # fmt: skip
+
+
+def _inside(numbers: NDArray[Any], end: int) -> bool:
+    return len(numbers) == 0 or bool(numbers.min() >= 0 and numbers.max() < end)
 
 
 def _runs(run: Runs) -> list[Any]:
@@ -144,17 +184,18 @@ def _texts(texts: list[str]) -> list[Any]:
     return [list(numbers), _packed(codes)]
 
 
-def _packed(values: NDArray[Any]) -> list[str]:
+def _packed(values: NDArray[Any]) -> Packed:
     """A column as its type and its bytes, numbers by what they grow by, so that they pack well."""
     if values.dtype.str in _UNSIGNED:
-        return [values.dtype.str, base64.b85encode(np.ascontiguousarray(values).tobytes()).decode()]
+        return values.dtype.str, base64.b85encode(np.ascontiguousarray(values).tobytes()).decode()
     grown = np.diff(values.astype(np.int64), prepend=0)
-    return ["+", base64.b85encode(zlib.compress(grown.tobytes(), 9)).decode()]
+    return _SIGNED, base64.b85encode(zlib.compress(grown.tobytes(), 9)).decode()
 
 
-def _unpacked(packed: list[str]) -> NDArray[Any]:
-    kind, text = packed
-    raw = base64.b85decode(text)
-    if kind == "+":
+def _unpacked(packed: Packed, kind: str = _SIGNED) -> NDArray[Any]:
+    if packed[0] != kind:
+        raise ValueError("a column of another type")
+    raw = base64.b85decode(packed[1])
+    if kind == _SIGNED:
         return np.cumsum(np.frombuffer(zlib.decompressobj().decompress(raw, _LARGEST), np.int64))
     return np.frombuffer(raw, _UNSIGNED[kind])
