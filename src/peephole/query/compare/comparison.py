@@ -17,7 +17,7 @@ from peephole.query.compare.rule_lines import LINES
 from peephole.query.compare.times import noise_of, time_rows
 from peephole.query.compare.totals import portions, total_rows
 from peephole.query.compare.verdict import verdict_of
-from peephole.query.compare.words import UNEXPLAINED, held, in_common, missing_parts, notes_of
+from peephole.query.compare.words import HOST, UNEXPLAINED, held, in_common, missing_parts, notes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +93,10 @@ def compared(
     comparison = Comparison(
         _facts(a), _facts(b), same, "", tuple(kernels), tuple(parted), tuple(rules), tuple(times), tuple(totals),
         tuple(portions(kernels)), tuple(memory), tuple(passes), tuple(counts), tuple(messages),
-        tuple(sorted(normalised)), tuple(notes_of(a, b, missing)), frozenset(missing),
+        tuple(sorted(normalised)), tuple(notes_of(a, b, missing)), frozenset(missing), bool(noise),
     )  # fmt: skip
-    if comparison.unexplained and len(a) == len(b) == 1:
-        comparison = replace(comparison, notes=(*comparison.notes, UNEXPLAINED))
+    if comparison.perhaps_noise:
+        comparison = replace(comparison, notes=(*comparison.notes, UNEXPLAINED if comparison.unexplained else HOST))
     return Compared(verdict_of(comparison), found, one, two)
 
 

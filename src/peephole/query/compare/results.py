@@ -176,6 +176,8 @@ class Comparison:
     """What could not be compared, and what to know about the sides."""
     missing: frozenset[str]
     """Parts that only one side has: rewrites, code, times, memory, messages, compile."""
+    noise_known: bool = False
+    """Whether times of another recording of A's program say what the machine's noise is."""
 
     def kernels_of(self, state: State) -> list[KernelRow]:
         """The kernels of one state."""
@@ -189,6 +191,18 @@ class Comparison:
         if together and not claimed:
             claimed = [row for row in self.kernels if row.is_kernel]
         return bool(claimed) and all(row.state == "same" and row.coded for row in claimed)
+
+    @property
+    def perhaps_noise(self) -> bool:
+        """Whether a claim about times stands on one capture a side, and what was timed may be the same on both."""
+        if self.noise_known or max(len(self.a.names), len(self.b.names)) > 1:
+            return False
+        return self.unexplained or self.host_claimed
+
+    @property
+    def host_claimed(self) -> bool:
+        """Whether a phase of the host is shown to take another time: its code is not recorded."""
+        return any(row.group == "host" and row.verdict in ("slower", "faster") for row in self.times)
 
     def begins(self) -> list[tuple[Divergence, int]]:
         """The contexts that differ by themselves, one of each difference, with how many others differ by the same."""

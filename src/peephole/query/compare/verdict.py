@@ -10,6 +10,7 @@ from peephole.query.compare.results import Comparison, KernelRow, State
 
 _STATES: Final[tuple[State, ...]] = ("changed", "added", "removed")
 _MOST_PEAKS: Final = 2
+_NOISE: Final = " (where the code is the same this may be the machine's noise: more captures a side tell)"
 
 
 def verdict_of(found: Comparison) -> Comparison:
@@ -87,6 +88,8 @@ def _times(found: Comparison) -> list[str]:
         parts[0] += ", with the same code"
     if parts and found.a.host and found.b.host and found.a.host != found.b.host:
         parts[-1] += " (on different machines)"
+    if parts and found.perhaps_noise:
+        parts[-1] += _NOISE
     return parts
 
 

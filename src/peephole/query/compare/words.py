@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 _GROUP_WORDS: Final = {"kernels": "kernel", "copies": "transfer", "host": "host phase", "messages": "message"}
 _PART_WORDS: Final = {"rewrites": "rewrites", "code": "code", "memory": "buffers"}
-UNEXPLAINED: Final = (
-    "Kernels whose code is the same took another time: the machine, or what ran beside the program, may be the reason. "
+_TELL: Final = (
+    "the machine, or what ran beside the program, may be the reason. "
     "Several recordings a side tell (`peephole diff A1 A2 A3 -- B1 B2 B3`)."
 )
+UNEXPLAINED: Final = f"Kernels whose code is the same took another time: {_TELL}"
+HOST: Final = f"Phases of the host took another time, and their code is not recorded: {_TELL}"
 
 
 def in_common(a: Recorded, b: Recorded, times: Sequence[TimeRow]) -> bool:
@@ -60,9 +62,7 @@ def missing_parts(a: Recorded, b: Recorded) -> set[str]:
 def notes_of(a: Sequence[Recorded], b: Sequence[Recorded], missing: set[str]) -> list[str]:
     """Sentences about what cannot be compared, and about the sides."""
     one, two = a[0], b[0]
-    notes = []
-    if one.path and one.path == two.path:
-        notes.append(f"Both sides are the same capture, {one.name}.")
+    notes = _on_both(a, b)
     for side, which in ((one, "A"), (two, "B")):
         if side.live:
             notes.append(f"{side.name} ({which}) is still being recorded: what there is by now is compared.")
@@ -98,6 +98,17 @@ def notes_of(a: Sequence[Recorded], b: Sequence[Recorded], missing: set[str]) ->
     if ran and not any(unit.is_kernel for side in (one, two) for unit in side.compiled.units):
         notes.append("No code was recorded: kernels are known by their names alone.")
     return notes
+
+
+def _on_both(a: Sequence[Recorded], b: Sequence[Recorded]) -> list[str]:
+    there = {side.path for side in b if side.path}
+    shared = {side.path: side.name for side in a if side.path in there}
+    if not shared:
+        return []
+    names = ", ".join(shared.values())
+    if all(side.path in shared for side in (*a, *b)):
+        return [f"Both sides are the same {'capture' if len(shared) == 1 else 'captures'}, {names}."]
+    return [f"{names} {'is' if len(shared) == 1 else 'are'} on both sides."]
 
 
 def _has(side: Recorded, part: str) -> bool:
