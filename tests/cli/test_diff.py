@@ -139,6 +139,37 @@ def test_a_baseline_is_small_and_as_good(peephole: Cli, captures: tuple[Path, Pa
     assert peephole("diff", "--baseline", folder, "--save", "../x", captures[1], check=False).returncode == 2
 
 
+def test_an_unknown_name_says_which_baselines_there_are(
+    peephole: Cli, captures: tuple[Path, Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "ci"
+    peephole("diff", "--baseline", folder, "--save", "v12", captures[0])
+    done = peephole("diff", "--baseline", folder, "v13", captures[1], check=False)
+    assert done.returncode == 2 and str(folder) in done.stderr and "v12" in done.stderr
+
+
+def test_captures_that_both_sides_have_are_named(peephole: Cli, captures: tuple[Path, Path], tmp_path: Path) -> None:
+    more = write_kernels(tmp_path / "more.peep", OLD, RUNS)
+    one = peephole("diff", captures[0], captures[1], "--", captures[0], more, check=False).stdout
+    assert "old is on both sides." in one and "the same capture" not in one
+    both = peephole("diff", captures[0], more, "--", more, captures[0], check=False).stdout
+    assert "Both sides are the same captures, old, more." in both
+
+
+def test_a_phase_of_the_host_may_be_noise_with_one_capture_a_side(peephole: Cli, tmp_path: Path) -> None:
+    def host(name: str, times: float) -> Path:
+        return write_runs(tmp_path / name, {"load": [round(ns * times) for ns in RUNS["r_4"]]}, kind="thread")
+
+    a, again, b = host("a.peep", 1), host("again.peep", 1.01), host("b.peep", 1.3)
+    alone = json.loads(peephole("diff", a, b, "--json", check=False).stdout)
+    assert (
+        "of the host's phases 1 slower" in alone["verdict"].lower() and "more captures a side tell" in alone["verdict"]
+    )
+    assert any("Phases of the host took another time" in note for note in alone["notes"])
+    noise = json.loads(peephole("diff", a, b, "--baseline-noise", again, "--json", check=False).stdout)
+    assert "1 slower" in noise["verdict"] and "noise" not in noise["verdict"]
+
+
 def test_what_cannot_be_compared_is_said(peephole: Cli, captures: tuple[Path, Path], tmp_path: Path) -> None:
     trace = write_runs(tmp_path / "trace.peep", RUNS)
     done = peephole("diff", captures[0], trace, "--json", check=False)

@@ -165,7 +165,17 @@ class _Sides:
             from peephole.query.compare.baseline import load_baseline
 
             return load_baseline(Path(name))
-        self._open.append(open_target(name))
+        try:
+            self._open.append(open_target(name))
+        except CaptureError as error:
+            if self.folder is None or Path(name).exists():
+                raise
+            from peephole.query.compare.baseline import baseline_names
+
+            known = ", ".join(baseline_names(self.folder)) or "no baseline"
+            raise CaptureError(
+                f"There is no {name}, and no baseline of that name: {self.folder} has {known}."
+            ) from error
         return recorded(self._open[-1])
 
     def save(self, side: Recorded, name: str) -> Path:

@@ -67,16 +67,18 @@ def write_kernels(
     return path
 
 
-def write_runs(path: Path, durations: Mapping[str, Sequence[int]], created: str = "") -> Path:
-    """A capture of a device's runs alone, as a trace has them."""
+def write_runs(path: Path, durations: Mapping[str, Sequence[int]], created: str = "", kind: str = "device") -> Path:
+    """A capture of the runs of a device, or of another kind of track, alone, as a trace has them."""
     with CaptureWriter(path) as writer:
         writer.describe(name=path.stem, source="chrome", created=created)
-        _slices(writer, [], durations)
+        _slices(writer, [], durations, kind)
     return path
 
 
-def _slices(writer: CaptureWriter, contexts: list[str], durations: Mapping[str, Sequence[int]]) -> None:
-    writer.append("tracks", {"id": [0], "name": ["GPU"], "kind": ["device"]})
+def _slices(
+    writer: CaptureWriter, contexts: list[str], durations: Mapping[str, Sequence[int]], kind: str = "device"
+) -> None:
+    writer.append("tracks", {"id": [0], "name": ["GPU"], "kind": [kind]})
     rows: dict[str, list[Any]] = {name: [] for name in ("track", "start", "dur", "name", "context")}
     now = 0
     for run in range(max(map(len, durations.values()))):

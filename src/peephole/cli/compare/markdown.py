@@ -113,7 +113,7 @@ def _kernels(found: Comparison) -> list[str]:
 
 def _count(row: CountRow) -> tuple[str, str, str]:
     a, b = (size(value) if row.name == "bytes" else f"{round(value):,}" for value in (row.a, row.b))
-    return row.name, a, b if row.differs else "the same"
+    return row.name, a, "the same" if not row.differs else b if row.a != row.b else "as many others"
 
 
 def _pass(row: PassRow) -> tuple[str, ...]:

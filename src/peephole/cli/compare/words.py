@@ -69,9 +69,11 @@ def state_counts(found: Comparison) -> str:
 
 
 def count_words(row: CountRow) -> str:
-    """`launches 12 → 14`, or one figure where both sides have it."""
+    """`launches 12 → 14`, or one figure where both sides have it: `steps 205 (others)` where it is not of the same."""
     figures = [size(value) if row.name == "bytes" else count(round(value)) for value in (row.a, row.b)]
-    return f"{row.name} {figures[0]}" if not row.differs else f"{row.name} {figures[0]} → {figures[1]}"
+    if row.differs and row.a != row.b:
+        return f"{row.name} {figures[0]} → {figures[1]}"
+    return f"{row.name} {figures[0]}{' (others)' if row.differs else ''}"
 
 
 def portion_words(found: Comparison) -> str:

@@ -51,7 +51,12 @@ export function drawVerdict(element: HTMLElement, found: CompareWire): void {
             ]),
           ...facts.flatMap((row) => [
             h("dt", row.name),
-            h("dd.num", `${figure(row.name, row.a)} → ${figure(row.name, row.b)}`),
+            h(
+              "dd.num",
+              row.a === row.b
+                ? `${figure(row.name, row.a)} (others)`
+                : `${figure(row.name, row.a)} → ${figure(row.name, row.b)}`,
+            ),
           ]),
         )
       : null,
