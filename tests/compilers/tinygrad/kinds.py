@@ -454,3 +454,20 @@ KNOWN: dict[str, Reasons] = {
 }
 """Of each program's last schedule every boundary: the two kernels, the reason, and the line that it is blamed on,
 counted from the line of `def`."""
+
+ALLREDUCES = """
+from tinygrad import Tensor, dtypes
+from tinygrad.helpers import Context
+
+def summed(count, dtype=dtypes.float):
+    devices = tuple(f"NULL:{number}" for number in range(count))
+    t = Tensor.empty(count, count * 64, dtype=dtype).shard(devices, axis=0).realize()
+    t.sum(0).mul(2.0).contiguous().linear_with_vars()
+
+for settings in ({"RING": 2}, {"ALL2ALL": 2}, {"RING": 0, "ALL2ALL": 0}):
+    with Context(**settings):
+        summed(4)
+for cast in (0, 1):
+    with Context(RING=0, SCACHE=0, ALLREDUCE_CAST=cast):
+        summed(2, dtypes.half)
+"""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.compilers.tinygrad import decided
-from tests.compilers.tinygrad.kinds import KNOWN, MODELS, PROGRAMS
+from tests.compilers.tinygrad.kinds import ALLREDUCES, KNOWN, MODELS, PROGRAMS
 
 from peephole.compilers.answers import Boundary, Schedule
 from peephole.compilers.traces import trace_of
@@ -132,4 +132,11 @@ def test_the_small_programs_have_the_reasons_that_tinygrad_had(record: Callable[
     recorded = record(PROGRAMS)
     met = compared(recorded.pickle, recorded.capture)
     assert met["several devices"] and met["split reduction"] and met["realized output"]
+    assert "unknown" not in met
+
+
+def test_every_kind_of_allreduce_has_the_reasons_that_tinygrad_had(record: Callable[..., Any]) -> None:
+    recorded = record(ALLREDUCES)
+    met = compared(recorded.pickle, recorded.capture)
+    assert met["several devices"] >= 5 and met["device copy"] >= 10
     assert "unknown" not in met
