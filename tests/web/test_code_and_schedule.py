@@ -313,6 +313,33 @@ def test_short_lines_do_not_scroll_sideways(page: Page, long_code: Served) -> No
     assert page.evaluate(f"{code}.scrollHeight > 1000 * 18 && {code}.scrollWidth <= {code}.clientWidth")
 
 
+@pytest.fixture(scope="module")
+def machine_code(static: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A kernel whose assembly names parts and ranges of registers."""
+    path = tmp_path_factory.mktemp("machine") / "machine.peep"
+    lines = ["lea (%rsi,%rax,4),%rcx", "xor %esi,%esi # not %rsi", "v_add_f32 v[2:3], s[0:1], v4", "v_mov_b32 v3, 0"]
+    with CaptureWriter(path) as writer:
+        context = {"id": [0], "name": ["E_4"], "kind": ["kernel"], "parent": [-1], "keys": ["[]"], "stack": ["[]"]}
+        writer.append("contexts", {**context, "function": ["E_4"]})
+        code = {"context": [0], "step": [-1], "kind": ["assembly"], "language": ["asm"], "name": ["E_4"]}
+        writer.append("artifacts", {**code, "content": ["\n".join(lines).encode()]})
+    yield from start(create_app(Library([path]), static=static))
+
+
+def test_a_register_of_machine_code_is_lit_wherever_it_is_named(page: Page, machine_code: Served) -> None:
+    page.goto(f"{machine_code.address}#/machine/code")
+    lit = page.locator(".code .reg.lit")
+    page.locator(".code .reg", has_text="%rsi").click()
+    assert lit.all_inner_texts() == ["%rsi", "%esi", "%esi"]
+    assert "%rsi lit" in page.locator(".status").inner_text()
+    page.locator(".code .reg", has_text="v[2:3]").click()
+    assert lit.all_inner_texts() == ["v[2:3]", "v3"]
+    page.keyboard.press("r")
+    assert lit.all_inner_texts() == ["s[0:1]"]
+    page.keyboard.press("Escape")
+    assert lit.count() == 0 and "line=3" in page.url
+
+
 def test_the_filter_leaves_the_mark_on_the_kernel_that_is_shown(view: Shown) -> None:
     context = kernel_named(view.served, "r_64_16_512_4")
     view.open(f"#/small/code?context={context}")

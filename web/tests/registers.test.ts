@@ -19,6 +19,14 @@ test("registers of an instruction are found with all that a range of them holds"
   expect(keys("v_mov_b32 v1, 0x3f800000")).toEqual([["v1"]]);
 });
 
+test("a part of a register is that register, on machines that name parts", () => {
+  expect(keys("vfmadd231ps (%rsi,%r8d,4),%xmm1,%ymm12")).toEqual([["%rsi"], ["%r8"], ["%zmm1"], ["%zmm12"]]);
+  expect(keys("mov %eax,%al")).toEqual([["%rax"], ["%rax"]]);
+  expect(keys("movzbl %sil,%ebp")).toEqual([["%rsi"], ["%rbp"]]);
+  expect(keys("add x3, x0, w3, uxtw #2")).toEqual([["x3"], ["x0"], ["x3"]]);
+  expect(keys("ld.global.f32 %f1, [%rd4+16];")).toEqual([["%f1"], ["%rd4"]]);
+});
+
 test("the pieces are the text, and two that name a register in common are told", () => {
   const text = "v_fma_f32 v1, v[2:3], s4, 1.0";
   expect(

@@ -1,7 +1,18 @@
-/** The registers that an instruction's text names: `v4` or `v[4]` is one, `v[4:7]` four. */
+/**
+ * The registers that an instruction's text names: `v4` or `v[4]` is one, `v[4:7]` four; `%eax` is the low half of
+ * `%rax`, `%xmm1` of `%ymm1`, `w3` of `x3`: what shares bits is one.
+ */
 
 const REGISTER =
-  /\b(v|s|a|ttmp)(?:(\d{1,4})\b|\[(\d{1,4})(?::(\d{1,4}))?\])|\b(?:vcc|exec)(?:_lo|_hi)?\b|\b(?:scc|m0)\b/g;
+  /\b(v|s|a|ttmp)(?:(\d{1,4})\b|\[(\d{1,4})(?::(\d{1,4}))?\])|\b(?:vcc|exec)(?:_lo|_hi)?\b|\b(?:scc|m0)\b|%[a-z][a-z0-9]*\b|\b[xw]\d{1,2}\b/g;
+/** The parts of a register by the ways that they are written, and the register. */
+const PARTS: readonly [RegExp, string][] = [
+  [/^%[re]?([abcd])x$|^%([abcd])[lh]$/, "%r$1$2x"],
+  [/^%[re]?([sd]i|[sb]p|ip)l?$/, "%r$1"],
+  [/^%r(8|9|1[0-5])[dwb]$/, "%r$1"],
+  [/^%[xyz]mm(\d+)$/, "%zmm$1"],
+  [/^w(\d+)$/, "x$1"],
+];
 const MOST = 64;
 
 /** A piece of an instruction's text; `keys` are the single registers that it stands for, none for other text. */
@@ -31,6 +42,8 @@ export function share(a: readonly string[], b: readonly string[]): boolean {
 function keysOf(match: RegExpMatchArray): string[] {
   const [whole, file, one, first, last] = match;
   if (file === undefined) {
+    const of = PARTS.find(([part]) => part.test(whole));
+    if (of) return [whole.replace(...of)];
     const [name, half] = whole.split("_");
     return half === undefined && (name === "vcc" || name === "exec") ? [`${name}_lo`, `${name}_hi`] : [whole];
   }

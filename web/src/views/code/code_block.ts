@@ -5,6 +5,7 @@
 import { fill, h } from "../../base/dom.ts";
 import { codeNodes, type Language } from "../../base/highlight.ts";
 import type { LineMark } from "../../data/line_origin.ts";
+import { share, tokens } from "../../data/registers.ts";
 import { tip } from "../common/tooltip.ts";
 
 const BLOCK = 200;
@@ -20,6 +21,10 @@ export class CodeBlock {
   private foundAt = -1;
   private selected = -1;
   private alike: readonly number[] = [];
+  /** The register that is lit, as it stands in the line where it was chosen. */
+  private lit = "";
+  /** The registers of machine code, as they stand in its lines. */
+  private readonly registers: HTMLElement[] = [];
 
   /** `marked` keeps room for op, pass and rule beside each line, which decorate() fills later. */
   constructor(
@@ -27,6 +32,7 @@ export class CodeBlock {
     language: Language,
     readonly marked: boolean,
     onLine: (line: number) => void,
+    private readonly onRegister: (register: string) => void = () => undefined,
   ) {
     this.element = h(`div.code${marked ? ".marked" : ""}`, { tabindex: 0, role: "region", "aria-label": "Code" });
     this.texts = text.replace(/\n$/, "").split("\n");
@@ -39,7 +45,7 @@ export class CodeBlock {
         const row = h(
           "div.ln",
           h("span.no0", { "data-n": first + index + 1, "aria-hidden": "true" }),
-          h("span.tx", ...codeNodes(line, language), "\n"),
+          h("span.tx", ...(language === "asm" ? this.machineNodes(line) : codeNodes(line, language)), "\n"),
           marked && h("span.pv"),
         );
         this.lines.push(row);
@@ -51,7 +57,10 @@ export class CodeBlock {
       this.element.append(h("p.none", `${this.texts.length - MOST_LINES} more lines; Copy takes them all.`));
     this.element.addEventListener("click", (event) => {
       if (window.getSelection()?.isCollapsed === false) return;
-      const row = (event.target as Element).closest(".ln");
+      const target = event.target as HTMLElement;
+      const register = target.closest<HTMLElement>(".reg")?.textContent;
+      if (register !== undefined && register !== null) this.light(register === this.lit ? "" : register);
+      const row = target.closest(".ln");
       if (row) onLine(this.lines.indexOf(row as HTMLElement) + 1);
     });
   }
@@ -63,6 +72,37 @@ export class CodeBlock {
   /** The text of a line, from 1. */
   line(number: number): string {
     return this.texts[number - 1] ?? "";
+  }
+
+  /** Lights a register wherever it or a part of it is named; none for an empty text. */
+  light(register: string): void {
+    this.lit = register;
+    const keys = keysOf(register);
+    for (const part of this.registers) part.classList.toggle("lit", share(keysOf(part.textContent), keys));
+    this.onRegister(register);
+  }
+
+  /** Lights the next register of a line, for whoever has no pointer; none after the last. Whether it has any. */
+  lightNext(line: number): boolean {
+    const own = [...(this.lines[line - 1]?.querySelectorAll(".reg") ?? [])].map((part) => part.textContent);
+    const found = [...new Set(own)];
+    if (found.length > 0) this.light(found[found.indexOf(this.lit) + 1] ?? "");
+    return found.length > 0;
+  }
+
+  /** A line of machine code, each register an element of its own. */
+  private machineNodes(line: string): Node[] {
+    return codeNodes(line, "asm").flatMap((node) => {
+      const comment = node instanceof Element && (node.classList.contains("c") || node.classList.contains("s"));
+      const parts = comment ? [] : tokens(node.textContent ?? "");
+      if (parts.every(({ keys }) => keys.length === 0)) return [node];
+      return parts.map(({ text, keys }) => {
+        if (keys.length === 0) return document.createTextNode(text);
+        const part = h("span.ty.reg", text);
+        this.registers.push(part);
+        return part;
+      });
+    });
   }
 
   /** Gives the room beside the lines back to them: nothing is known about any. */
@@ -133,6 +173,11 @@ export class CodeBlock {
   dispose(): void {
     CSS.highlights.delete("found");
   }
+}
+
+/** The single registers that a piece of text stands for. */
+function keysOf(register: string | null): string[] {
+  return tokens(register ?? "").flatMap(({ keys }) => keys);
 }
 
 /** The range of characters within an element whose text is split over several nodes. */

@@ -29,6 +29,7 @@ export const CODE: ViewDef = {
     ["Next, previous kernel", "↓ ↑"],
     ["Next, previous line", "⇧↓ ⇧↑"],
     ["Next line of the rule", "N"],
+    ["Next register of the line", "R"],
     ["Its match in Rewrites", "Enter"],
   ],
   // what belongs to no context, as the binary of a hardware trace, is no kernel's code
@@ -59,6 +60,8 @@ class CodeView implements View {
   private params: Params = {};
   private block: CodeBlock | null = null;
   private shown = "";
+  /** The register that is lit in machine code. */
+  private lit = "";
   private loading = new AbortController();
   private readonly leaving = new AbortController();
 
@@ -91,6 +94,7 @@ class CodeView implements View {
       if (event.shiftKey) this.chooseLine(line + by);
       else this.kernels?.move(by);
     } else if (event.key === "n" && this.origin) this.nextOfRule();
+    else if (event.key === "r" && line > 0) return this.block?.lightNext(line) ?? false;
     else if (event.key === "Enter" && line > 0) this.page.right.querySelector<HTMLElement>(".tomatch")?.click();
     else return false;
     return true;
@@ -107,8 +111,9 @@ class CodeView implements View {
   }
 
   escape(): boolean {
-    if (this.params["line"] === undefined) return false;
-    this.page.nav.set({ line: null }, "replace");
+    if (this.lit !== "") this.block?.light("");
+    else if (this.params["line"] === undefined) return false;
+    else this.page.nav.set({ line: null }, "replace");
     return true;
   }
 
@@ -202,7 +207,17 @@ class CodeView implements View {
     clearLayer(this.body);
     const language = tab.artifact === null ? "ops" : languageOf(tab.artifact.language, tab.artifact.kind);
     const traced = tab.artifact?.kind === "source" && context.kind === "kernel";
-    this.block = new CodeBlock(text, language, traced, (line) => this.chooseLine(line));
+    this.block = new CodeBlock(
+      text,
+      language,
+      traced,
+      (line) => this.chooseLine(line),
+      (register) => {
+        this.lit = register;
+        this.drawStatus();
+      },
+    );
+    this.lit = "";
     fill(this.body, this.block.element);
     this.drawHead(tab, traced ? "" : null);
     this.drawLine("centre");
@@ -347,7 +362,9 @@ class CodeView implements View {
           ? [h("span.wide", `${count(known)} of ${count(this.origin.lines.length)} lines have a known origin`)]
           : []),
       ],
-      line > 0 && line <= (this.block?.length ?? 0) ? [`line ${count(line)}`] : [],
+      line > 0 && line <= (this.block?.length ?? 0)
+        ? [`line ${count(line)}`, ...(this.lit === "" ? [] : [`${this.lit} lit`])]
+        : [],
     );
   }
 
