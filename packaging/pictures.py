@@ -30,7 +30,7 @@ COLOURS = 256
 README = (
     (
         "readme",
-        "demo.peep demo-tanh.peep",
+        "demo.peep",
         "#/demo/rewrites?step={SELECT s.id FROM steps s JOIN contexts c ON s.context = c.id WHERE c.name LIKE"
         " 'Schedule 5 Kernels%' AND s.name = 'apply rangeify'}&match=9",
     ),
@@ -110,6 +110,7 @@ def take(chromium: Browser, folder: Path, picture: tutorials.Picture, theme: Any
         page = context.new_page()
         page.goto(found.group(0) + address)
         page.wait_for_selector("footer.status")
+        page.wait_for_load_state("networkidle")
         page.wait_for_timeout(3000)
         for key in picture.keys:
             page.keyboard.press(key)

@@ -46,6 +46,17 @@ def test_buttons_are_within_reach(view: Shown, place: str, width: int, height: i
     assert view.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_buttons_below_a_graph_take_a_second_line_between_wide_panes(view: Shown) -> None:
+    view.page.set_viewport_size({"width": 1280, "height": 720})
+    view.open("#/small/rewrites")
+    view.page.wait_for_selector(".bar.low button")
+    view.page.evaluate("document.documentElement.style.setProperty('--w-right', '520px')")
+    middle = view.page.locator("section.view").bounding_box()
+    assert middle is not None and 280 < middle["width"] < 600
+    assert view.page.evaluate(CUT) == []
+    assert view.page.locator(".bar.low").get_by_role("button", name="Fit").is_visible()
+
+
 def test_the_status_bar_drops_whole_parts_and_keeps_its_state(view: Shown) -> None:
     view.open("#/small/rewrites")
     full = view.page.locator("footer.status").inner_text()
