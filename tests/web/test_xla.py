@@ -74,6 +74,16 @@ def test_passes_are_a_tree_and_stepping_keeps_boxes_in_place(shown: Shown, captu
     shown.page.screenshot(path=OUTPUT / "xla_fusion.png")
 
 
+def test_a_module_lists_the_passes_that_changed_it(shown: Shown, block: Context) -> None:
+    go(shown, f"rewrites?context={block.id}")
+    page = shown.page
+    page.get_by_text("Passes that changed the graph").wait_for()
+    table = page.locator(".page table").inner_text()
+    assert "fusion" in table and "async-collective" not in table
+    assert "Changes" in table and "No rule fired" not in page.locator(".page").inner_text()
+    assert page.get_by_text("0 matches").count() == 0
+
+
 def test_an_instruction_leads_into_its_fusion_and_to_its_kernel(shown: Shown, capture: Capture, block: Context) -> None:
     places = [place for place in chains_of(capture, "exp.1") if steps_of(capture, block).count(place[0])]
     traced = next(link for link in chain(capture, *places[0]) if link.stage == "pass")

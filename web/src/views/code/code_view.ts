@@ -309,6 +309,7 @@ class CodeView implements View {
 
   private drawRight(context: ContextWire): void {
     const at = this.contexts!.id.indexOf(context.id);
+    const matches = this.contexts!.matches[at] ?? 0;
     const took = duration(context.dur);
     const rewrites = this.page.nav.address("rewrites", { context: String(context.id) });
     const number = numberParam(this.params, "line", 0);
@@ -318,8 +319,8 @@ class CodeView implements View {
       this.page.has("rewrites")
         ? h("a", { href: rewrites }, counted(this.contexts!.steps[at] ?? 0, "pass", "passes"))
         : counted(this.contexts!.steps[at] ?? 0, "pass", "passes"),
-      ", ",
-      counted(this.contexts!.matches[at] ?? 0, "match", "matches"),
+      // without any its passes may still have changed much: most compilers tell of no rules
+      matches > 0 && `, ${counted(matches, "match", "matches")}`,
       took !== "" && ", ",
       took !== "" && h("span.num", took),
     );

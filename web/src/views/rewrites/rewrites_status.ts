@@ -26,7 +26,8 @@ export function rewritesStatus(
     [
       figure("contexts", false, "context"),
       figure("steps", false, "step"),
-      figure("matches", true, "match"),
+      // compilers that tell of no rules have none
+      ...((tables["matches"] ?? 0) > 0 ? [figure("matches", true, "match")] : []),
       figure("nodes", true, "node"),
     ],
     right,

@@ -431,7 +431,7 @@ class RewritesView implements View {
     this.stage.title(tree.contexts.name[at]!, tree.serials[at]!, null, 0, null);
     const link = (params: Record<string, string>, view = "rewrites"): string => this.page.nav.address(view, params);
     const has = (view: string): boolean => this.page.has(view);
-    showLayer(this.stage.body, contextPage(tree, at, link, has));
+    showLayer(this.stage.body, contextPage(tree, at, this.passes, link, has));
     this.page.client.once<ContextWire>(`contexts/${id}`).then(
       (wire) => {
         if (numberParam(this.params, "context", -1) === id && this.params["step"] === undefined)
