@@ -302,6 +302,21 @@ def test_xlas_emitter_logs_come_alone_and_with_their_kernels(tmp_path: Path) -> 
     assert of_mlir and {contexts[one["parent"]]["kind"] for one in of_mlir} == {"kernel"}
 
 
+def test_states_that_xla_prints_twice_are_one_pass(tmp_path: Path) -> None:
+    line = "// -----// IR Dump Before {0}Pass: {0} ('builtin.module' operation: @m) //----- //\n"
+    states = [line.format("a") + SMALL + "\n\n", line.format("b") + SMALL.replace("2.0", "3.0") + "\n\n"]
+    twice = [state for state in states for _ in range(2)]
+    for name, texts, wanted in [
+        ("module_0001.jit_f.k.mlir-passes.log", twice, ["a", "b"]),
+        ("module_0001.jit_f.k.mlir-passes.log", [*twice, states[1]], ["a", "a", "b", "b", "b"]),
+        ("mine.log", twice, ["a", "a", "b", "b"]),
+    ]:
+        folder = tmp_path / f"{len(texts)}{name}"
+        folder.mkdir()
+        (folder / name).write_text("".join(texts))
+        assert [step["name"] for step in rows(imported(folder, folder / name), "steps")] == wanted
+
+
 def test_names_behind_an_arrow_are_arguments_of_the_region(tmp_path: Path) -> None:
     text = SMALL.replace(
         "    return",

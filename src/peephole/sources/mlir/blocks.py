@@ -18,6 +18,8 @@ _PASS: Final = re.compile(
     r"(?P<failed>\s+Failed)?(?:\s*\('(?P<op>[^']*)' operation(?::\s*(?P<symbol>@.*?))?\))?\s*",
     re.DOTALL,
 )
+_EMITTED: Final = ".mlir-passes.log"
+"""In the name of a log of XLA's emitters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +51,18 @@ def log_blocks(text: str, where: str) -> Iterator[Block]:
     if not heads:
         yield Block("", True, False, text, where)
         return
-    for place, head in enumerate(heads):
-        past = heads[place + 1].start() if place + 1 < len(heads) else len(text)
+    starts = [head.start() for head in heads]
+    texts = [text[at:past] for at, past in zip(starts, [*starts[1:], len(text)], strict=True)]
+    # XLA prints each state of some kernels twice: no pass ran twice there
+    twice = _EMITTED in where and len(texts) % 2 == 0 and _alike(texts[::2], texts[1::2])
+    for head, state in list(zip(heads, texts, strict=True))[:: 2 if twice else 1]:
         name, failed = pass_of(head["pass"])
-        yield Block(name, head["when"] == "After", failed, text[head.end() : past], where)
+        yield Block(name, head["when"] == "After", failed, state[head.end() - head.start() :], where)
+
+
+def _alike(texts: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether these states are those, but for empty lines around them."""
+    return all(one.strip() == other.strip() for one, other in zip(texts, others, strict=True))
 
 
 def tree_order(paths: Sequence[Path]) -> list[Path]:
