@@ -115,6 +115,7 @@ RUN_TABLES: Final[dict[str, Table]] = {
                 _ns("raw_start_ns", "when the rank came, on its own clock"),
                 _ns("raw_end_ns", "when it was done, on its own clock"),
                 Column("held", "bool", "", "the rank computed nothing beside its end: it was held up by it", False),
+                Column("peer", "i32", "", "of a send or receive the rank on its other side, as the trace has it", NONE),
             ),
             ("rank", "raw_start_ns"),
         ),

@@ -26,13 +26,13 @@ def kept_summaries(run: Run) -> list[RankSummary]:
             for column in ("group", "name")
         )
         start, end, size = (seen.ints(column)[talk] for column in ("raw_start_ns", "raw_end_ns", "bytes"))
-        held = np.asarray(seen["held"], np.bool_)[talk]
+        held, peer = np.asarray(seen["held"], np.bool_)[talk], seen.ints("peer")[talk]
         found.append(
             RankSummary(
                 rank,
                 ranks["host"][i],
                 ranks["capture"][i],
-                Collectives(list(texts), group, name, start, end, size, held),
+                Collectives(list(texts), group, name, start, end, size, held, peer),
                 np.column_stack(columns).reshape(-1, 3),
                 np.column_stack(figures).reshape(-1, 3),
                 ranks["busy_ns"][i],

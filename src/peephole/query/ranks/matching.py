@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from peephole.query.ranks.intervals import Ints
-from peephole.query.ranks.names import is_between_two, makes_all_wait
+from peephole.query.ranks.names import SEND_RECEIVE, is_between_two, makes_all_wait
+from peephole.query.ranks.pairs import channels
 from peephole.query.ranks.summary import RankSummary, group_titles
 
 MISSING = np.iinfo(np.int64).min
@@ -36,6 +37,8 @@ class Matched:
     end: Ints
     all_wait: np.ndarray[tuple[int], np.dtype[np.bool_]]
     """No rank could end it before the last had begun."""
+    receiver: Ints
+    """Of a send and its receive the column of who receives; -1 of what is none, BOTH where each sends to the other."""
     place: list[Ints]
     """For each rank, the row of each of its collectives here; -1 for one that was not matched."""
 
@@ -54,12 +57,13 @@ class _Stretch:
     start: Ints
     end: Ints
     members: list[_Member]
+    receiver: int = -1
 
 
 def match(summaries: Sequence[RankSummary], problem: Callable[[str, int, str], None]) -> Matched:
     """The collectives that at least two ranks saw, in order of time; what could not be matched goes to `problem`.
 
-    Sends and receives are left out: of a group only two ranks have them, and each under another name.
+    Of a group only two ranks have a send and its receive: those are matched by the ranks that they name, in order.
     """
     texts: dict[str, int] = {}
     names = [_codes(summary, texts) for summary in summaries]
@@ -77,10 +81,24 @@ def match(summaries: Sequence[RankSummary], problem: Callable[[str, int, str], N
         for step, chosen in _stretches(members, names, steps, not group and _several(members, summaries, problem))
         if (stretch := _match_stretch(titles[group], step, chosen, summaries, names, steps, list(texts), problem))
     ]
+    pairs, unknown = channels(summaries)
+    if unknown:
+        problem("sends and receives that do not say between which ranks: nobody is seen to wait in them", unknown, "")
+    common = texts.setdefault(SEND_RECEIVE, len(texts)) if pairs else -1
+    titles |= group_titles({*titles, *(one.group for one in pairs)})
+    for pair in pairs:
+        for column, rows in pair.members:
+            names[column][rows] = common
+        for step, chosen in _stretches(pair.members, names, steps, False):
+            where = titles[pair.group]
+            stretch = _match_stretch(where, step, chosen, summaries, names, steps, list(texts), problem)
+            if stretch:
+                stretch.receiver = pair.receiver
+                found.append(stretch)
     place = [np.full(len(summary.collectives), -1, np.int64) for summary in summaries]
     if not found:
         none = np.zeros((0, len(summaries)), np.int64)
-        return Matched([], [], none[:, 0], none[:, 0], none, none, np.zeros(0, np.bool_), place)
+        return Matched([], [], none[:, 0], none[:, 0], none, none, np.zeros(0, np.bool_), none[:, 0], place)
     start = np.vstack([one.start for one in found])
     order = np.argsort(np.where(start == MISSING, _LATE, start).min(axis=1), kind="stable")
     row_of = np.empty(len(order), np.int64)
@@ -103,6 +121,7 @@ def match(summaries: Sequence[RankSummary], problem: Callable[[str, int, str], N
         start[order],
         np.vstack([one.end for one in found])[order],
         waits[name],
+        np.repeat([one.receiver for one in found], [len(one.names) for one in found])[order],
         place,
     )
 

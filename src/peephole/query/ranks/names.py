@@ -48,6 +48,20 @@ def is_between_two(name: str) -> bool:
     return _BETWEEN_TWO.search(name) is not None
 
 
+SEND_RECEIVE: Final = "nccl:send_recv"
+"""What a send and its receive are together."""
+
+
+def is_send(name: str) -> bool:
+    """Whether it is the sending side of the two."""
+    return name.lower().endswith(":send")
+
+
+def is_receive(name: str) -> bool:
+    """Whether it is the receiving side of the two."""
+    return name.lower().endswith(":recv")
+
+
 def makes_all_wait(name: str) -> bool:
     """Whether no rank can end such a collective before the last has begun it."""
     return _WAITS_FOR_ALL.search(name) is not None and _ONE_SIDED.search(name) is None

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from peephole.query.ranks.gaps import Gap, Launches, idle_gaps
 from peephole.query.ranks.intervals import Intervals, Ints, both, lengths_within, union
-from peephole.query.ranks.names import is_call, is_communication, is_operator, plain_name, step_number
+from peephole.query.ranks.names import (
+    is_call,
+    is_communication,
+    is_operator,
+    is_receive,
+    is_send,
+    plain_name,
+    step_number,
+)
 from peephole.store.capture import Capture
 from peephole.store.rank_slices import base_of
 
@@ -41,6 +49,13 @@ class Collectives:
     """-1 where the trace does not say."""
     held: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
     """The rank computed nothing beside the end of it: it was held up, and did not just let it run."""
+
+    peer: Ints = field(default_factory=_none)
+    """Of a send or receive the rank on its other side, as the trace says it; -1 where nothing says it."""
+
+    def __post_init__(self) -> None:
+        if not len(self.peer):
+            self.peer = np.full(len(self.start), -1, np.int64)
 
     def __len__(self) -> int:
         return len(self.start)
@@ -228,14 +243,17 @@ def _fill(
     found.step_figures = np.column_stack(parts).astype(np.int64).reshape(-1, 3)
     facts = _facts(capture, row) if kinds.on_devices_too or len(row) <= 100_000 else [{}] * len(row)
     texts: dict[str, int] = {}
-    groups, kinds_, sizes = (np.zeros(len(row), np.int64) for _ in range(3))
+    groups, kinds_, sizes, peers = (np.zeros(len(row), np.int64) for _ in range(4))
     for at, fact in enumerate(facts):
         said = fact.get("Collective name")
         group = _group(fact)
-        text = f"nccl:{said}" if said else plain_name(names[int(name[at])])
+        # a coalesced batch is what its kernel is: sends and receives at once, or a reduction
+        text = f"nccl:{said}" if said and said != "coalesced" else plain_name(names[int(name[at])])
         groups[at], kinds_[at] = texts.setdefault(group, len(texts)), texts.setdefault(text, len(texts))
         sizes[at] = _bytes(fact)
-    found.collectives = Collectives(list(texts), groups, kinds_, start, end, sizes, _held(computing, start, end))
+        peers[at] = _peer(fact, text)
+    held = _held(computing, start, end)
+    found.collectives = Collectives(list(texts), groups, kinds_, start, end, sizes, held, peers)
     _count(found, names, compute, talk)
     return everything, computing, talking
 
@@ -245,6 +263,19 @@ def _group(fact: dict[str, Any]) -> str:
     name = str(fact.get("Process Group Name") or fact.get("Process Group Description") or "")
     members = fact.get("Process Group Ranks")
     return f"{name}{_MEMBERS}{members}" if members else name
+
+
+def _peer(fact: dict[str, Any], text: str) -> int:
+    """The rank on the other side of a send or receive, -1 where the trace does not say."""
+    said = fact.get("Dst Rank") if is_send(text) else fact.get("Src Rank") if is_receive(text) else None
+    known = isinstance(said, int | str) and not isinstance(said, bool) and str(said).isdecimal()
+    return int(str(said)[:9]) if known else -1
+
+
+def members_of(group: str) -> list[int]:
+    """The ranks of a group, in its order; none where the trace does not say all of them."""
+    parts = group.partition(_MEMBERS)[2].strip("[]() ").split(",")
+    return [int(part) for part in parts] if all(part.strip().isdecimal() for part in parts) else []
 
 
 def _computing(compute: _Parts) -> Intervals:

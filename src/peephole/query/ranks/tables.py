@@ -24,12 +24,12 @@ def run_tables(summaries: Sequence[RankSummary], problem: Problem) -> dict[str, 
     """The columns of each table of `model.run_tables`: collectives matched, clocks aligned."""
     matched = match(summaries, problem)
     clocks = align(summaries, matched, problem)
-    found = arrivals(matched, clocks)
+    held = _held(summaries, matched)
+    found = arrivals(matched, clocks, held)
     if not len(matched) and len(summaries) > 1:
         apart = len({summary.host for summary in summaries}) > 1
         clocks_are = "clocks are not aligned, " if apart else ""
         problem(f"runs without a collective that ranks share: {clocks_are}nobody is seen to wait", 1, "")
-    held = _held(summaries, matched, found.start.shape)
     steps = step_columns(summaries, clocks, found, matched, held)
     _say_what_is_missing([summary.rank for summary in summaries], steps, problem)
     slow: dict[int, list[int]] = {}
@@ -89,12 +89,13 @@ def _seen(summaries: Sequence[RankSummary], matched: Matched) -> Columns:
         "raw_start_ns": joined(part.start for part in parts),
         "raw_end_ns": joined(part.end for part in parts),
         "held": joined(part.held.astype(np.int64) for part in parts) > 0,
+        "peer": joined(part.peer for part in parts),
     }
 
 
-def _held(summaries: Sequence[RankSummary], matched: Matched, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+def _held(summaries: Sequence[RankSummary], matched: Matched) -> NDArray[np.bool_]:
     """By collective and rank, whether the rank was held up by it."""
-    held = np.zeros(shape, np.bool_)
+    held = np.zeros(matched.start.shape, np.bool_)
     for column, (summary, place) in enumerate(zip(summaries, matched.place, strict=True)):
         known = place >= 0
         held[place[known], column] = summary.collectives.held[known]

@@ -36,7 +36,7 @@ class Arrivals:
     """By the last rank: what the others waited beyond the second-last arrival."""
 
 
-def arrivals(matched: Matched, clocks: Sequence[Clock]) -> Arrivals:
+def arrivals(matched: Matched, clocks: Sequence[Clock], held: NDArray[np.bool_]) -> Arrivals:
     """What the collectives say once they are on one clock."""
     if not len(matched):
         none = np.zeros(0, np.int64)
@@ -54,7 +54,21 @@ def arrivals(matched: Matched, clocks: Sequence[Clock]) -> Arrivals:
     others = there.sum(axis=1) - 1
     caused = np.where(matched.all_wait, (latest - np.maximum(second, first)) * others, 0)
     latency = np.where(there, end - start, _LATEST).min(axis=1)
+    pair = np.flatnonzero(matched.receiver != -1)
+    if len(pair):
+        wait[pair] = _waits_of_two(matched.receiver[pair], start[pair], end[pair], there[pair] & held[pair])
+        caused[pair] = wait[pair].sum(axis=1)
+        last[pair] = np.where(caused[pair] > 0, start[pair].argmax(axis=1), -1)
     return Arrivals(start, end, last, latest - first, latency, wait, caused)
+
+
+def _waits_of_two(receiver: Ints, start: Ints, end: Ints, held: NDArray[np.bool_]) -> Ints:
+    """The waits of those who send and receive, where they held the rank up: a receive waits for its send. A send waits
+    for its receive unless it was done before: a small one is taken by a buffer."""
+    latest = start.max(axis=1)[:, None]
+    receives = np.arange(start.shape[1]) == receiver[:, None]
+    found: Ints = np.where(held & (receives | (end >= latest)), np.minimum(latest, end) - start, 0)
+    return found
 
 
 def step_columns(
@@ -106,9 +120,16 @@ def _lateness(found: Arrivals, matched: Matched, held: NDArray[np.bool_]) -> dic
     """By step, for each rank: how long after the median rank it came to a collective, at most; as far as it lies beyond
     the usual spread of arrivals. Who came late because it was held up in another group has nothing to do with it."""
     late: dict[int, Ints] = {}
-    waited = _Waited() if len(set(matched.group)) > 1 else None
-    for i in np.flatnonzero(matched.all_wait & (matched.step >= 0)).tolist():
+    pair = matched.receiver != -1
+    waited = _Waited(found.start.shape[1]) if len(set(matched.group)) > 1 or pair.any() else None
+    rows = np.flatnonzero((matched.all_wait | pair) & (matched.step >= 0))
+    # by the last arrival: what held that rank up before is known then
+    for i in rows[np.argsort(found.start[rows].max(axis=1), kind="stable")].tolist():
         columns = np.flatnonzero(found.start[i] != MISSING)
+        if waited is not None and pair[i]:
+            # who waits in a pipeline is not late; whoever waits for it elsewhere may be held up by that
+            waited.add(int(matched.step[i]), None, columns, found.wait[i, columns])
+            continue
         arrival = found.start[i, columns]
         behind = arrival - int(np.median(arrival))
         step = int(matched.step[i])
@@ -126,19 +147,35 @@ def _lateness(found: Arrivals, matched: Matched, held: NDArray[np.bool_]) -> dic
 class _Waited:
     """How long ranks were held up in each group, within a step, by those of its collectives that were added."""
 
-    def __init__(self) -> None:
-        self._all: dict[int, dict[int, int]] = {}
-        self._own: dict[tuple[int, str], dict[int, int]] = {}
+    def __init__(self, ranks: int) -> None:
+        self._ranks = ranks
+        self._all: dict[int, Ints] = {}
+        self._own: dict[tuple[int, str], tuple[Ints, Ints]] = {}
 
     def elsewhere(self, step: int, group: str, columns: Ints) -> Ints:
         """By column, what it waited in other groups more than the median of these columns did."""
-        every, own = self._all.get(step, {}), self._own.get((step, group), {})
-        found = np.array([every.get(column, 0) - own.get(column, 0) for column in columns.tolist()], np.int64)
-        return np.maximum(found - int(np.median(found)), 0)
+        if step not in self._all:
+            return np.zeros(len(columns), np.int64)
+        found = self._all[step][columns]
+        known, sums = self._own.get((step, group), (columns[:0], columns[:0]))
+        if len(known):
+            at = np.minimum(np.searchsorted(known, columns), len(known) - 1)
+            found = found - np.where(known[at] == columns, sums[at], 0)
+        over: Ints = np.maximum(found - int(np.median(found)), 0)
+        return over
 
-    def add(self, step: int, group: str, columns: Ints, waits: Ints) -> None:
-        """Takes how long each column was held up in a collective."""
-        for sums in (self._all.setdefault(step, {}), self._own.setdefault((step, group), {})):
-            for column, wait in zip(columns.tolist(), waits.tolist(), strict=True):
-                if wait:
-                    sums[column] = sums.get(column, 0) + wait
+    def add(self, step: int, group: str | None, columns: Ints, waits: Ints) -> None:
+        """Takes how long each column was held up in a collective; of no group where it is between two."""
+        if step not in self._all:
+            self._all[step] = np.zeros(self._ranks, np.int64)
+        self._all[step][columns] += waits
+        if group is None:
+            return
+        known, sums = self._own.get((step, group), (columns, np.zeros(len(columns), np.int64)))
+        if not np.array_equal(known, columns):
+            every = np.union1d(known, columns)
+            wider = np.zeros(len(every), np.int64)
+            wider[np.searchsorted(every, known)] = sums
+            known, sums = every, wider
+        sums[np.searchsorted(known, columns)] += waits
+        self._own[step, group] = known, sums
