@@ -270,3 +270,23 @@ def test_a_node_is_found_and_walked_from_without_a_mouse(rewrites: Shown) -> Non
     page.keyboard.press("Enter")
     rewrites.until("old => new URLSearchParams(location.hash.split('?')[1]).get('node') !== old", first)
     assert page.locator(".found").inner_text().startswith("2 of ")
+
+
+def test_of_a_change_too_wide_for_the_window_as_much_as_fits_is_in_sight(view: Shown) -> None:
+    view.open("#/small/rewrites?match=1")
+    camera, height = view.page.evaluate(
+        """() => {
+          const view = document.querySelector('.graph').graphView, {scene, placement} = view.picture;
+          const places = [[0, 0], [0, 0.6 * view.height], [90000, 0]];
+          scene.state.fill(0);
+          places.forEach(([x, y], box) => {
+            [scene.state[box], placement.x[box], placement.y[box]] = [1, x, y];
+          });
+          view.camera = {x: 0, y: -2000, zoom: 1};
+          view.keepInSight();
+          return [view.camera, view.height];
+        }"""
+    )
+    assert camera["y"] - height / 2 < -16  # the box that is nearest
+    assert camera["y"] + height / 2 > 0.6 * height + 16  # and the one below the window, not the one far away
+    assert abs(camera["x"]) < 1000

@@ -135,7 +135,7 @@ export function changes(picture: Picture, width: number, height: number): Camera
 
 /**
  * The camera that has what a match changed in view, at the same zoom and moved no further than needed; where that is too
- * wide, what of it is nearest. Null when nothing changed in the picture.
+ * wide, as much of it as fits, the nearest first. Null when nothing changed in the picture.
  */
 export function following(picture: Picture, from: Camera, width: number, height: number): Camera | null {
   const { scene, placement } = picture;
@@ -143,16 +143,26 @@ export function following(picture: Picture, from: Camera, width: number, height:
   if (changed.length === 0) return null;
   const half = { x: width / 2 / from.zoom, y: height / 2 / from.zoom };
   const margin = { x: Math.min(40 / from.zoom, half.x / 4), y: Math.min(70 / from.zoom, half.y / 4) };
-  const edges = (boxes: number[]): Bounds => ({
-    left: Math.min(...boxes.map((box) => placement.x[box]! - scene.width[box]! / 2)) - margin.x,
-    right: Math.max(...boxes.map((box) => placement.x[box]! + scene.width[box]! / 2)) + margin.x,
-    top: Math.min(...boxes.map((box) => placement.y[box]! - BOX / 2)) - margin.y,
-    bottom: Math.max(...boxes.map((box) => placement.y[box]! + BOX / 2)) + margin.y,
+  const edges = (box: number): Bounds => ({
+    left: placement.x[box]! - scene.width[box]! / 2 - margin.x,
+    right: placement.x[box]! + scene.width[box]! / 2 + margin.x,
+    top: placement.y[box]! - BOX / 2 - margin.y,
+    bottom: placement.y[box]! + BOX / 2 + margin.y,
   });
   const off = (box: number): number => Math.hypot(placement.x[box]! - from.x, placement.y[box]! - from.y);
-  let around = edges(changed.slice(0, 10_000));
-  if (around.right - around.left > 2 * half.x || around.bottom - around.top > 2 * half.y)
-    around = edges([changed.reduce((best, box) => (off(box) < off(best) ? box : best))]);
+  // the nearest first, and as many more as the window holds
+  const nearest = changed.slice(0, 10_000).sort((one, other) => off(one) - off(other));
+  let around = edges(nearest[0]!);
+  for (const box of nearest) {
+    const own = edges(box);
+    const both = {
+      left: Math.min(around.left, own.left),
+      right: Math.max(around.right, own.right),
+      top: Math.min(around.top, own.top),
+      bottom: Math.max(around.bottom, own.bottom),
+    };
+    if (both.right - both.left <= 2 * half.x && both.bottom - both.top <= 2 * half.y) around = both;
+  }
   const within = (value: number, low: number, high: number, reach: number): number =>
     high - low > 2 * reach ? (low + high) / 2 : Math.min(low + reach, Math.max(high - reach, value));
   return {
