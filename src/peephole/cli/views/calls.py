@@ -11,6 +11,7 @@ from peephole.cli.format import Column, Printer, count, duration
 from peephole.cli.views import Request
 from peephole.model.plain_names import plain
 from peephole.query.calls.functions import places_of
+from peephole.query.calls.titles import Titles, track_titles
 from peephole.query.calls.tree import CallTree, call_tree, inverted, searched
 from peephole.query.calls.unfinished import unfinished
 from peephole.query.capture.names import missing
@@ -24,7 +25,8 @@ _SMALL: Final = 0.005
 
 def show_calls(capture: Capture, request: Request, chosen: Collection[int] | None, printer: Printer) -> None:
     """Prints the call trees of those tracks; PeepholeError with the nearest name when nothing has the wanted one."""
-    whole = call_tree(capture, chosen, request.interval, request.by_place)
+    titled = track_titles(capture, apart=True)
+    whole = call_tree(capture, chosen, request.interval, request.by_place, titled=titled)
     tree = whole
     for text in request.items:
         tree = searched(tree, text)
@@ -34,7 +36,7 @@ def show_calls(capture: Capture, request: Request, chosen: Collection[int] | Non
     if request.inverted:
         tree = inverted(tree)
     if printer.json:
-        _records(tree, printer)
+        _records(tree, titled, printer)
         return
     open_ones = unfinished(capture, chosen)
     nested = np.zeros(len(tree.titles), np.bool_)
@@ -64,8 +66,8 @@ def show_calls(capture: Capture, request: Request, chosen: Collection[int] | Non
         printer.line((note, "dim"))
 
 
-def _records(tree: CallTree, printer: Printer) -> None:
-    sums = tree.sums
+def _records(tree: CallTree, titled: Titles, printer: Printer) -> None:
+    sums, tracks = tree.sums, titled.first_tracks().tolist()
     for node in tree.order().tolist():
         if tree.depth[node]:
             printer.record(
@@ -75,8 +77,9 @@ def _records(tree: CallTree, printer: Printer) -> None:
                     "count": int(sums.count[node]),
                     "total_ns": int(sums.total[node]),
                     "self_ns": int(sums.self[node]),
-                    "track": tree.titles[int(tree.title[node])],
+                    "track": titled.name(int(tree.title[node])),
                     "place": tree.place(node) or None,
+                    "track_id": tracks[int(tree.title[node])],
                 }
             )
 

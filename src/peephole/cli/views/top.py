@@ -25,7 +25,7 @@ def show_top(capture: Capture, request: Request, chosen: Collection[int] | None,
     rows = [row for row in result.rows if not wanted or plain(row.name) in wanted or row.label in wanted]
     if request.items and not rows:
         raise missing(request.items[0], dict.fromkeys(row.name for row in result.rows), "item")
-    rated = rates(capture, {row.name for row in rows if not row.serial}, chosen, request.interval)
+    rated = rates(capture, {row.name for row in rows if not row.serial}, chosen, request.interval, apart=True)
     speeds = {(row.track, row.label): row.rates if row.serial else rated.get((row.track, row.name), {}) for row in rows}
     others = bool(result.other_names and not request.items)
     if printer.json:
@@ -88,7 +88,8 @@ def _records(
     for row in rows:
         printer.record(
             {
-                "track": row.track,
+                "track": row.track_name,
+                "track_id": None if row.track_id == NONE else row.track_id,
                 "name": row.label,
                 "total_ns": row.total,
                 "self_ns": row.self,

@@ -13,6 +13,7 @@ from peephole.model.plain_names import plain
 from peephole.query.calls.functions import Functions
 from peephole.query.calls.node_table import NodeTable, Sums
 from peephole.query.calls.scan import scan_nodes
+from peephole.query.calls.titles import Titles, track_titles
 from peephole.query.capture.grammar import parse
 from peephole.store.capture import Capture
 from peephole.store.tables.lanes import runs
@@ -141,13 +142,15 @@ def call_tree(
     by_place: bool = False,
     together: str | None = None,
     functions: Functions | None = None,
+    titled: Titles | None = None,
 ) -> CallTree:
     """The calls on these tracks, or on all. Of an interval, slices count with the part that lies in it.
 
-    `together`: one tree of that title for all tracks, instead of one for each name of a track. `functions`: what is one
-    function, when not what has one name.
+    `together`: one tree of that title for all tracks, instead of one for each name of a track, or for each of `titled`.
+    `functions`: what is one function, when not what has one name.
     """
-    ids, titles, title_of = track_titles(capture)
+    known = titled or track_titles(capture)
+    ids, titles, title_of = known.ids, known.titles, known.title_of
     if together is not None:
         titles, title_of = [together], np.zeros_like(title_of)
     functions = functions or Functions(capture, by_place)
@@ -159,24 +162,6 @@ def call_tree(
     np.add.at(sums.total, tree.title[roots:], sums.self[roots:])
     np.add.at(sums.count, tree.title[roots:], sums.count[roots:])
     return tree
-
-
-def track_titles(capture: Capture) -> tuple[Ints, list[str], NDArray[np.int32]]:
-    """The tracks' ids, ascending; their names; and for each id the place of its name."""
-    frame, lanes = capture.read("tracks", ["id", "name"]), capture.lanes()
-    texts = frame.texts("name")
-    values = {text: number for number, text in enumerate(dict.fromkeys([*texts.values, ""]))}
-    number = np.array([*(values[text] for text in texts.values), values[""]], np.int32)[texts.codes]
-    ids, first = np.unique(frame["id"], return_index=True)
-    number = number[first]
-    # slices of tracks that nothing else is known of
-    used = lanes.track[runs(lanes.track)[:-1]].astype(np.int64)
-    unknown = used[~np.isin(used, ids)]
-    for id in unknown.tolist():
-        values.setdefault(f"track {id}", len(values))
-    more = np.array([values[f"track {id}"] for id in unknown.tolist()], np.int32)
-    order = np.argsort(np.concatenate([ids, unknown]), kind="stable")
-    return np.concatenate([ids, unknown])[order], list(values), np.concatenate([number, more])[order]
 
 
 def inverted(tree: CallTree) -> CallTree:

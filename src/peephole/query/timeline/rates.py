@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.query.calls.functions import Functions
-from peephole.query.calls.tree import track_titles
+from peephole.query.calls.titles import track_titles
 from peephole.query.timeline.interval import part_in
 from peephole.store.capture import Capture
 
@@ -19,7 +19,7 @@ MOST: Final = 2_000_000
 """Slices up to which their args are looked at."""
 
 Rates = dict[tuple[str, str], dict[str, float]]
-"""By track and name."""
+"""By title of the track and name."""
 Floats = NDArray[np.float64]
 _PART: Final = 1 << 16
 
@@ -29,16 +29,19 @@ def rates(
     names: Collection[str],
     tracks: Collection[int] | None = None,
     interval: tuple[int, int] | None = None,
+    *,
+    apart: bool = False,
 ) -> Rates:
     """The rates of kernels and copies of these names, by track and name: work divided by time.
 
-    Of an interval a slice has its part of both. Empty for a capture that is too large.
+    `apart`: tracks of one name are several. Of an interval a slice has its part of both. Empty for a
+    capture that is too large.
     """
     functions = Functions(capture)
     wanted = np.array([text in names for text in functions.names])
     if not names:
         return {}
-    found = _work(capture, functions, tracks, interval, wanted)
+    found = _work(capture, functions, tracks, interval, wanted, apart)
     return {(title, functions.names[number]): own for (title, number), own in found.items()}
 
 
@@ -59,7 +62,7 @@ def rates_by_track(
     interval: tuple[int, int] | None = None,
 ) -> dict[tuple[str, int], dict[str, float]]:
     """The same by track and function; the functions are those of a sum over the same tracks."""
-    return _work(capture, functions, tracks, interval, np.ones(len(functions.names), np.bool_))
+    return _work(capture, functions, tracks, interval, np.ones(len(functions.names), np.bool_), apart=True)
 
 
 def _work(
@@ -68,6 +71,7 @@ def _work(
     tracks: Collection[int] | None,
     interval: tuple[int, int] | None,
     wanted: NDArray[np.bool_] | None,
+    apart: bool = False,
 ) -> dict[tuple[str, int], dict[str, float]]:
     """Work divided by time; a rate that a slice does not tell does not slow the others down.
 
@@ -77,7 +81,8 @@ def _work(
     copying = _copying(capture)
     if capture.count("slices") > MOST or not (linked or len(copying)):
         return {}
-    ids, titles, title_of = track_titles(capture)
+    known = track_titles(capture, apart)
+    ids, titles, title_of = known.ids, known.titles, known.title_of
     lanes = capture.lanes()
     sums: dict[str, tuple[Floats, Floats]] = {}
     limit = len(functions.names) + len(functions.kernels)

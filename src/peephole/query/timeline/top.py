@@ -10,6 +10,7 @@ import numpy as np
 from peephole.model.plain_names import plain
 from peephole.model.tables import NONE
 from peephole.query.calls.functions import Functions
+from peephole.query.calls.titles import Titles, track_titles
 from peephole.query.calls.tree import Ints, by_function, call_tree
 from peephole.query.capture.names import tracks as every_track
 from peephole.query.timeline.context_runs import context_serials
@@ -22,9 +23,10 @@ from peephole.store.capture import Capture
 
 @dataclass(frozen=True, slots=True)
 class TopRow:
-    """All slices of one name on tracks of one name."""
+    """All slices of one name on a track, or on tracks of one name."""
 
     track: str
+    """Its title: the name, and what tells it from others of that name where they are kept apart."""
     name: str
     group: str
     """What these tracks are: one of `track_groups`."""
@@ -43,6 +45,9 @@ class TopRow:
     """Compilation that produced it, -1 for none."""
     serial: int = 0
     """2 for a kernel that is the second context of its name; 0 where slices of one name are one row."""
+    track_name: str = ""
+    track_id: int = NONE
+    """The first one of that title."""
     rates: dict[str, float] = field(default_factory=dict)
     """Of a kernel that is kept apart: what it did a second, as far as that is known."""
 
@@ -77,14 +82,26 @@ def top(
     """The names with the most time. Of an interval, slices that overlap it count with the part that lies in it.
 
     With a limit each group of tracks has its part of it: neither hides the kernels of devices behind the host's code,
-    which is nested, nor the other way round. `apart`: kernels of one name that several contexts made are several.
+    which is nested, nor the other way round. `apart`: tracks of one name are several, as are kernels of one name that
+    several contexts made.
     """
+    titled = track_titles(capture, apart)
     if apart and kernels_apart(capture):
-        return _apart(capture, limit, tracks, interval)
-    tree = call_tree(capture, tracks, interval)
-    found = by_function(tree)
+        return _apart(capture, limit, tracks, interval, titled)
+    return _by_name(capture, limit, tracks, interval, titled)
+
+
+def _by_name(
+    capture: Capture,
+    limit: int | None,
+    tracks: Collection[int] | None,
+    interval: tuple[int, int] | None,
+    titled: Titles,
+) -> Top:
+    tree = call_tree(capture, tracks, interval, titled=titled)
+    found, first = by_function(tree), titled.first_tracks()
     order = np.argsort(-found.sums.total, kind="stable")
-    groups = _groups(capture, tree.titles)
+    groups = _groups(capture, titled)
     shown = order if limit is None else order[_fair([groups[at] for at in found.title[order].tolist()], limit)]
     sums, busy = found.sums, tree.sums.total
     rows = []
@@ -96,6 +113,7 @@ def top(
                 tree.titles[title], tree.functions[int(found.function[at])][0], groups[title], total,
                 int(sums.self[at]), count, int(sums.shortest[at]), int(sums.longest[at]),
                 total / whole if whole else 0.0, int(found.length[at]) / count, int(sums.context[at]),
+                track_name=titled.name(title), track_id=int(first[title]),
             )
         )  # fmt: skip
     others = np.ones(len(found), np.bool_)
@@ -105,16 +123,21 @@ def top(
 
 
 def _apart(
-    capture: Capture, limit: int | None, tracks: Collection[int] | None, interval: tuple[int, int] | None
+    capture: Capture,
+    limit: int | None,
+    tracks: Collection[int] | None,
+    interval: tuple[int, int] | None,
+    titled: Titles,
 ) -> Top:
     """Tracks of kernels by kernel, all others by name."""
     devices = {row.id for row in group_tracks(capture, "kernels")}
     chosen = [track.id for track in every_track(capture) if tracks is None or track.id in tracks]
-    host = top(capture, None, [track for track in chosen if track not in devices], interval)
+    host = _by_name(capture, None, [track for track in chosen if track not in devices], interval, titled)
     own = [track for track in chosen if track in devices]
     functions = Functions(capture, by_kernel=True)
-    tree = call_tree(capture, own, interval, functions=functions)
-    found, groups, serials = by_function(tree), _groups(capture, tree.titles), context_serials(capture)
+    tree = call_tree(capture, own, interval, functions=functions, titled=titled)
+    found, groups, serials = by_function(tree), _groups(capture, titled), context_serials(capture)
+    first = titled.first_tracks()
     speeds = rates_by_track(capture, functions, own, interval)
     contexts = {number: context for (_, context), number in functions.kernels.items()}
     sums, busy, rows = found.sums, tree.sums.total, list(host.rows)
@@ -127,7 +150,7 @@ def _apart(
                 tree.titles[title], tree.functions[number][0], groups[title], total, int(sums.self[at]), count,
                 int(sums.shortest[at]), int(sums.longest[at]), total / whole if whole else 0.0,
                 int(found.length[at]) / count, context, serials.get(context, 1),
-                speeds.get((tree.titles[title], number), {}),
+                titled.name(title), int(first[title]), speeds.get((tree.titles[title], number), {}),
             )
         )  # fmt: skip
     rows.sort(key=lambda row: -row.total)
@@ -145,7 +168,7 @@ def _apart(
     )
 
 
-def _groups(capture: Capture, titles: tuple[str, ...]) -> list[str]:
+def _groups(capture: Capture, titled: Titles) -> list[str]:
     frame = capture.read("tracks", ["name", "kind"])
     name, kind = frame.texts("name"), frame.texts("kind")
     kinds = {
@@ -154,7 +177,7 @@ def _groups(capture: Capture, titles: tuple[str, ...]) -> list[str]:
         if a >= 0 and b >= 0
     }
     group = {kind: group_of(kind) for kind in kind.values}
-    return [group.get(kinds.get(title, ""), HOST) for title in titles]
+    return [group.get(kinds.get(titled.name(at), ""), HOST) for at in range(len(titled.titles))]
 
 
 def _fair(groups: list[str], limit: int) -> Ints:
