@@ -217,3 +217,14 @@ def test_the_program_s_own_thread_is_the_one_to_begin_with() -> None:
     assert first_thread([thread("USER", 1, 1410), thread("TINY", 5, 912), *workers]).name == "TINY"
     assert first_thread([thread("idle", 2, 3), *workers]).name == "worker 1"
     assert first_thread([thread("flat", 1, 4), thread("most", 1, 900)]).name == "most"
+
+
+def test_a_deep_stack_beside_wide_levels(tmp_path: Path) -> None:
+    """Levels of one slice and of many: nodes made one by one are found again by those that come together."""
+    rows: list[Slice] = [(0, i, 1000 - 2 * i, f"f{i % 7}") for i in range(300)]
+    rows += [(1, 10 * i, 8, f"g{i % 5}") for i in range(50)] + [(1, 10 * i + 1, 2, "h") for i in range(50)]
+    rows += [(2, 5000, 90, "f0"), (2, 5010, 20, "f1"), (2, 5040, 20, "f1"), (2, 5041, 5, "g0")]
+    capture = write(tmp_path / "x.peep", rows)
+    tree = call_tree(capture)
+    assert int(tree.depth.max()) == 300
+    assert paths_of(tree) == plainly(capture, None)

@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
-_MOST: Final = np.iinfo(np.int64).max
+_MOST: Final = int(np.iinfo(np.int64).max)
+_FEW: Final = 4
+"""Slices up to which each is added by itself: of a stack of 30,000 calls each level has one."""
+_LONGEST: Final = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class NodeTable:
         self.sums = no_sums(roots)
         # ascending; the last one is larger than any
         self._keys, self._nodes = np.array([_MOST]), np.array([-1], np.int32)
+        self._recent: dict[int, int] = {}
+        """Nodes by key that are not among these yet: making room among many for each would take most of the time."""
 
     def add(
         self,
@@ -68,11 +73,15 @@ class NodeTable:
 
         `nested`: each lies within a slice of its caller, and takes its time from that.
         """
+        if len(parent) <= _FEW:
+            contexts = [-1] * len(parent) if context is None else context.tolist()
+            columns = (parent.tolist(), function.tolist(), dur.tolist(), row.tolist(), contexts)
+            return np.array([self._add_one(*one, nested) for one in zip(*columns, strict=True)], np.int32)
         keys, place = distinct(parent.astype(np.int64) * self.functions + function)
         nodes = self._numbered(keys)
         size = len(nodes)
         # float64 holds whole numbers up to 104 days of ns, more than a part of a trace can sum to
-        total = np.bincount(place, dur, size).clip(max=float(1 << 62)).astype(np.int64)
+        total = np.bincount(place, dur, size).clip(max=float(_LONGEST)).astype(np.int64)
         shortest, longest, rows = np.full(size, _MOST), np.full(size, -1, np.int64), np.empty(size, np.int64)
         np.minimum.at(shortest, place, dur)
         np.maximum.at(longest, place, dur)
@@ -85,6 +94,29 @@ class NodeTable:
         if nested:
             self.take(self.parent[nodes], total)
         node: NDArray[np.int32] = nodes[place]
+        return node
+
+    def _add_one(self, parent: int, function: int, dur: int, row: int, context: int, nested: bool) -> int:
+        key = parent * self.functions + function
+        node = self._recent.get(key, -1)
+        if node < 0:
+            at = int(np.searchsorted(self._keys, key))
+            if self._keys[at] == key:
+                node = int(self._nodes[at])
+            else:
+                node = self._recent[key] = self.size
+                self._grow(1)
+                self.parent[node], self.function[node], self.depth[node] = parent, function, self.depth[parent] + 1
+        sums, time = self.sums, min(dur, _LONGEST)
+        sums.count[node] += 1
+        sums.total[node] += time
+        sums.self[node] += time
+        sums.shortest[node] = min(dur, sums.shortest[node])
+        if dur > sums.longest[node]:
+            sums.longest[node], sums.row[node] = dur, row
+        sums.context[node] = max(context, sums.context[node])
+        if nested:
+            sums.self[parent] -= time
         return node
 
     def merge(self, parent: Ints, function: Ints, sums: Sums) -> Ints:
@@ -124,6 +156,11 @@ class NodeTable:
 
     def _numbered(self, keys: Ints) -> NDArray[np.int32]:
         """The nodes of these pairs of caller and function, all different; new ones are made."""
+        if self._recent:
+            recent = np.array(sorted(self._recent.items()), np.int64)
+            at = np.searchsorted(self._keys, recent[:, 0])
+            self._keys, self._nodes = np.insert(self._keys, at, recent[:, 0]), np.insert(self._nodes, at, recent[:, 1])
+            self._recent.clear()
         at = np.searchsorted(self._keys, keys)
         there = self._keys[np.minimum(at, len(self._keys) - 1)] == keys
         found = np.empty(len(keys), np.int32)
