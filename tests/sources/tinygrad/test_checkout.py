@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.sources.tinygrad.runs import ROOT, environment
 
+from peephole.ingest import import_files
 from peephole.model.checkout import commit_of
 from peephole.store.capture import Capture, open_capture
 
@@ -91,3 +92,18 @@ def test_what_is_missing_is_said_and_the_rest_is_recorded(tmp_path: Path, checko
     capture, done = record(tmp_path, checkout)
     assert "it has no helpers.cpu_events; the program runs on.\n" in done.stderr
     assert len(capture.manifest.problems) == 2
+
+
+def test_ops_that_a_checkout_numbers_otherwise_are_not_named_in_silence(tmp_path: Path, checkout: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+    reason = "operations are numbered otherwise than in tinygrad 0.14.0"
+    for told, numbers in ((False, r"\g<0>"), (True, r"\g<0>; WAIT = auto()")):
+        edit(checkout / "tinygrad/uop/__init__.py", r"\bENDIF = auto\(\)", numbers)
+        env = environment(tmp_path, "PYTHON") | {"PYTHONPATH": str(checkout), "TMPDIR": str(tmp_path), "VIZ": "-1"}
+        subprocess.run([sys.executable, str(script)], check=True, env=env, capture_output=True, timeout=240)
+        (pickled,) = tmp_path.glob("rewrites.pkl*")
+        capture = open_capture(import_files([pickled], tmp_path / f"{told}.peep"))
+        assert [problem["reason"].startswith(reason) for problem in capture.manifest.problems] == [True] * told
+    live, _ = record(tmp_path, checkout)  # where names are there to be asked
+    assert "CONST" in set(live.read("nodes", ["op"]).texts("op")) and live.manifest.problems == []

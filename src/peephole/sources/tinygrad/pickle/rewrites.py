@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, islice
-from typing import Any, TypeGuard
+from typing import Any, Final, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,15 @@ from peephole.sources.tinygrad.steps import Range, error_of, metadata_text, plac
 from peephole.sources.tinygrad.text import Texts, fields_of
 
 _CHUNK = 500_000
+_OPS_OF_ARGS: Final = {
+    "ConstFloat": ("CONST",),
+    "InvalidType": ("CONST",),
+    "KernelInfo": ("SINK",),
+    "ProgramInfo": ("PROGRAM",),
+    "CallInfo": ("CALL", "FUNCTION"),
+    "BufferizeOpts": ("STAGE", "BUFFERIZE"),
+}
+"""Classes of args that only these ops have, in every release: ops are pickled by numbers, which differ."""
 
 
 class Trace:
@@ -82,6 +91,12 @@ class Rewrites:
         _check_sources(trace)
         for columns in _nodes(trace.fields, sink, texts):
             sink.append("nodes", columns)
+        if astray := _misnamed(trace.fields, texts):
+            sink.problem(
+                f"operations are numbered otherwise than in tinygrad {texts.release}, so that their names and what is "
+                "told of them may be wrong; `peephole run` records them by name",
+                astray,
+            )
 
     def runs(self, events: Sequence[Any]) -> dict[int, Ran]:
         """What the exec points among a run's events ran, by their `id`."""
@@ -201,6 +216,20 @@ def _nodes(fields: dict[int, Any], sink: Sink, texts: Texts) -> Iterator[dict[st
             "tag": _texts([node[4] for node in nodes], texts.arg),
             "metadata": _texts([node[5] if len(node) > 5 else None for node in nodes], metadata_text),
         }
+
+
+def _misnamed(fields: dict[int, Any], texts: Texts) -> int:
+    """How many nodes have an arg that nodes of their name never have: the pickle is of a checkout, not of a release."""
+    expected: dict[type, tuple[str, ...] | None] = {}
+    count = 0
+    for number, node in fields.items():
+        if _is_node(number, node):
+            kind = type(node[3])
+            if kind not in expected:
+                expected[kind] = _OPS_OF_ARGS.get(kind.__name__)
+            ops = expected[kind]
+            count += ops is not None and texts.op(node[0]) not in ops
+    return count
 
 
 def _is_node(number: Any, node: Any) -> bool:
