@@ -45,6 +45,12 @@ $(VENV)/.installed: pyproject.toml packaging/hatch_build.py packaging/peephole-s
 	$(BIN)/python -m compileall -q src  # as pip does for what is not editable: commands start in half the time
 	@touch $@
 
+# what the demo needs is a fraction of what the tests need: two minutes should do on a fresh machine
+$(VENV)/.demo: pyproject.toml packaging/hatch_build.py packaging/peephole-startup.pth | $(BIN)/python src/peephole/server/static/.built
+	[ -e $(VENV)/.installed ] || $(BIN)/pip install --quiet --editable '.[tinygrad]'
+	$(BIN)/python -m compileall -q src
+	@touch $@
+
 .PHONY: web
 web: src/peephole/server/static/.built
 
@@ -78,7 +84,7 @@ test: setup src/peephole/server/static/.built tools lint web-test
 	$(BIN)/pytest -n 2 --dist worksteal
 
 .PHONY: demo
-demo: setup src/peephole/server/static/.built
+demo: $(VENV)/.demo src/peephole/server/static/.built
 	$(BIN)/peephole demo --serve
 
 # in sizes that end within minutes; FULL=1: in those that the budgets are of
