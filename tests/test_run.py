@@ -275,7 +275,7 @@ def test_a_capture_of_that_name_is_replaced_by_force_and_nothing_else(run: Run, 
     precious.mkdir()
     (precious / "file").write_text("mine")
     done = run("--force", "-o", "precious.peep", path, "three")
-    assert done.returncode == 2 and "is no capture" in done.stderr and "\n" not in done.stderr.strip()
+    assert done.returncode == 2 and "is not a capture" in done.stderr and "\n" not in done.stderr.strip()
     assert (precious / "file").read_text() == "mine"
 
 

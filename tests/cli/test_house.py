@@ -136,8 +136,20 @@ def test_files_that_are_nothing(
     assert list(capture_dir.rglob("*.peep")) == []
 
 
+def test_what_is_neither_file_nor_folder_is_refused(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for command in ("info", "import", "show"):  # none of them waits for somebody to write
+        assert "is neither a file nor a folder" in refused(capsys, command, pipe)
+    file = tmp_path / "file"
+    file.touch()
+    assert "is not a folder" in refused(capsys, "diff", small, small, "--baseline", file)
+
+
 def test_a_folder_that_is_no_capture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "is no capture" in refused(capsys, "info", tmp_path)
+    assert "is not a capture" in refused(capsys, "info", tmp_path)
 
 
 CHROME = {"traceEvents": [{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}
@@ -164,7 +176,7 @@ def test_import_makes_a_capture_that_is_the_newest(
     assert one(capsys, "import", other, "--force", "-o", tmp_path / "named")["tables"]["slices"] == 2
     assert [path.name for path in tmp_path.glob("*.peep")] == ["named.peep"]
     (tmp_path / "mine.peep").mkdir()
-    assert "is no capture" in refused(capsys, "import", other, "--force", "-o", tmp_path / "mine.peep")
+    assert "is not a capture" in refused(capsys, "import", other, "--force", "-o", tmp_path / "mine.peep")
     assert sorted(path.name for path in tmp_path.glob("*.peep")) == ["mine.peep", "named.peep"]
     assert "control characters" in refused(capsys, "import", file, "-o", tmp_path / "a\nb")
 

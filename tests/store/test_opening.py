@@ -248,7 +248,7 @@ def test_writer_replaces_captures_only(capture: Path, tmp_path: Path) -> None:
     other = tmp_path / "documents"
     other.mkdir()
     (other / "letter").write_text("dear")
-    with pytest.raises(CaptureError, match="is no capture"):
+    with pytest.raises(CaptureError, match="is not a capture"):
         CaptureWriter(other)
     assert (other / "letter").exists()
 

@@ -147,6 +147,8 @@ class _Sides:
     """Opens what is compared: a baseline by its name, or whatever is a capture. They stay open until the end."""
 
     def __init__(self, folder: Path | None) -> None:
+        if folder is not None and folder.exists() and not folder.is_dir():
+            raise PeepholeError(f"{folder} is not a folder: --baseline takes the one that the baselines are kept in.")
         self.folder = folder
         self._open: list[Capture] = []
 

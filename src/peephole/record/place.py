@@ -103,7 +103,7 @@ def may_replace(path: str, replace: bool) -> bool:
     if not os.path.lexists(path):
         return False
     if os.path.islink(path) or not os.path.isfile(os.path.join(path, "manifest.json")):
-        raise PeepholeError(f"{path} is there already and is no capture; give another name or move it away.")
+        raise PeepholeError(f"{path} is there already and is not a capture; give another name or move it away.")
     if process.is_being_written(path):
         raise PeepholeError(f"{path} is being recorded by another program; give another name.")
     if not replace:

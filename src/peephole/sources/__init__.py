@@ -52,6 +52,8 @@ def head_of(path: Path) -> bytes:
     # not at the top: a source's attach module loads this package inside the user's program
     from peephole.sources.gunzip import GZIP_MAGIC, Gunzip
 
+    if path.exists() and not (path.is_file() or path.is_dir()):  # reading a pipe may wait for ever
+        raise CaptureError(f"{path} is neither a file nor a folder: save what comes out of it as a file.")
     try:
         with path.open("rb") as file:
             head = file.read(HEAD)

@@ -51,7 +51,7 @@ def open_capture(path: str | os.PathLike[str], progress: Progress | None = None)
         unpacked = unpack(folder)
         return Capture(folder, unpacked, read_manifest(unpacked))
     if not folder.is_dir():
-        raise CaptureError(f"{folder} is no capture: it is neither a folder nor a file.")
+        raise CaptureError(f"{folder} is not a capture: it is neither a folder nor a file.")
     check_folder(folder)
     while not is_live(folder):
         tables = sealed_folder(folder, progress)

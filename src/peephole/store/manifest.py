@@ -147,7 +147,7 @@ def read_manifest(folder: Path) -> Manifest:
             raise CaptureError(f"{path} is too large for a manifest.")
         text = path.read_bytes()
     except FileNotFoundError:
-        raise CaptureError(f"{folder} is no capture: it has no {FILE}.") from None
+        raise CaptureError(f"{folder} is not a capture: it has no {FILE}.") from None
     except OSError as error:
         raise CaptureError(f"{path} cannot be read: {error.strerror}.") from None
     return parse_manifest(text, path)

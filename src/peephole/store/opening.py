@@ -36,7 +36,7 @@ def check_folder(folder: Path) -> None:
     for path in _odd_files(folder):
         raise CaptureError(f"{path} is not a file but a pipe or a device: whoever opens it waits for ever.")
     if not (folder / FILE).exists() and not has_journal(folder):
-        raise CaptureError(f"{folder} is no capture: it has neither a {FILE} nor a journal.")
+        raise CaptureError(f"{folder} is not a capture: it has neither a {FILE} nor a journal.")
     if (folder / FILE).exists() and read_manifest(folder).state != "sealed" and not has_journal(folder):
         raise CaptureError(f"{folder} was never sealed and its journal is gone: there is nothing to show.")
 

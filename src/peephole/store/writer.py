@@ -29,7 +29,7 @@ class CaptureWriter:
         self.manifest = Manifest(name=self.path.name.removesuffix(".peep"))
         self.manifest.created = datetime.now(UTC).isoformat(timespec="seconds")
         if self.path.exists() and not (self.path / FILE).is_file() and not _is_empty(self.path):
-            raise CaptureError(f"{self.path} is there already and is no capture: choose another name.")
+            raise CaptureError(f"{self.path} is there already and is not a capture: choose another name.")
         self._work = self._begun()
         self._folder = self._work.path
         self._builder = Builder(self._folder, self.manifest)

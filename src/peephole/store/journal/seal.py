@@ -36,7 +36,7 @@ def seal(path: str | os.PathLike[str], progress: Progress | None = None) -> Path
     if not folder.is_dir():
         raise CaptureError(f"There is no capture at {folder}.")
     if not is_sealed(folder) and not has_journal(folder):
-        raise CaptureError(f"{folder} is no capture: it has neither tables nor a journal.")
+        raise CaptureError(f"{folder} is not a capture: it has neither tables nor a journal.")
     try:
         with _locked(folder):
             if is_live(folder):
