@@ -41,7 +41,7 @@ def nested(capture_dir: Path) -> Path:
 
 def test_calls_are_a_tree(capsys: pytest.CaptureFixture[str], nested: Path) -> None:
     found = records(capsys, nested, "--calls", "-s", "MainThread")
-    assert list(found[0]) == ["name", "depth", "count", "total_ns", "self_ns", "track", "place", "track_id"]
+    assert list(found[0]) == ["name", "depth", "count", "total_ns", "self_ns", "track", "place"]
     assert [(r["name"], r["depth"], r["count"], r["total_ns"], r["self_ns"]) for r in found] == [
         ("main", 0, 1, 100_000, 25_000),
         ("step", 1, 1, 60_000, 30_000),
@@ -131,11 +131,12 @@ def test_threads_of_one_name_have_a_base_each(capsys: pytest.CaptureFixture[str]
         writer.append("tracks", {"id": [0, 1], **same})
         times = {"track": [0, 0, 1, 1], "start": [0, 10, 0, 5], "dur": [100, 20, 300, 50]}
         writer.append("slices", {**times, "name": ["main", "f", "serve", "f"]})
-    found = {(r["track"], r["track_id"], r["name"]): r["share"] for r in records(capsys, path, "-t", "-1")}
-    shares = {(0, "main"): 1.0, (0, "f"): 0.2, (1, "serve"): 1.0, (1, "f"): 0.166667}
-    assert found == {("worker", track, name): share for (track, name), share in shares.items()}
-    tops = [(r["track_id"], r["name"]) for r in records(capsys, path, "--calls") if r["depth"] == 0]
-    assert tops == [(0, "main"), (1, "serve")]
+    found = {(r["track"], r["name"]): r["share"] for r in records(capsys, path, "-t", "-1")}
+    one, other = "worker · process 10", "worker · process 20"
+    assert found == {(one, "main"): 1.0, (one, "f"): 0.2, (other, "serve"): 1.0, (other, "f"): 0.166667}
+    tops = [(r["track"], r["name"]) for r in records(capsys, path, "--calls") if r["depth"] == 0]
+    assert tops == [(one, "main"), (other, "serve")]
+    assert {r["name"] for r in records(capsys, path, "-t", "-s", other)} == {"serve", "f"}
     text = show(capsys, path, "--calls")
     assert "worker · process 10  100 ns busy" in text and "worker · process 20  300 ns busy" in text
     assert text.count("100.0%") == 2

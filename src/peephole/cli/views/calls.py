@@ -11,7 +11,7 @@ from peephole.cli.format import Column, Printer, count, duration
 from peephole.cli.views import Request
 from peephole.model.plain_names import plain
 from peephole.query.calls.functions import places_of
-from peephole.query.calls.titles import Titles, track_titles
+from peephole.query.calls.titles import track_titles
 from peephole.query.calls.tree import CallTree, call_tree, inverted, searched
 from peephole.query.calls.unfinished import unfinished
 from peephole.query.capture.names import missing
@@ -36,7 +36,7 @@ def show_calls(capture: Capture, request: Request, chosen: Collection[int] | Non
     if request.inverted:
         tree = inverted(tree)
     if printer.json:
-        _records(tree, titled, printer)
+        _records(tree, printer)
         return
     open_ones = unfinished(capture, chosen)
     nested = np.zeros(len(tree.titles), np.bool_)
@@ -66,8 +66,8 @@ def show_calls(capture: Capture, request: Request, chosen: Collection[int] | Non
         printer.line((note, "dim"))
 
 
-def _records(tree: CallTree, titled: Titles, printer: Printer) -> None:
-    sums, tracks = tree.sums, titled.first_tracks().tolist()
+def _records(tree: CallTree, printer: Printer) -> None:
+    sums = tree.sums
     for node in tree.order().tolist():
         if tree.depth[node]:
             printer.record(
@@ -77,9 +77,8 @@ def _records(tree: CallTree, titled: Titles, printer: Printer) -> None:
                     "count": int(sums.count[node]),
                     "total_ns": int(sums.total[node]),
                     "self_ns": int(sums.self[node]),
-                    "track": titled.name(int(tree.title[node])),
+                    "track": tree.titles[int(tree.title[node])],
                     "place": tree.place(node) or None,
-                    "track_id": tracks[int(tree.title[node])],
                 }
             )
 

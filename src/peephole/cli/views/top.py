@@ -88,8 +88,7 @@ def _records(
     for row in rows:
         printer.record(
             {
-                "track": row.track_name,
-                "track_id": None if row.track_id == NONE else row.track_id,
+                "track": row.track,
                 "name": row.label,
                 "total_ns": row.total,
                 "self_ns": row.self,

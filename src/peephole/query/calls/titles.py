@@ -32,12 +32,6 @@ class Titles:
         title = self.titles[number]
         return self.names.get(title, title)
 
-    def first_tracks(self) -> Ints:
-        """The track of each title, the first where several have it; -1 for none."""
-        first = np.full(len(self.titles), -1, np.int64)
-        first[self.title_of[::-1]] = self.ids[::-1]
-        return first
-
 
 def track_titles(capture: Capture, apart: bool = False) -> Titles:
     """The titles of all tracks; those of one name have one, or else, `apart`, each that has slices its own."""

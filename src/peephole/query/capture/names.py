@@ -122,9 +122,14 @@ def _where_they_differ(names: list[str]) -> list[str]:
     return [" · ".join(compress(own, differs)) for own in parts]
 
 
-def find_tracks(known: Iterable[Track], name: str) -> list[Track]:
-    """The tracks of that name; empty when there is none."""
-    return [track for track in known if plain(track.name) == plain(name)]
+def find_tracks(known: Sequence[Track], name: str) -> list[Track]:
+    """The tracks of that name, or the one that is told from others so; empty when there is none."""
+    name = plain(name)
+    found = [track for track in known if plain(track.name) == name]
+    if found:
+        return found
+    where = told_apart(known)
+    return [track for track in known if track.id in where and titled(plain(track.name), where[track.id]) == name]
 
 
 def missing(name: str, known: Iterable[str], what: str, where: str = "in this capture") -> PeepholeError:

@@ -45,9 +45,6 @@ class TopRow:
     """Compilation that produced it, -1 for none."""
     serial: int = 0
     """2 for a kernel that is the second context of its name; 0 where slices of one name are one row."""
-    track_name: str = ""
-    track_id: int = NONE
-    """The first one of that title."""
     rates: dict[str, float] = field(default_factory=dict)
     """Of a kernel that is kept apart: what it did a second, as far as that is known."""
 
@@ -99,7 +96,7 @@ def _by_name(
     titled: Titles,
 ) -> Top:
     tree = call_tree(capture, tracks, interval, titled=titled)
-    found, first = by_function(tree), titled.first_tracks()
+    found = by_function(tree)
     order = np.argsort(-found.sums.total, kind="stable")
     groups = _groups(capture, titled)
     shown = order if limit is None else order[_fair([groups[at] for at in found.title[order].tolist()], limit)]
@@ -113,7 +110,6 @@ def _by_name(
                 tree.titles[title], tree.functions[int(found.function[at])][0], groups[title], total,
                 int(sums.self[at]), count, int(sums.shortest[at]), int(sums.longest[at]),
                 total / whole if whole else 0.0, int(found.length[at]) / count, int(sums.context[at]),
-                track_name=titled.name(title), track_id=int(first[title]),
             )
         )  # fmt: skip
     others = np.ones(len(found), np.bool_)
@@ -137,7 +133,6 @@ def _apart(
     functions = Functions(capture, by_kernel=True)
     tree = call_tree(capture, own, interval, functions=functions, titled=titled)
     found, groups, serials = by_function(tree), _groups(capture, titled), context_serials(capture)
-    first = titled.first_tracks()
     speeds = rates_by_track(capture, functions, own, interval)
     contexts = {number: context for (_, context), number in functions.kernels.items()}
     sums, busy, rows = found.sums, tree.sums.total, list(host.rows)
@@ -150,7 +145,7 @@ def _apart(
                 tree.titles[title], tree.functions[number][0], groups[title], total, int(sums.self[at]), count,
                 int(sums.shortest[at]), int(sums.longest[at]), total / whole if whole else 0.0,
                 int(found.length[at]) / count, context, serials.get(context, 1),
-                titled.name(title), int(first[title]), speeds.get((tree.titles[title], number), {}),
+                speeds.get((tree.titles[title], number), {}),
             )
         )  # fmt: skip
     rows.sort(key=lambda row: -row.total)
