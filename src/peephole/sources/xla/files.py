@@ -100,23 +100,19 @@ def find_files(paths: Sequence[Path], problem: Callable[[str, str], None]) -> Fi
     stray: list[tuple[int, str, Path]] = []
     ir: list[tuple[int, str, str, Path]] = []
     folders: list[tuple[int, str, Path]] = []
-    homes = {path.absolute().parent for path in paths if _is_state(path.name)}
-    home = next(iter(homes)) if len(homes) == 1 else None
     for path in paths:
         name = path.name
         if html := _FUSION.fullmatch(name):
             module = MODULE.fullmatch(html[2])
             if module:
-                _module(modules, home or path.absolute().parent, int(module[1]), module[2]).fusions.append(
-                    (html[1], path)
-                )
+                _module(modules, path, int(module[1]), module[2]).fusions.append((html[1], path))
         elif module := MODULE.fullmatch(name):
             number, rest = int(module[1]), module[2]
             if dump := _ORDINAL.fullmatch(rest):
-                own = _module(modules, path.absolute().parent, number, dump[1])
+                own = _module(modules, path, number, dump[1])
                 own.dumps.append(PassDump(int(dump[2]), PassName.of(dump[3]), path))
             elif state := _STATE.fullmatch(rest):
-                own = _module(modules, path.absolute().parent, number, state[1])
+                own = _module(modules, path, number, state[1])
                 # text is what people read; a proto beside it says the same
                 if state[2] not in own.states or path.suffix == ".txt":
                     own.states[state[2]] = path
@@ -134,11 +130,11 @@ def find_files(paths: Sequence[Path], problem: Callable[[str, str], None]) -> Fi
             found.plain.append(path)
     for number, name, path in folders:
         # there is such a folder for every module, also for those that were left out
-        whose = modules.get(home or path.absolute().parent.parent, {}).get((number, name))
+        whose = modules.get(path.absolute().parent.parent, {}).get((number, name))
         if whose is not None:
             whose.further["module.mlir"] = path
     for number, rest, path in stray:
-        _place(modules, home or path.absolute().parent, number, rest, path)
+        _place(modules, number, rest, path)
     above = Path(os.path.commonpath(modules)) if len(modules) > 1 else None
     for folder, own_modules in modules.items():
         for one in own_modules.values():
@@ -150,22 +146,15 @@ def find_files(paths: Sequence[Path], problem: Callable[[str, str], None]) -> Fi
     return found
 
 
-def _is_state(name: str) -> bool:
-    module = MODULE.fullmatch(name)
-    return module is not None and bool(_ORDINAL.fullmatch(module[2]) or _STATE.fullmatch(module[2]))
+def _module(modules: dict[Path, _Modules], path: Path, number: int, name: str) -> ModuleFiles:
+    return modules.setdefault(path.absolute().parent, {}).setdefault((number, name), ModuleFiles(number, name))
 
 
-def _module(modules: dict[Path, _Modules], folder: Path, number: int, name: str) -> ModuleFiles:
-    return modules.setdefault(folder, {}).setdefault((number, name), ModuleFiles(number, name))
-
-
-def _place(modules: dict[Path, _Modules], folder: Path, number: int, rest: str, path: Path) -> None:
+def _place(modules: dict[Path, _Modules], number: int, rest: str, path: Path) -> None:
     """A file whose module is known by the others, or is called what stands before the first point."""
-    beside = modules.get(folder, {}).values()
+    beside = modules.get(path.absolute().parent, {}).values()
     own = [one for one in beside if one.number == number and rest.startswith(one.name + ".")]
-    module = (
-        max(own, key=lambda one: len(one.name)) if own else _module(modules, folder, number, rest.partition(".")[0])
-    )
+    module = max(own, key=lambda one: len(one.name)) if own else _module(modules, path, number, rest.partition(".")[0])
     rest = rest[len(module.name) + 1 :]
     for mark in ("-buffer-assignment-values.txt", "-buffer-assignment.txt", "-live-range.txt"):
         if rest.endswith(mark):
