@@ -130,9 +130,9 @@ def find_files(paths: Sequence[Path], problem: Callable[[str, str], None]) -> Fi
             found.plain.append(path)
     for number, name, path in folders:
         # there is such a folder for every module, also for those that were left out
-        whose = modules.get(path.absolute().parent.parent, {}).get((number, name))
-        if whose is not None:
-            whose.further["module.mlir"] = path
+        owner = modules.get(path.absolute().parent.parent, {}).get((number, name))
+        if owner is not None:
+            owner.further["module.mlir"] = path
     for number, rest, path in stray:
         _place(modules, number, rest, path)
     above = Path(os.path.commonpath(modules)) if len(modules) > 1 else None
