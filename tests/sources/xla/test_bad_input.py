@@ -73,36 +73,6 @@ def test_two_runs_in_one_folder_and_modules_of_one_name(tmp_path: Path) -> None:
     assert names == ["module_0001.jit_f", "module_0001.jit_g", "module_0002.jit_f"]
 
 
-def test_processes_that_left_their_dumps_in_folders_of_their_own(jax_run: JaxRun, tmp_path: Path) -> None:
-    other = BODY.replace("add", "multiply")
-    for folder, body in (("a", BODY), ("b", other)):
-        place = tmp_path / "dumps" / folder
-        place.mkdir(parents=True)
-        (place / "module_0001.jit_f.before_optimizations.txt").write_text(HEAD + body)
-        (place / "module_0001.jit_f.0000.simplify.after_algsimp.before_dce.txt").write_text(HEAD + body)
-        (place / "module_0001.jit_f.fusion_kernel_module.ir-with-opt.ll").write_text(f"; {folder}")
-        for path in jax_run.dump.glob("*buffer-assignment.txt"):
-            shutil.copy(path, place)
-        for path in jax_run.dump.glob("*live-range.txt"):
-            shutil.copy(path, place)
-        for path in jax_run.dump.glob("*before_optimizations.txt"):
-            shutil.copy(path, place)
-    capture = open_capture(import_files([tmp_path / "dumps"], tmp_path / "out.peep"))
-    assert reasons(capture) == {}
-    found = contexts(capture)
-    processes = {one.id: one.name for one in found if one.kind == "process"}
-    assert sorted(processes.values()) == ["a", "b"]
-    own = [one for one in found if one.kind == "module" and one.name == "module_0001.jit_f"]
-    assert [processes[one.parent] for one in own] == ["a", "b"]
-    ops = [set(graph_at(capture, steps(capture, one.id)[1].id, 0).nodes.op) for one in own]
-    assert "add" in ops[0] - ops[1] and "multiply" in ops[1] - ops[0]
-    assert [sum(one.parent == each.id for one in found if one.kind == "kernel") for each in own] == [2, 2]
-    devices = set(capture.read("buffers", ["device"]).texts("device"))
-    assert devices and {name.rpartition(" in ")[2] for name in devices if name} == {"a", "b"}
-    alone = open_capture(import_files([tmp_path / "dumps" / "a"], tmp_path / "alone.peep"))
-    assert not any(one.kind == "process" for one in contexts(alone))
-
-
 def test_the_end_of_a_longer_run_before_in_the_same_folder_is_left_out(tmp_path: Path) -> None:
     names = [f"module_0001.jit_f.{at:04d}.simplify.after_{one}.before_x.txt" for at, one in enumerate("abcd")]
     now = time.time()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -51,8 +50,6 @@ class ModuleFiles:
     further: dict[str, Path] = field(default_factory=dict)
     """Others by the end of their name: `buffer-assignment.txt`, `module.mlir`, …"""
     jaxpr: Path | None = None
-    folder: str = ""
-    """Where it lies, when processes left their dumps in folders of their own."""
 
     @property
     def paths(self) -> list[Path]:
@@ -63,10 +60,6 @@ class ModuleFiles:
     def full_name(self) -> str:
         """`module_0012.jit_f`."""
         return f"module_{self.number:04d}.{self.name}"
-
-
-_Modules = dict[tuple[int, str], ModuleFiles]
-"""The modules of one folder by number and name."""
 
 
 @dataclass(slots=True)
@@ -96,7 +89,7 @@ def is_known(path: Path) -> bool:
 def find_files(paths: Sequence[Path], problem: Callable[[str, str], None]) -> Files:
     """What these files, and those in these folders, are."""
     found = Files()
-    modules: dict[Path, _Modules] = {}  # by folder: each process numbers its own
+    modules: dict[tuple[int, str], ModuleFiles] = {}
     stray: list[tuple[int, str, Path]] = []
     ir: list[tuple[int, str, str, Path]] = []
     folders: list[tuple[int, str, Path]] = []
@@ -105,14 +98,14 @@ def find_files(paths: Sequence[Path], problem: Callable[[str, str], None]) -> Fi
         if html := _FUSION.fullmatch(name):
             module = MODULE.fullmatch(html[2])
             if module:
-                _module(modules, path, int(module[1]), module[2]).fusions.append((html[1], path))
+                _module(modules, int(module[1]), module[2]).fusions.append((html[1], path))
         elif module := MODULE.fullmatch(name):
             number, rest = int(module[1]), module[2]
             if dump := _ORDINAL.fullmatch(rest):
-                own = _module(modules, path, number, dump[1])
+                own = _module(modules, number, dump[1])
                 own.dumps.append(PassDump(int(dump[2]), PassName.of(dump[3]), path))
             elif state := _STATE.fullmatch(rest):
-                own = _module(modules, path, number, state[1])
+                own = _module(modules, number, state[1])
                 # text is what people read; a proto beside it says the same
                 if state[2] not in own.states or path.suffix == ".txt":
                     own.states[state[2]] = path
@@ -130,31 +123,25 @@ def find_files(paths: Sequence[Path], problem: Callable[[str, str], None]) -> Fi
             found.plain.append(path)
     for number, name, path in folders:
         # there is such a folder for every module, also for those that were left out
-        owner = modules.get(path.absolute().parent.parent, {}).get((number, name))
-        if owner is not None:
-            owner.further["module.mlir"] = path
+        if (number, name) in modules:
+            modules[number, name].further["module.mlir"] = path
     for number, rest, path in stray:
         _place(modules, number, rest, path)
-    above = Path(os.path.commonpath(modules)) if len(modules) > 1 else None
-    for folder, own_modules in modules.items():
-        for one in own_modules.values():
-            one.folder = str(folder.relative_to(above)) if above is not None else ""  # "." is one too
-            one.dumps = _in_order(one, problem)
-            found.modules.append(one)
-    found.modules.sort(key=lambda module: (module.folder, module.number, module.name))
-    _jaxprs(found.modules, ir)
+    _jaxprs(list(modules.values()), ir)
+    found.modules = sorted(modules.values(), key=lambda module: (module.number, module.name))
+    for one in found.modules:
+        one.dumps = _in_order(one, problem)
     return found
 
 
-def _module(modules: dict[Path, _Modules], path: Path, number: int, name: str) -> ModuleFiles:
-    return modules.setdefault(path.absolute().parent, {}).setdefault((number, name), ModuleFiles(number, name))
+def _module(modules: dict[tuple[int, str], ModuleFiles], number: int, name: str) -> ModuleFiles:
+    return modules.setdefault((number, name), ModuleFiles(number, name))
 
 
-def _place(modules: dict[Path, _Modules], number: int, rest: str, path: Path) -> None:
+def _place(modules: dict[tuple[int, str], ModuleFiles], number: int, rest: str, path: Path) -> None:
     """A file whose module is known by the others, or is called what stands before the first point."""
-    beside = modules.get(path.absolute().parent, {}).values()
-    own = [one for one in beside if one.number == number and rest.startswith(one.name + ".")]
-    module = max(own, key=lambda one: len(one.name)) if own else _module(modules, path, number, rest.partition(".")[0])
+    own = [one for one in modules.values() if one.number == number and rest.startswith(one.name + ".")]
+    module = max(own, key=lambda one: len(one.name)) if own else _module(modules, number, rest.partition(".")[0])
     rest = rest[len(module.name) + 1 :]
     for mark in ("-buffer-assignment-values.txt", "-buffer-assignment.txt", "-live-range.txt"):
         if rest.endswith(mark):
@@ -216,9 +203,8 @@ def _jaxprs(modules: list[ModuleFiles], ir: list[tuple[int, str, str, Path]]) ->
         for name, paths in by_name.items():
             own = [one for one in modules if one.name.removeprefix("jit_") == name]
             own.sort(key=lambda one: one.number)
-            # where some modules were left out, or several processes had one of that name, which is whose is not known
-            known = len(own) == len(paths) and len({one.folder for one in own}) == 1
-            for module, path in zip(own, paths, strict=False) if known else ():
+            # where some modules were left out, which is whose is not known
+            for module, path in zip(own, paths, strict=False) if len(own) == len(paths) else ():
                 if kind == "jaxpr.txt":
                     module.jaxpr = path
                 else:

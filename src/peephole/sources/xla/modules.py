@@ -62,7 +62,6 @@ class ReadModule:
     """All instructions of its final state."""
     memory: ModuleMemory | None = None
     full_name: str = ""
-    folder: str = ""
     compiled: Compiled | None = None
     """When, and why, where a recording noted it."""
 
@@ -73,7 +72,7 @@ class ModuleReader:
     def __init__(self, rows: Rows, nodes: NodeRows, disassembly: Disassembly, noted: Noted) -> None:
         self._rows, self._nodes, self._disassembly = rows, nodes, disassembly
         self._unclaimed = [one for one in noted.compiled if not one.hit]
-        self._processes: dict[str, int] = {}
+        self._problems: dict[str, tuple[int, str]] = {}
 
     def read(self, files: ModuleFiles, small: bool = True) -> ReadModule | None:
         """Hands over a module; None when none of its files holds a state. Without `small` one of one operation has no
@@ -94,8 +93,7 @@ class ModuleReader:
         after = [(name, graph) for name in ends if (graph := states.of(files.states[name])) >= 0]
         if states.last is None:
             return None
-        module = ReadModule(files.number, files.name, NONE, full_name=files.full_name, folder=files.folder)
-        module.compiled = self._claim(files)
+        module = ReadModule(files.number, files.name, NONE, full_name=files.full_name, compiled=self._claim(files))
         module.context = self._context(files, module.compiled)
         steps = [PassStep("before_optimizations", 0, before, before)] if before >= 0 else []
         steps += tree(dumps, before)
@@ -144,13 +142,7 @@ class ModuleReader:
             facts |= {"start": compiled.start, "dur": compiled.past - compiled.start}
             if compiled.miss is not None and compiled.miss.file:
                 facts["stack"] = json.dumps([[compiled.miss.file, compiled.miss.line, compiled.miss.caller, ""]])
-        return self._rows.context(files.full_name, "module", self._process(files.folder), function=files.name, **facts)
-
-    def _process(self, folder: str) -> int:
-        """The context that stands for a folder of its own; none where all lies in one."""
-        if folder and folder not in self._processes:
-            self._processes[folder] = self._rows.context(folder, "process")
-        return self._processes.get(folder, NONE)
+        return self._rows.context(files.full_name, "module", function=files.name, **facts)
 
     def _claim(self, files: ModuleFiles) -> Compiled | None:
         """The compilation that wrote a module, by its name and the times of the files."""

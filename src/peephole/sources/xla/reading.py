@@ -15,9 +15,8 @@ from peephole.sources.context_rows import Rows, content_of
 from peephole.sources.node_rows import NodeRows
 from peephole.sources.xla.assembly import Disassembly
 from peephole.sources.xla.files import Files, ModuleFiles, find_files
-from peephole.sources.xla.found_modules import FoundModules
 from peephole.sources.xla.live_times import placed
-from peephole.sources.xla.modules import ModuleReader
+from peephole.sources.xla.modules import ModuleReader, ReadModule
 from peephole.sources.xla.noted import Noted
 from peephole.sources.xla.sniffing import is_module_proto, is_module_text, is_profile
 from peephole.sources.xla.traces import LinkedSink
@@ -38,7 +37,8 @@ class Reading:
         self._sink, self._progress, self._small = sink, progress, small
         self._rows = Rows(sink, "xla")
         self._nodes = NodeRows(sink)
-        self._modules = FoundModules()
+        self._modules: dict[tuple[int, str], ReadModule] = {}
+        self._by_number: dict[int, ReadModule] = {}
 
     def run(self, paths: Sequence[Path]) -> None:
         """Reads them all; CaptureError, naming the first path, when there is nothing to show."""
@@ -49,19 +49,17 @@ class Reading:
         self._compilations()
         runs = self._read_profiles(profiles)
         if not profiles and files.traces:
-            linked = LinkedSink(self._sink, self._modules.only_context_of)
+            linked = LinkedSink(self._sink, self._only_context_of)
             load("chrome").read(files.traces, linked, self._progress)
-            if linked.unlinked and self._modules.all:
+            if linked.unlinked and self._modules:
                 what = "kernels of a trace as JSON whose module is not known by its name: .xplane.pb has its number"
                 self._sink.problem(what, linked.unlinked, files.traces[0].name)
-        for module in self._modules.all:
-            run = runs.get(module.number, []) if self._modules.is_alone(module) else []
-            device = f"{module.full_name} in {module.folder}" if module.folder else module.full_name
-            for value in placed(module.memory, run, self._begin) if module.memory else ():
-                self._rows.buffer(device, *value)
+        for module in self._modules.values():
+            for value in placed(module.memory, runs.get(module.number, []), self._begin) if module.memory else ():
+                self._rows.buffer(module.full_name, *value)
         self._nodes.flush()
         self._rows.finish()
-        if not self._modules.all and not profiles and not files.traces:
+        if not self._modules and not profiles and not files.traces:
             if files.profiles and not files.modules:
                 raise CaptureError(
                     f"{files.profiles[0]} was cut off or is damaged, and nothing of it can be read; copy it again."
@@ -109,7 +107,7 @@ class Reading:
             if not self._small:
                 order.sort(key=lambda one: reader.is_small(one[0]))  # out of the way
             for one, size in order:
-                self._modules.add(reader.read(one, self._small))
+                self._keep(reader.read(one, self._small))
                 done += size
                 self._progress(done, sum(sizes))
             self._read_carried(reader, profiles)
@@ -126,9 +124,14 @@ class Reading:
         for planes in profiles:
             facts = profile_facts(planes)
             for (number, name), proto in sorted(facts.modules.items()):
-                if not self._modules.has(number, name):
-                    self._modules.add(reader.read_proto(number, name, proto))
+                if (number, name) not in self._modules:
+                    self._keep(reader.read_proto(number, name, proto))
             self._sink.describe(frameworks=facts.versions)
+
+    def _keep(self, module: ReadModule | None) -> None:
+        if module is not None:
+            self._modules[module.number, module.name] = module
+            self._by_number.setdefault(module.number, module)
 
     def _read_profiles(self, profiles: list[tuple[Path, list[Plane]]]) -> dict[int, list[tuple[str, int, int]]]:
         """Hands over their slices; the kernels of a run of each module: name, start, end."""
@@ -137,7 +140,7 @@ class Reading:
         from peephole.sources.xla.profile.slices import ProfileRows
 
         recorded = self._noted is not None
-        rows = ProfileRows(self._rows, self._modules.context_of, quiet=recorded)
+        rows = ProfileRows(self._rows, self._context_of, quiet=recorded)
         for path, planes in profiles:
             host = None if recorded else path.name.removesuffix(".xplane.pb")
             shift = self._noted.shifts.get(path.name, 0) if self._noted is not None else 0
@@ -151,10 +154,28 @@ class Reading:
         """The phases of compilations on a lane of their own."""
         if self._noted is None or not self._noted.compiled:
             return
-        of = {id(one.compiled): one.context for one in self._modules.all if one.compiled is not None}
+        of = {id(one.compiled): one.context for one in self._modules.values() if one.compiled is not None}
         track = self._rows.track("JAX compile", "compile")
         for one in self._noted.compiled:
             for phase, start, dur in one.phases:
                 self._rows.slice(track, start, dur, f"{phase} {one.name}", of.get(id(one), NONE))
         if hits := sum(one.hit for one in self._noted.compiled):
             self._sink.problem("modules out of JAX's cache of compilations, of which XLA dumps nothing", hits)
+
+    def _context_of(self, program: int, module: str, instruction: str) -> int:
+        found = self._modules.get((program, module)) or self._by_number.get(program)
+        if found is None:
+            named = [one for one in self._modules.values() if one.name == module]
+            found = named[0] if len(named) == 1 else None
+        if found is None or (module and found.name != module):
+            return NONE
+        return found.kernels.get(instruction, found.context)
+
+    def _only_context_of(self, module: str, instruction: str) -> int:
+        """What a kernel of a trace without the numbers of modules ran, where its names leave no choice."""
+        named = [one for one in self._modules.values() if one.name == module]
+        if len(named) > 1:
+            named = [one for one in named if instruction in one.names]
+        if len(named) != 1:
+            return NONE
+        return named[0].kernels.get(instruction, named[0].context)
