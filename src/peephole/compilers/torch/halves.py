@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from peephole.compilers.torch.labels import moves, short_op
+from peephole.compilers.torch.labels import moves
 from peephole.compilers.traces import trace_of
 from peephole.replay.trace import RewriteTrace
 
@@ -113,11 +113,16 @@ def _read(capture: Capture, trace: RewriteTrace, context: int) -> Half:
 
 def _read_code(trace: RewriteTrace, half: Half) -> None:
     step = half.steps[CODEGEN]
-    for one in listed(trace, trace.number("after", trace.step_row(step))):
+    code = [one for one in listed(trace, trace.number("after", trace.step_row(step))) if one.op != "output"]
+    own = {one.row: _own_parts(one, half.fx) for one in code if one.op == EXTERN}
+    computed = {part for one in own.values() for part in one.parts if _calls(one.name, part, half.fx)}
+    for one in code:
         if one.op in CALLS:
-            half.calls.append(_own_parts(one, half.fx) if one.op == EXTERN else one)
-        elif one.op != "output":
-            half.memory[one.row] = one
+            half.calls.append(own.get(one.row) or _without(one, computed))
+        elif own.keys().isdisjoint(one.src):
+            half.memory[one.row] = _without(one, computed)
+        else:
+            half.memory[one.row] = one._replace(tag=own[one.src[0]].tag)
     lists = trace.match_lists
     rows = trace.match_rows(step)
     nodes = trace.instructions()
@@ -131,12 +136,28 @@ def _read_code(trace: RewriteTrace, half: Half) -> None:
 
 def _own_parts(call: Instruction, fx: dict[str, Instruction]) -> Instruction:
     """A library's call with what it computes itself: Inductor names what its inputs are made of as well."""
-    path = call.name.split(".")
-    op = path[min(3 if path[0] == "torch" else 1, len(path) - 1)]
-    ops = {name: fx[name].op for name in call.parts if name in fx}
-    if op not in map(short_op, ops.values()):
+    own = [name for name in call.parts if _calls(call.name, name, fx)]
+    if not own:
         return call
-    return call._replace(tag=", ".join(name for name, own in ops.items() if short_op(own) == op or moves(own)))
+    # of several of one operation the others are its inputs'
+    return call._replace(
+        tag=", ".join(one for one in call.parts if one == own[-1] or (one in fx and moves(fx[one].op)))
+    )
+
+
+def _calls(call: str, name: str, fx: dict[str, Instruction]) -> bool:
+    """Whether a library's call is the operation of an FX node: `torch.ops.mine.twice.default` that of `twice`."""
+    path = call.removeprefix("torch.ops.").replace("extern_kernels.", "aten.").split(".")
+    return name in fx and fx[name].op.split(".")[:2] == path[:2]
+
+
+def _without(one: Instruction, computed: set[str]) -> Instruction:
+    """A kernel or buffer without what libraries' calls compute: Inductor names what reads it next as well.
+
+    One that only makes inputs ready for such a call (another layout) keeps the name of the call's operation.
+    """
+    left = [name for name in one.parts if name not in computed]
+    return one._replace(tag=", ".join(left)) if left else one
 
 
 def listed(trace: RewriteTrace, root: int) -> list[Instruction]:

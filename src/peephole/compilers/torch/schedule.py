@@ -91,7 +91,7 @@ def _buffer(one: Instruction, slot: int, writers: list[int], readers: list[int])
     box = look(NodeText(one.op, one.dtype, "", one.shape))
     kind = typed(one.dtype, one.shape)
     shown = Look(cut(one.name), "", kind, box.family, whole=(one.name, one.arg, kind))
-    device = one.arg.partition(" ")[0] if not own else ""
+    device = one.arg.partition("over ")[0].strip() if not own else ""
     name = f"{'input' if own else 'buffer'} {one.name}"
     size = elements(one.shape)
     return Buffer(one.id, one.op, own, name, slot, type_name(one.dtype), size, device, writers, readers, shown)

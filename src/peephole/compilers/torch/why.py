@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from peephole.compilers.answers import Boundary, Evidence, Forced, Kernel, Schedule, Why
-from peephole.compilers.torch.halves import Half, Instruction, half_of, halves, instruction
+from peephole.compilers.torch.halves import Half, Instruction, half_of, halves
 from peephole.compilers.torch.labels import moves, short_op, type_name
 from peephole.compilers.torch.origin import origins_in, parsed
 from peephole.compilers.torch.schedule import RAW, schedule
@@ -131,9 +131,10 @@ def _boundary(
         evidence = Evidence(
             last.step, name, last.ordinal, last.file, last.line, trace.places.line(last.file, last.line)
         )
-    one = instruction(trace, int(trace.table.rows([buffer.node])[0]))
-    origins = origins_in(one.metadata)
+    one = half.memory[int(trace.table.rows([buffer.node])[0])]
     nodes = [half.fx[name] for name in one.parts if name in half.fx]
+    texts = [text for node in nodes for text in origins_in(node.metadata)] or origins_in(one.metadata)
+    origins = list(dict.fromkeys(texts))
     forced, line = None, None
     if nodes:
         last_node = nodes[-1]

@@ -50,6 +50,14 @@ def kernel_graph(
         latest[name] = number
         return number
 
+    def holds(name: str) -> str:
+        """The buffer whose content a variable has: one that took over memory has the old until it is written."""
+        seen: set[str] = set()
+        while name not in latest and name not in seen and name in wrapper.memory and wrapper.memory[name].reuses:
+            seen.add(name)
+            name = wrapper.memory[name].reuses or name
+        return name
+
     for name in wrapper.inputs:
         memory(name, PLACEHOLDER, ())
     found = KernelGraph(-1)
@@ -57,7 +65,7 @@ def kernel_graph(
     for place, call in enumerate(wrapper.calls):
         seen[call.name] = seen.get(call.name, 0) + 1
         name = call.name + (f".{seen[call.name]}" if seen[call.name] > 1 else "")
-        sources = [latest[buffer] for buffer in call.reads if buffer in latest]
+        sources = list(dict.fromkeys(latest[held] for buffer in call.reads if (held := holds(buffer)) in latest))
         fields = dict(of_call.get(place, {}))
         number = add(op=EXTERN if call.extern else KERNEL, name=name, src=sources, arg=call.arg, **fields)
         listed.append(number)
@@ -65,6 +73,7 @@ def kernel_graph(
         found.names.append(name)
         for buffer in call.writes:
             memory(buffer, BUFFER, [number])
-    listed.append(add(op=OUTPUT, name=OUTPUT, src=[latest[name] for name in wrapper.outputs if name in latest]))
+    results = [latest[held] for name in wrapper.outputs if (held := holds(name)) in latest]
+    listed.append(add(op=OUTPUT, name=OUTPUT, src=results))
     found.root = add(op=GRAPH, name="kernels", src=listed)
     return found

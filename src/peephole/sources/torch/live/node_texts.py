@@ -50,13 +50,18 @@ def _operation(meta: dict[str, Any]) -> str | None:
         stack = meta.get(key)
         if stack:
             target = stack[-1][1]
+            if type(target).__module__ == "torch._ops":
+                return _plain_name(target)  # its own name is that of the overload, "default"
             name = target if isinstance(target, str) else getattr(target, "__name__", None)
             if isinstance(name, str):
                 return name.rpartition(".")[2]
     aten = meta.get("original_aten")
-    if aten is not None:
-        return str(aten).split(".")[1] if str(aten).count(".") > 1 else str(aten)
-    return None
+    return _plain_name(aten) if aten is not None else None
+
+
+def _plain_name(operator: Any) -> str:
+    """`addmm` of `aten.addmm.default`."""
+    return str(operator).split(".")[1] if str(operator).count(".") > 1 else str(operator)
 
 
 def _module(stack: Any) -> str | None:
