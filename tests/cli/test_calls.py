@@ -41,7 +41,7 @@ def nested(capture_dir: Path) -> Path:
 
 def test_calls_are_a_tree(capsys: pytest.CaptureFixture[str], nested: Path) -> None:
     found = records(capsys, nested, "--calls", "-s", "MainThread")
-    assert list(found[0]) == ["name", "depth", "count", "total_ns", "self_ns", "track", "place"]
+    assert list(found[0]) == ["name", "depth", "count", "total_ns", "self_ns", "track", "place", "depth_cut"]
     assert [(r["name"], r["depth"], r["count"], r["total_ns"], r["self_ns"]) for r in found] == [
         ("main", 0, 1, 100_000, 25_000),
         ("step", 1, 1, 60_000, 30_000),
@@ -140,3 +140,42 @@ def test_threads_of_one_name_have_a_base_each(capsys: pytest.CaptureFixture[str]
     text = show(capsys, path, "--calls")
     assert "worker · process 10  100 ns busy" in text and "worker · process 20  300 ns busy" in text
     assert text.count("100.0%") == 2
+
+
+def write_deep(path: Path, levels: int) -> Path:
+    """A thread on which calls nest so deep, and another one on which they do not."""
+    with CaptureWriter(path) as writer:
+        writer.append("tracks", {"id": [0, 1], "name": ["deep", "flat"], "kind": ["thread", "thread"]})
+        start = list(range(levels))
+        dur = [2 * levels - at for at in start]
+        writer.append("slices", {"track": [0] * levels, "start": start, "dur": dur, "name": ["f"] * levels})
+        writer.append("slices", {"track": [1, 1], "start": [0, 1], "dur": [9, 2], "name": ["a", "b"]})
+    return path
+
+
+def test_a_tree_that_is_cut_says_at_which_depth(capsys: pytest.CaptureFixture[str], capture_dir: Path) -> None:
+    deep = write_deep(capture_dir / "deep.peep", 32_020)
+    rows = records(capsys, deep, "--calls")
+    assert {r["depth_cut"] for r in rows if r["track"] == "deep"} == {32_000} == {max(r["depth"] for r in rows)}
+    assert {r["depth_cut"] for r in rows if r["track"] == "flat"} == {None}
+    out = show(capsys, deep, "--calls", "-t", "1")
+    assert out.count("cut at depth") == 1 and "cut at depth 32,000: deeper calls stand at that depth" in out
+
+
+def test_an_inverted_tree_says_how_far_up_its_callers_go(
+    capsys: pytest.CaptureFixture[str], capture_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = write_deep(capture_dir / "deep.peep", 60)
+    assert {r["depth_cut"] for r in records(capsys, deep, "--calls", "--inverted")} == {None}
+    monkeypatch.setattr("peephole.query.calls.tree._INVERTED", 200)
+    rows = records(capsys, deep, "--calls", "--inverted")
+    assert {r["depth_cut"] for r in rows if r["track"] == "deep"} == {3} == {max(r["depth"] for r in rows)}
+    assert {r["depth_cut"] for r in rows if r["track"] == "flat"} == {None}
+    out = show(capsys, deep, "--calls", "--inverted", "-t", "1")
+    assert out.count("cut at depth") == 1 and "cut at depth 3: what calls those is left out" in out
+
+
+def test_a_tree_that_just_fits_is_not_cut(capsys: pytest.CaptureFixture[str], capture_dir: Path) -> None:
+    fits = write_deep(capture_dir / "fits.peep", 32_001)
+    rows = records(capsys, fits, "--calls")
+    assert {r["depth_cut"] for r in rows} == {None} and max(r["depth"] for r in rows) == 32_000

@@ -113,3 +113,16 @@ def test_the_smallest_are_folded_and_counted(tmp_path: Path) -> None:
     f89 = names.index("f89")
     assert view.folded[f89] == 1 and view.folded[1] > 30
     assert int(calls_view(capture, tree, ["main", "f89"], most=50).folded.sum()) == 0
+
+
+def test_a_tree_that_is_cut_says_at_which_depth(tmp_path: Path) -> None:
+    levels = 32_020
+    with CaptureWriter(tmp_path / "deep.peep") as writer:
+        writer.append("tracks", {"id": [0, 1], "name": ["deep", "flat"], "kind": ["thread", "thread"]})
+        start, dur = list(range(levels)), [2 * levels - at for at in range(levels)]
+        writer.append("slices", {"track": [0] * levels, "start": start, "dur": dur, "name": ["f"] * levels})
+        writer.append("slices", {"track": [1, 1], "start": [0, 1], "dur": [9, 2], "name": ["a", "b"]})
+    with TestClient(create_app(Library([tmp_path / "deep.peep"])), base_url=BASE) as client:
+        cut = {title: client.get(f"/api/v1/captures/deep/calls?thread={title}").json()["depthCut"]
+               for title in ("deep", "flat")}  # fmt: skip
+    assert cut == {"deep": 32_000, "flat": 0}

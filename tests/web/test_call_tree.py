@@ -237,3 +237,16 @@ def test_top_has_self_time_where_slices_nest(calls: Shown) -> None:
     assert rewrite.count("24.00 ms") == 2  # total and self: what lies within its like is not counted twice
     calls.open("#/calls/top?group=kernels")
     assert not page.locator(".thead .own").is_visible()
+
+
+def test_a_tree_that_is_cut_says_at_which_depth(page: Page, static: Path, tmp_path: Path) -> None:
+    levels = 32_010
+    with CaptureWriter(tmp_path / "deep.peep") as writer:
+        writer.append("tracks", {"id": [0], "name": ["deep"], "kind": ["thread"]})
+        dur = [2 * levels - at for at in range(levels)]
+        writer.append("slices", {"track": [0] * levels, "start": range(levels), "dur": dur, "name": ["f"] * levels})
+    for served in start(create_app(Library([tmp_path / "deep.peep"]), static=static)):
+        Shown(page, served).open("#/deep/calls")
+        said = page.locator("footer", has_text="cut at depth 32,000: deeper calls stand at that depth")
+        said.wait_for(timeout=60_000)
+        page.goto("about:blank")

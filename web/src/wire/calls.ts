@@ -19,6 +19,8 @@ export interface CallsWire {
   unfinished: number;
   /** Of an inverted tree: callers further up than are given. */
   leftOut: number;
+  /** The depth at which the tree ends though calls, or callers, do not; 0 is what nothing called, and no cut. */
+  depthCut: number;
   /** Nodes as a tree is read; the first is the top of what is shown. */
   depth: number[];
   /** Number of the function; -1 for the thread itself. */

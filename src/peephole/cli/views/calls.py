@@ -68,6 +68,7 @@ def show_calls(capture: Capture, request: Request, chosen: Collection[int] | Non
 
 def _records(tree: CallTree, printer: Printer) -> None:
     sums = tree.sums
+    cut = [tree.depth_cut(track) for track in range(len(tree.titles))]
     for node in tree.order().tolist():
         if tree.depth[node]:
             printer.record(
@@ -79,6 +80,7 @@ def _records(tree: CallTree, printer: Printer) -> None:
                     "self_ns": int(sums.self[node]),
                     "track": tree.titles[int(tree.title[node])],
                     "place": tree.place(node) or None,
+                    "depth_cut": cut[int(tree.title[node])],
                 }
             )
 
@@ -131,5 +133,9 @@ def _tree(
         rest = tuple(duration(time) for time in times[1:])
         rows.append((duration(times[0]), share, *rest, count(int(sums.count[node])), name, *place))
     printer.table(columns, rows)
+    cut = tree.depth_cut(track)
+    if cut is not None:
+        deeper = "what calls those is left out" if tree.left_out else "deeper calls stand at that depth, side by side"
+        printer.line((f"cut at depth {count(cut)}: {deeper}", "dim"))
     if len(large) < len(nodes):
         printer.line((f"{count(len(nodes) - len(large))} smaller ones not shown: -t N shows more, --json all", "dim"))

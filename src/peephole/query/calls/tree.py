@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.model.plain_names import plain
+from peephole.query.calls.cut import DEEPEST, cut_tracks
 from peephole.query.calls.functions import Functions
 from peephole.query.calls.node_table import NodeTable, Sums
 from peephole.query.calls.scan import scan_nodes
@@ -45,6 +46,8 @@ class CallTree:
     """Of an inverted tree: callers further up than is shown."""
     outer: NDArray[np.bool_] | None = None
     """Of a searched tree: which nodes are there only because they call what was looked for."""
+    cut: frozenset[int] = frozenset()
+    """Titles of tracks whose calls are deeper than a tree can be: what is deeper stands at its last level."""
     title: Ints = field(init=False)
     """Number of the track."""
 
@@ -77,6 +80,14 @@ class CallTree:
             found[own] = self.function[above[own]] == self.function[own]
             above[own] = self.parent[above[own]]
         return found
+
+    def depth_cut(self, title: int) -> int | None:
+        """The depth at which the tree of a track ends though calls, or callers, do not; 0 is what nothing called."""
+        ends = [DEEPEST] if title in self.cut else []
+        last = int(self.depth.max())
+        if self.left_out and int(self.depth[self.title == title].max()) == last:
+            ends.append(last - 1)
+        return min(ends, default=None)
 
     def levels(self) -> list[Ints]:
         """The nodes that have a caller, by depth."""
@@ -120,18 +131,13 @@ class CallTree:
         keep[: len(self.titles)] = True
         number = np.cumsum(keep) - 1
         parent = self.parent[keep]
-        parent = np.where(parent >= 0, number[parent], -1)
-        own = (sums or self.sums).pick(keep)
-        return CallTree(
-            self.titles,
-            self.functions,
-            parent,
-            self.function[keep],
-            self.depth[keep],
-            own,
-            self.inverted,
-            self.left_out,
-            None if self.outer is None else self.outer[keep],
+        return replace(
+            self,
+            parent=np.where(parent >= 0, number[parent], -1),
+            function=self.function[keep],
+            depth=self.depth[keep],
+            sums=(sums or self.sums).pick(keep),
+            outer=None if self.outer is None else self.outer[keep],
         )
 
 
@@ -157,7 +163,10 @@ def call_tree(
     table = NodeTable(len(titles), functions.limit)
     scan_nodes(capture, table, lambda track: title_of[np.searchsorted(ids, track)], functions.numbers, tracks, interval)
     parent, function, depth, sums = table.result()
-    tree = CallTree(tuple(titles), functions.known(), parent, function, depth, sums)
+    deep = cut_tracks(capture, capture.lanes() if interval is None else capture.lanes_in(interval[0], max(interval)))
+    deep = deep if tracks is None else deep[np.isin(deep, np.fromiter(tracks, np.int64))]
+    cut = frozenset(title_of[np.searchsorted(ids, deep)].tolist())
+    tree = CallTree(tuple(titles), functions.known(), parent, function, depth, sums, cut=cut)
     roots = len(titles)
     np.add.at(sums.total, tree.title[roots:], sums.self[roots:])
     np.add.at(sums.count, tree.title[roots:], sums.count[roots:])
@@ -186,7 +195,7 @@ def inverted(tree: CallTree) -> CallTree:
     parent, function, depth, found = table.result()
     found.count[:roots] = tree.sums.count[:roots]
     found.total[:roots] = found.self[:roots] = tree.sums.total[:roots]
-    return CallTree(tree.titles, tree.functions, parent, function, depth, found, True, len(nodes))
+    return CallTree(tree.titles, tree.functions, parent, function, depth, found, True, len(nodes), cut=tree.cut)
 
 
 @dataclass(frozen=True, slots=True)

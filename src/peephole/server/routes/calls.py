@@ -98,6 +98,7 @@ async def tree(request: Request) -> Response:
             "found": view.found,
             "unfinished": shelf.once(capture, f"calls open {ids}", lambda _: unfinished(capture, ids)),
             "leftOut": found.left_out,
+            "depthCut": found.depth_cut(0) or 0,
             "depth": view.depth,
             "function": view.function,
             "count": view.count,

@@ -23,7 +23,7 @@ from peephole.store.sealing.spool import Part, SliceSpool
 from peephole.store.tables.arrow import as_array, take
 from peephole.store.tables.compiled_loops import warm
 from peephole.store.tables.files import ROW_GROUP, TableWriter, table_path
-from peephole.store.tables.lanes import MAX_DEPTH, overlapping, runs, sublanes
+from peephole.store.tables.lanes import CUT_SHORT, MAX_DEPTH, overlapping, runs, sublanes
 from peephole.store.tables.schema import arrow_schema
 
 _FEW: Final = 1 << 20
@@ -93,8 +93,7 @@ class SliceTable:
                 raise self._error
         self._manifest.tables["slices"] = self._rows
         if self._cut_short:
-            reason = "slices that overlap more than 32,000 others of their track, cut short"
-            self._manifest.problem(reason, self._cut_short)
+            self._manifest.problem(CUT_SHORT, self._cut_short)
         others()
         self._index.close()
 

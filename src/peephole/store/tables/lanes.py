@@ -14,6 +14,8 @@ from peephole.store.tables.compiled_loops import compiled, first_fit, numba_load
 Ints = NDArray[np.int64]
 MAX_DEPTH: Final = 32_000
 """Rows of one track; the depth is an i16."""
+CUT_SHORT: Final = f"slices that overlap more than {MAX_DEPTH:,} others of their track, cut short"
+"""The problem that a capture counts when what is deeper ended up in its last row."""
 _COMPILE_FROM: Final = 300_000
 """Slices from which compiled code is worth loading numba for."""
 _LOOP_FROM: Final = 2_000

@@ -1,5 +1,6 @@
 /** The Calls view's requests, answered from the file: what `server/routes/calls.py` answers from a capture. */
 import { plain } from "../../base/ansi.ts";
+import type { CaptureInfo } from "../../wire/capture.ts";
 import type { CallSlicesWire, CallsWire } from "../../wire/calls.ts";
 import { parsePath } from "../calls.ts";
 import { fits, parseQuery } from "../grammar.ts";
@@ -11,6 +12,8 @@ import { isInside, objectIn, type CopiedTrack, type Tables } from "./tables.ts";
 /** Nodes that are given at most; the smallest are folded. */
 const NODES = 20_000;
 const LONGEST = 6;
+/** The last row of a track. */
+const DEEPEST = 32_000;
 /** f (file.py:12), and file.py(12): f */
 const IN_NAME = [/^.+? \(([^()]*\.\w+):(\d+)\)$/, /^([^():]*\.\w+)\((\d+)\): .+$/];
 
@@ -78,6 +81,7 @@ async function calls(tables: Tables, asked: URLSearchParams): Promise<Response> 
     found: view.found,
     unfinished: lastOnes(lanes, ids).filter((row) => objectIn(argsOf(row))?.["open"] === true).length,
     leftOut: 0,
+    depthCut: (await cutShort(tables)) && chosen.some((row) => row.depths.includes(DEEPEST)) ? DEEPEST : 0,
     depth: view.kept.map((node) => tree.depth[node]! - tree.depth[view.kept[0]!]!),
     function: view.kept.map(numberOfNode),
     count: of(tree.count),
@@ -102,6 +106,12 @@ async function calls(tables: Tables, asked: URLSearchParams): Promise<Response> 
     },
   };
   return jsonReply(answer);
+}
+
+/** Whether calls of the capture were deeper than a track has rows: `CUT_SHORT` of store/tables/lanes.py. */
+async function cutShort(tables: Tables): Promise<boolean> {
+  const info = await tables.replies.json<CaptureInfo>("");
+  return info?.problems.some((one) => /^slices that overlap more than .*, cut short$/.test(one.reason)) ?? false;
 }
 
 /** The last slices of lanes, which may have been open when the recording ended. */

@@ -427,11 +427,16 @@ class CallsView implements View {
         ...(wire.found ? [] : ["what the address focuses is not here: the whole tree is shown"]),
         ...(wire.unfinished > 0 ? [`${counted(wire.unfinished, "slice")} without end, to the end of the trace`] : []),
         ...(folded > 0 ? [`${counted(folded, "small call")} folded: focus a branch to see them`] : []),
-        ...(wire.leftOut > 0 ? ["callers further up are left out"] : []),
+        ...(wire.depthCut > 0 ? [`cut at depth ${count(wire.depthCut)}: ${cutAway(wire)}`] : []),
         h("span.wide", "traced, not sampled: self is what no inner slice covers"),
       ],
     );
   }
+}
+
+/** What became of calls and callers that are deeper than the tree. */
+function cutAway(wire: CallsWire): string {
+  return wire.leftOut > 0 ? "what calls those is left out" : "deeper calls stand at that depth";
 }
 
 function wireless(model: CallModel, node: number): boolean {
