@@ -190,11 +190,48 @@ def test_nothing_speaks_of_what_was_there_before_a_failure(view: Shown) -> None:
     view.wait_shown(f"{step}/0")
     page.get_by_role("button", name="Try again").wait_for(state="detached")
     page.get_by_text("match 0 of").wait_for()
+    assert page.locator(".crumbs").inner_text().endswith("input")
     assert "sealed" in status.inner_text()
     page.route("**/captures/hostile", lambda route: route.fulfill(body="no JSON"))
     page.evaluate("location.hash = '/hostile/rewrites'")
     page.get_by_role("button", name="Try again").wait_for()
     assert status.inner_text().strip() == ""
+
+
+def test_a_graph_that_was_left_before_it_came_is_not_shown(view: Shown) -> None:
+    page = view.page
+    held = hold(view, "**/graph?match=1")
+    step, _ = busiest(view.served, 40)
+    view.open(f"#/small/rewrites?step={step}")
+    page.evaluate("location.hash += '&match=1'")
+    page.locator(".crumbs").get_by_text("match 1").wait_for()
+    page.go_back()
+    page.locator(".crumbs").get_by_text("input").wait_for()
+    assert held
+    for route in held:
+        route.continue_()
+    page.wait_for_timeout(500)  # long enough for the answer, if somebody still waited for it
+    assert page.locator(".crumbs").inner_text().endswith("input")
+    assert page.locator("section.view").get_attribute("data-shown") == f"{step}/0"
+    assert "match 0 of" in page.locator(".status").inner_text()
+
+
+def test_details_stay_as_they_are_when_the_camera_rests(view: Shown) -> None:
+    page = view.page
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/matches/1") else None)
+    step, _ = busiest(view.served, 40)
+    view.open(f"#/small/rewrites?step={step}&match=1")
+    diff = page.locator(".pane.r .diff").first
+    diff.wait_for()
+    shown = diff.element_handle()
+    before = page.url
+    page.mouse.move(800, 400)
+    page.mouse.wheel(0, 300)
+    view.until("(before) => location.href !== before && location.href.includes('at=')", before)
+    page.wait_for_timeout(200)  # as long as a match is waited for before it is asked for
+    assert shown is not None and shown.evaluate("e => e.isConnected")
+    assert len(asked) == 1
 
 
 def test_buttons_of_a_bar_say_what_they_are_before_the_answer_is_there(view: Shown) -> None:

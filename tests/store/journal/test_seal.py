@@ -105,7 +105,7 @@ def test_sealed_again_is_nothing(tmp_path: Path) -> None:
 
 
 def test_nothing_to_seal(tmp_path: Path) -> None:
-    with pytest.raises(CaptureError, match="no capture"):
+    with pytest.raises(CaptureError, match="is not a capture"):
         seal(tmp_path)
     with pytest.raises(CaptureError, match="There is no capture"):
         seal(tmp_path / "missing.peep")

@@ -65,6 +65,8 @@ export class MatchPane {
   ) as HTMLButtonElement;
   private timer = 0;
   private asked = new AbortController();
+  /** The match whose details are shown or asked for; a camera that comes to rest asks for nothing anew. */
+  private told = "";
 
   constructor(
     host: HTMLElement,
@@ -181,6 +183,10 @@ export class MatchPane {
     const row = this.rows.indexOf(match);
     this.list.select(row, false);
     if (row >= 0) this.list.reveal(row);
+    const told = `${step.id}/${match}/${step.matches}/${step.dur}`;
+    // the way to the next pass may be known by now
+    if (told === this.told && (match > 0 || step.matches > 0)) return;
+    this.told = told;
     window.clearTimeout(this.timer);
     this.asked.abort();
     this.asked = new AbortController();
@@ -229,6 +235,7 @@ export class MatchPane {
   clear(content: HTMLElement | null = null): void {
     window.clearTimeout(this.timer);
     this.asked.abort();
+    this.told = "";
     this.step = null;
     this.head(false);
     this.box.hidden = this.unread.hidden = true;
@@ -351,7 +358,7 @@ export class MatchPane {
       if (!isAbort(error))
         fill(
           this.details,
-          failure(error, () => this.show(step, match)),
+          failure(error, () => void this.ask(step, match)),
         );
     }
   }

@@ -25,7 +25,7 @@ import { rewritesStatus } from "./rewrites_status.ts";
 import { Selecting } from "./selecting.ts";
 import { SHOWN_AT_FIRST, Stage, toggled, type StageActions, type Toggle } from "./stage.ts";
 import { TreePane } from "./tree_pane.ts";
-import { calledContext, wayTo } from "./way.ts";
+import { calledContext, homeOf, identityOf, wayTo } from "./way.ts";
 
 /** Stepping with pauses makes entries in the history, playing does not. */
 const PAUSE_MS = 900;
@@ -273,14 +273,9 @@ class RewritesView implements View {
 
   /** The first pass that did something. */
   private goHome(): void {
-    const { steps, contexts } = this.tree!;
-    const at = steps.id.findIndex((_, step) => this.tree!.worked(step));
-    const change = at >= 0 ? { step: steps.id[at]! } : contexts.id.length > 0 ? { context: contexts.id[0]! } : null;
-    if (change)
-      this.page.nav.set(
-        { step: null, context: null, match: null, node: null, at: null, laid: null, ...change },
-        "replace",
-      );
+    const change = homeOf(this.tree!);
+    const nowhere = { step: null, context: null, match: null, node: null, at: null, laid: null };
+    if (change) this.page.nav.set({ ...nowhere, ...change }, "replace");
   }
 
   private applyModes(): void {
@@ -307,6 +302,8 @@ class RewritesView implements View {
     const { first } = this.modes;
     const key = `${facts.id}/${match}${first === null ? "" : `/${first}`}`;
     if (key === this.shown && this.graph) {
+      if (this.wanted !== "" || this.covered) this.stage.title(...names, facts.name, match, this.graph);
+      if (this.wanted !== "") this.stopLoading(); // back before the other graph was there
       this.covered = false;
       this.showSelection();
       void this.modes.show(this.graph);
@@ -388,6 +385,12 @@ class RewritesView implements View {
     this.graphs.ahead(facts.id, match + 1, facts.matches, first);
   }
 
+  private stopLoading(): void {
+    this.loading.abort();
+    this.wanted = "";
+    this.busy = false;
+  }
+
   /** Stopped on the way to a match: the last one that was reached is shown, since it is there. */
   private stoppedAt(step: number, wanted: number, done: number): boolean {
     if (done <= 0 || done >= wanted || this.params["step"] !== String(step)) return false;
@@ -406,11 +409,7 @@ class RewritesView implements View {
     const graph = this.graph!;
     const wanted = numberParam(this.params, "id", -1);
     if (wanted >= 0) {
-      // what a rule returned may have been rewritten at once: then the node of that op which this match added
-      const op = graph.ops.indexOf(this.params["op"] ?? "");
-      const alike = [...graph.added, ...graph.id.keys()].find((node) => op >= 0 && graph.op[node] === op);
-      const at = graph.id.includes(wanted) ? graph.id.indexOf(wanted) : (alike ?? graph.added[0]);
-      this.sought = at === undefined ? null : graph.identity[at]!;
+      this.sought = identityOf(graph, wanted, this.params["op"] ?? "");
       this.page.nav.set({ id: null, op: null, node: this.sought }, "replace");
       return;
     }
@@ -420,10 +419,9 @@ class RewritesView implements View {
   private showContext(at: number): void {
     const tree = this.tree!;
     const id = tree.contexts.id[at]!;
-    this.loading.abort();
-    this.busy = false;
+    this.stopLoading();
     this.graph = null;
-    this.shown = this.wanted = "";
+    this.shown = "";
     this.stage.clear();
     this.selecting.strip.clear();
     this.drawer.clear();

@@ -33,6 +33,8 @@ export class Selecting {
   private here: (number | null)[] = [];
   private known: LifeWire[] = [];
   private readonly labels = new Map<string, string>();
+  /** What the details of a node show. */
+  private told: { graph: GraphWire; key: number; at: string } | null = null;
 
   constructor(
     private readonly page: Page,
@@ -164,6 +166,7 @@ export class Selecting {
     this.known = [];
     this.host.mark(null, []);
     this.host.nodeSection().hidden = true;
+    this.told = null;
     this.strip.clear();
   }
 
@@ -192,7 +195,17 @@ export class Selecting {
       [...kept, ...(twice ? [current] : [])].filter((key) => key >= 0),
     );
     const at = current < 0 ? { ...selection, node: selection.nodes[0]! } : ownPlace(graph, current);
-    showNode(this.host.nodeSection(), graph, current, this.actions(at));
+    this.tell(graph, current, at);
+  }
+
+  /** Shows a node's details; those that are there already stay as they are, with the button that a pointer is on. */
+  private tell(graph: GraphWire, key: number, at: NodeActions["at"]): void {
+    const { told } = this;
+    const place = JSON.stringify(at);
+    const section = this.host.nodeSection();
+    if (told?.graph === graph && told.key === key && told.at === place && !section.hidden) return;
+    this.told = { graph, key, at: place };
+    showNode(section, graph, key, this.actions(at));
   }
 
   /** The passes that the strip has: those of the context, without what runs inside of others and is not concerned. */

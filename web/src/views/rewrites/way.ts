@@ -1,5 +1,6 @@
-/** Where a graph leads from: the way to its layout, and the kernel of a call. */
+/** Ways: to a graph's layout, to the kernel of a call, to a box, and to what is shown first. */
 import type { CaptureClient } from "../../data/client.ts";
+import type { ContextTree } from "../../data/tree.ts";
 import { stationsOf } from "../../state/trail.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 
@@ -28,4 +29,22 @@ export function wayTo(
 export async function calledContext(client: CaptureClient, step: number | undefined, node: number): Promise<number> {
   if (step === undefined) return -1;
   return (await client.once<{ context: number }>(`steps/${step}/call?node=${node}`)).context;
+}
+
+/** What is shown when an address names nothing: the first pass that did something. */
+export function homeOf(tree: ContextTree): { step: number } | { context: number } | null {
+  const { steps, contexts } = tree;
+  const at = steps.id.findIndex((_, step) => tree.worked(step));
+  return at >= 0 ? { step: steps.id[at]! } : contexts.id.length > 0 ? { context: contexts.id[0]! } : null;
+}
+
+/**
+ * The box of a node. What a rule returned may have been rewritten at once: then that of the node of the op which this
+ * match added.
+ */
+export function identityOf(graph: GraphWire, node: number, opName: string): number | null {
+  const op = graph.ops.indexOf(opName);
+  const alike = [...graph.added, ...graph.id.keys()].find((one) => op >= 0 && graph.op[one] === op);
+  const at = graph.id.includes(node) ? graph.id.indexOf(node) : (alike ?? graph.added[0]);
+  return at === undefined ? null : graph.identity[at]!;
 }
