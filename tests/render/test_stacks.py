@@ -135,6 +135,26 @@ def test_pprof_says_calls_and_time_of_each_stack(capture: Path) -> None:
     assert texts[profile[14][0]] == "time" and profile[10] == [200]
 
 
+def test_tracks_of_one_name_are_kept_apart(tmp_path: Path) -> None:
+    names = ["rank 0", "rank 1", "MainThread", "MainThread", "worker", "worker"]
+    path = tmp_path / "ranks.peep"
+    with CaptureWriter(path) as writer:
+        kinds, parents = ["process"] * 2 + ["thread"] * 4, [-1, -1, 0, 1, 1, 1]
+        writer.append("tracks", {"id": [*range(6)], "name": names, "kind": kinds, "parent": parents,
+                                 "process": [10, 20, 10, 20, 20, 20]})  # fmt: skip
+        for track in (2, 3, 4, 5):
+            writer.append("slices", {"track": [track], "start": [0], "dur": [track], "name": ["f"]})
+    expected = {"MainThread · rank 0": 2, "MainThread · rank 1": 3, "worker · #1": 4, "worker · #2": 5}
+    folded = [line.rpartition(" ") for line in export(path, "collapsed").read_text("utf-8").splitlines()]
+    assert {stack.partition(";")[0]: int(own) for stack, _, own in folded} == expected
+    profiles = json.loads(export(path, "speedscope").read_text("utf-8"))["profiles"]
+    assert {profile["name"]: sum(profile["weights"]) for profile in profiles} == expected
+    profile = fields_of(gzip.decompress(export(path, "pprof").read_bytes()))
+    texts = [text.decode() for text in profile[6]]
+    samples = [fields_of(sample) for sample in profile[2]]
+    assert {texts[fields_of(one[3][0])[2][0]]: packed(one[2][0])[1] for one in samples} == expected
+
+
 def test_a_capture_without_slices_has_no_stacks(tmp_path: Path) -> None:
     with CaptureWriter(tmp_path / "e.peep"):
         pass

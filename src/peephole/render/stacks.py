@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from peephole.model.plain_names import plain
+from peephole.query.calls.titles import track_titles
 from peephole.query.calls.tree import CallTree, call_tree
 from peephole.store.capture import Capture
 
@@ -36,8 +37,8 @@ def stacks(tree: CallTree) -> Iterator[Stack]:
 
 
 def whole_tree(capture: Capture) -> tuple[CallTree, int]:
-    """The call tree of a capture, and how many slices it is made of."""
-    tree = call_tree(capture)
+    """The call trees of a capture, one for each track, and how many slices they are made of."""
+    tree = call_tree(capture, titled=track_titles(capture, apart=True))
     return tree, int(tree.sums.count[: len(tree.titles)].sum())
 
 
