@@ -186,7 +186,8 @@ CONTEXTS: Final = Table(
         _str(
             "kind",
             "callify, schedule, kernel, jit, graph (a captured graph), half (of one that was partitioned: forward, "
-            "backward), module, function, rewrites (steps outside any other) or other",
+            "backward), module, process (one of several that left their modules in folders of their own), function, "
+            "rewrites (steps outside any other) or other",
         ),
         _i64("parent", "contexts.id", "context that it was opened in, -1 for none", NONE),
         _str("function", "function that was tracked"),

@@ -50,6 +50,8 @@ class ModuleFiles:
     further: dict[str, Path] = field(default_factory=dict)
     """Others by the end of their name: `buffer-assignment.txt`, `module.mlir`, …"""
     jaxpr: Path | None = None
+    process: str = ""
+    """The folder of the process that wrote it, where several left their dumps in folders of their own."""
 
     @property
     def paths(self) -> list[Path]:
@@ -72,9 +74,8 @@ class Files:
     """`.trace.json.gz`, which an `.xplane.pb` beside it makes superfluous."""
     plain: list[Path] = field(default_factory=list)
     """Files that may be a module under any name."""
-
-    def __bool__(self) -> bool:
-        return bool(self.modules or self.profiles or self.traces)
+    process_of: dict[Path, str] = field(default_factory=dict)
+    """The process that a profile is of."""
 
 
 def is_known(path: Path) -> bool:
@@ -84,6 +85,30 @@ def is_known(path: Path) -> bool:
     if path.name == STABLEHLO:
         return MODULE.fullmatch(path.parent.name) is not None
     return any(pattern.fullmatch(path.name) for pattern in (MODULE, _FUSION, _JAX_IR))
+
+
+@dataclass(frozen=True, slots=True)
+class StateName:
+    """Of which module a file holds the state, and which one."""
+
+    number: int
+    module: str
+    state: str
+    """The ordinal of a dump, or `before_optimizations`."""
+
+
+def state_name(path: Path) -> StateName | None:
+    """What the file of a state says by its name; None when it is none."""
+    found = MODULE.fullmatch(path.name)
+    named = found and (_ORDINAL.fullmatch(found[2]) or _STATE.fullmatch(found[2]))
+    return StateName(int(found[1]), named[1], named[2]) if found and named else None
+
+
+def owner_name(path: Path) -> tuple[int, str] | None:
+    """The number of the module that another file belongs to, and what its name begins with; None when it is of none."""
+    html = _FUSION.fullmatch(path.name)
+    found = MODULE.fullmatch(html[2] if html else path.parent.name if path.name == STABLEHLO else path.name)
+    return (int(found[1]), found[2]) if found else None
 
 
 def find_files(paths: Sequence[Path], problem: Callable[[str, str], None]) -> Files:

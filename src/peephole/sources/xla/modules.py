@@ -62,6 +62,7 @@ class ReadModule:
     """All instructions of its final state."""
     memory: ModuleMemory | None = None
     full_name: str = ""
+    process: str = ""
     compiled: Compiled | None = None
     """When, and why, where a recording noted it."""
 
@@ -72,7 +73,7 @@ class ModuleReader:
     def __init__(self, rows: Rows, nodes: NodeRows, disassembly: Disassembly, noted: Noted) -> None:
         self._rows, self._nodes, self._disassembly = rows, nodes, disassembly
         self._unclaimed = [one for one in noted.compiled if not one.hit]
-        self._problems: dict[str, tuple[int, str]] = {}
+        self._processes: dict[str, int] = {}
 
     def read(self, files: ModuleFiles, small: bool = True) -> ReadModule | None:
         """Hands over a module; None when none of its files holds a state. Without `small` one of one operation has no
@@ -93,7 +94,8 @@ class ModuleReader:
         after = [(name, graph) for name in ends if (graph := states.of(files.states[name])) >= 0]
         if states.last is None:
             return None
-        module = ReadModule(files.number, files.name, NONE, full_name=files.full_name, compiled=self._claim(files))
+        module = ReadModule(files.number, files.name, NONE, full_name=files.full_name, process=files.process)
+        module.compiled = self._claim(files)
         module.context = self._context(files, module.compiled)
         steps = [PassStep("before_optimizations", 0, before, before)] if before >= 0 else []
         steps += tree(dumps, before)
@@ -122,14 +124,14 @@ class ModuleReader:
         except (OSError, Cut, RecursionError):
             return False
 
-    def read_proto(self, number: int, name: str, proto: bytes) -> ReadModule | None:
+    def read_proto(self, number: int, name: str, proto: bytes, process: str = "") -> ReadModule | None:
         """Hands over a module of which a profile carries the final state; None when that cannot be read."""
-        files = ModuleFiles(number, name)
+        files = ModuleFiles(number, name, process=process)
         states = _States(self, files)
         graph = states.of(proto)
         if graph < 0:
             return None
-        module = ReadModule(number, name, NONE, full_name=files.full_name)
+        module = ReadModule(number, name, NONE, full_name=files.full_name, process=process)
         module.context = self._context(files)
         self._rows.step(module.context, "after_optimizations", 0, graph, graph)
         self._kernels(module, files, states)
@@ -142,7 +144,13 @@ class ModuleReader:
             facts |= {"start": compiled.start, "dur": compiled.past - compiled.start}
             if compiled.miss is not None and compiled.miss.file:
                 facts["stack"] = json.dumps([[compiled.miss.file, compiled.miss.line, compiled.miss.caller, ""]])
-        return self._rows.context(files.full_name, "module", function=files.name, **facts)
+        return self._rows.context(files.full_name, "module", self._process(files.process), function=files.name, **facts)
+
+    def _process(self, name: str) -> int:
+        """The context that stands for one of several processes; none where there is but one."""
+        if name and name not in self._processes:
+            self._processes[name] = self._rows.context(name, "process")
+        return self._processes.get(name, NONE)
 
     def _claim(self, files: ModuleFiles) -> Compiled | None:
         """The compilation that wrote a module, by its name and the times of the files."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from peephole.errors import CaptureError
 from peephole.model.sink import Sink
@@ -14,16 +15,28 @@ from peephole.sources.base import Progress
 from peephole.sources.context_rows import Rows, content_of
 from peephole.sources.node_rows import NodeRows
 from peephole.sources.xla.assembly import Disassembly
-from peephole.sources.xla.files import Files, ModuleFiles, find_files
+from peephole.sources.xla.files import Files, ModuleFiles
+from peephole.sources.xla.found_modules import FoundModules
 from peephole.sources.xla.live_times import placed
-from peephole.sources.xla.modules import ModuleReader, ReadModule
+from peephole.sources.xla.modules import ModuleReader
 from peephole.sources.xla.noted import Noted
+from peephole.sources.xla.processes import find_all
 from peephole.sources.xla.sniffing import is_module_proto, is_module_text, is_profile
 from peephole.sources.xla.traces import LinkedSink
 from peephole.sources.xla.wire import Cut
 
 if TYPE_CHECKING:
     from peephole.sources.xla.profile.planes import Plane
+
+
+_Runs = dict[tuple[str, int], list[tuple[str, int, int]]]
+"""By process and module, the kernels of one run: name, start, end."""
+
+
+class _Profile(NamedTuple):
+    path: Path
+    planes: list[Plane]
+    process: str
 
 
 class Reading:
@@ -37,29 +50,33 @@ class Reading:
         self._sink, self._progress, self._small = sink, progress, small
         self._rows = Rows(sink, "xla")
         self._nodes = NodeRows(sink)
-        self._modules: dict[tuple[int, str], ReadModule] = {}
-        self._by_number: dict[int, ReadModule] = {}
+        self._modules = FoundModules()
 
     def run(self, paths: Sequence[Path]) -> None:
         """Reads them all; CaptureError, naming the first path, when there is nothing to show."""
-        files = find_files(paths, self._problem)
+        files = find_all(paths, self._problem)
         self._sort_plain(files)
-        profiles = [(path, found) for path in files.profiles if (found := self._planes(path)) is not None]
-        self._read_modules(files, [planes for _, planes in profiles])
+        found = [(path, self._planes(path)) for path in files.profiles]
+        profiles = [
+            _Profile(path, planes, files.process_of.get(path, "")) for path, planes in found if planes is not None
+        ]
+        self._read_modules(files, profiles)
         self._compilations()
         runs = self._read_profiles(profiles)
         if not profiles and files.traces:
-            linked = LinkedSink(self._sink, self._only_context_of)
+            linked = LinkedSink(self._sink, self._modules.only_context_of)
             load("chrome").read(files.traces, linked, self._progress)
-            if linked.unlinked and self._modules:
+            if linked.unlinked and self._modules.all:
                 what = "kernels of a trace as JSON whose module is not known by its name: .xplane.pb has its number"
                 self._sink.problem(what, linked.unlinked, files.traces[0].name)
-        for module in self._modules.values():
-            for value in placed(module.memory, runs.get(module.number, []), self._begin) if module.memory else ():
-                self._rows.buffer(module.full_name, *value)
+        for module in self._modules.all:
+            device = f"{module.full_name} in {module.process}" if module.process else module.full_name
+            run = runs.get((module.process, module.number), [])
+            for value in placed(module.memory, run, self._begin) if module.memory else ():
+                self._rows.buffer(device, *value)
         self._nodes.flush()
         self._rows.finish()
-        if not self._modules and not profiles and not files.traces:
+        if not self._modules.all and not profiles and not files.traces:
             if files.profiles and not files.modules:
                 raise CaptureError(
                     f"{files.profiles[0]} was cut off or is damaged, and nothing of it can be read; copy it again."
@@ -96,7 +113,7 @@ class Reading:
             self._problem("files that cannot be read", f"{path.name}: {error.strerror or error}")
         return None
 
-    def _read_modules(self, files: Files, profiles: list[list[Plane]]) -> None:
+    def _read_modules(self, files: Files, profiles: list[_Profile]) -> None:
         sizes = [sum(path.stat().st_size for path in one.paths) for one in files.modules]
         objects = [what["o"] for one in files.modules for what in one.kernels.values() if "o" in what]
         disassembly = Disassembly(objects)
@@ -107,7 +124,7 @@ class Reading:
             if not self._small:
                 order.sort(key=lambda one: reader.is_small(one[0]))  # out of the way
             for one, size in order:
-                self._keep(reader.read(one, self._small))
+                self._modules.add(reader.read(one, self._small))
                 done += size
                 self._progress(done, sum(sizes))
             self._read_carried(reader, profiles)
@@ -117,65 +134,49 @@ class Reading:
             self._sink.problem(disassembly.note, len(objects))
         self._sink.describe(frameworks={"xla": ""})
 
-    def _read_carried(self, reader: ModuleReader, profiles: list[list[Plane]]) -> None:
+    def _read_carried(self, reader: ModuleReader, profiles: list[_Profile]) -> None:
         """The modules that profiles carry and no dump has."""
         from peephole.sources.xla.profile.slices import profile_facts
 
-        for planes in profiles:
-            facts = profile_facts(planes)
+        for profile in profiles:
+            facts = profile_facts(profile.planes)
             for (number, name), proto in sorted(facts.modules.items()):
-                if (number, name) not in self._modules:
-                    self._keep(reader.read_proto(number, name, proto))
+                if not self._modules.has(profile.process, number, name):
+                    self._modules.add(reader.read_proto(number, name, proto, profile.process))
             self._sink.describe(frameworks=facts.versions)
 
-    def _keep(self, module: ReadModule | None) -> None:
-        if module is not None:
-            self._modules[module.number, module.name] = module
-            self._by_number.setdefault(module.number, module)
-
-    def _read_profiles(self, profiles: list[tuple[Path, list[Plane]]]) -> dict[int, list[tuple[str, int, int]]]:
-        """Hands over their slices; the kernels of a run of each module: name, start, end."""
+    def _read_profiles(self, profiles: list[_Profile]) -> _Runs:
+        """Hands over their slices; the kernels of a run of each module."""
         if not profiles:
             return {}
         from peephole.sources.xla.profile.slices import ProfileRows
 
         recorded = self._noted is not None
-        rows = ProfileRows(self._rows, self._context_of, quiet=recorded)
-        for path, planes in profiles:
-            host = None if recorded else path.name.removesuffix(".xplane.pb")
-            shift = self._noted.shifts.get(path.name, 0) if self._noted is not None else 0
-            rows.add(planes, host, path.stat().st_size, shift)
-        if rows.unlinked:
-            self._sink.problem("kernels of a profile whose module is not there, shown without it", rows.unlinked)
-        self._begin = rows.first if rows.events else self._begin
-        return {number: [(one.name, one.start, one.past) for one in runs] for number, runs in rows.runs.items()}
+        found: _Runs = {}
+        unlinked, begins = 0, []
+        for process in dict.fromkeys(one.process for one in profiles):
+            rows = ProfileRows(self._rows, partial(self._modules.context_of, process), quiet=recorded)
+            for path, planes, _ in (one for one in profiles if one.process == process):
+                host = None if recorded else path.name.removesuffix(".xplane.pb")
+                shift = self._noted.shifts.get(path.name, 0) if self._noted is not None else 0
+                rows.add(planes, f"{host} {process}" if process else host, path.stat().st_size, shift)
+            for number, runs in rows.runs.items():
+                found[process, number] = [(one.name, one.start, one.past) for one in runs]
+            unlinked += rows.unlinked
+            begins += [rows.first] if rows.events else []
+        if unlinked:
+            self._sink.problem("kernels of a profile whose module is not there, shown without it", unlinked)
+        self._begin = min(begins, default=self._begin)
+        return found
 
     def _compilations(self) -> None:
         """The phases of compilations on a lane of their own."""
         if self._noted is None or not self._noted.compiled:
             return
-        of = {id(one.compiled): one.context for one in self._modules.values() if one.compiled is not None}
+        of = {id(one.compiled): one.context for one in self._modules.all if one.compiled is not None}
         track = self._rows.track("JAX compile", "compile")
         for one in self._noted.compiled:
             for phase, start, dur in one.phases:
                 self._rows.slice(track, start, dur, f"{phase} {one.name}", of.get(id(one), NONE))
         if hits := sum(one.hit for one in self._noted.compiled):
             self._sink.problem("modules out of JAX's cache of compilations, of which XLA dumps nothing", hits)
-
-    def _context_of(self, program: int, module: str, instruction: str) -> int:
-        found = self._modules.get((program, module)) or self._by_number.get(program)
-        if found is None:
-            named = [one for one in self._modules.values() if one.name == module]
-            found = named[0] if len(named) == 1 else None
-        if found is None or (module and found.name != module):
-            return NONE
-        return found.kernels.get(instruction, found.context)
-
-    def _only_context_of(self, module: str, instruction: str) -> int:
-        """What a kernel of a trace without the numbers of modules ran, where its names leave no choice."""
-        named = [one for one in self._modules.values() if one.name == module]
-        if len(named) > 1:
-            named = [one for one in named if instruction in one.names]
-        if len(named) != 1:
-            return NONE
-        return named[0].kernels.get(instruction, named[0].context)
