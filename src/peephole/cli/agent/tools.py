@@ -60,7 +60,8 @@ class Tool:
                 )
             kind = self.takes[name][0]
             if not isinstance(value, _TYPES[kind]) or (kind == "integer" and isinstance(value, bool)):
-                raise PeepholeError(f"{name} of {self.name} is a {kind}: {self.takes[name][1]}.")
+                article = "an" if kind[0] in "ai" else "a"
+                raise PeepholeError(f"{name} of {self.name} is {article} {kind}: {self.takes[name][1]}.")
             if isinstance(value, str) and value.startswith("-") and name != "sql":
                 raise PeepholeError(f"{name} of {self.name} begins with a dash, which no name does.")
             if isinstance(value, list) and not all(isinstance(item, str) for item in value):
