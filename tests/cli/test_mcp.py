@@ -10,13 +10,16 @@ import sys
 import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from peephole.cli.agent.protocol import VERSIONS
 from peephole.cli.agent.sizes import LIMIT
 from peephole.store.writer import CaptureWriter
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext
 
 PROGRAM = """
 from tinygrad import Tensor
@@ -181,10 +184,49 @@ def test_addresses_lead_to_what_was_asked_about(agent: Agent) -> None:
     assert page("rewrites", **asked) == f"/softmax/rewrites?match=1&step={changed['id']}"
 
 
+@pytest.mark.browser
+def test_an_address_opens_a_tab_that_the_capture_has(captures: Path, chromium: BrowserContext) -> None:
+    with CaptureWriter(captures / "devices.peep") as writer:  # of two processes, which are ranks that nobody numbered
+        tracks = {"id": [0, 1], "name": ["CPU", "CPU"], "kind": ["device", "device"], "process": [7, 8]}
+        writer.append("tracks", tracks)
+        writer.append("slices", {"track": [0, 1], "start": [0, 5], "dur": [9, 9], "name": ["k", "k"]})
+    asked: list[tuple[str, dict[str, str]]] = [
+        ("problems", {"capture": "softmax"}),
+        ("problems", {"capture": "odd"}),
+        ("problems", {"capture": "devices"}),
+        ("ranks", {"capture": "devices"}),
+        ("memory_at_peak", {"capture": "odd"}),
+        ("rules", {"capture": "odd"}),
+        ("query", {"capture": "odd", "sql": "SELECT 1"}),
+    ]
+    one, tab = Agent(captures), chromium.new_page()
+    try:
+        addresses = [one.call(tool, **given)["structuredContent"]["page"] for tool, given in asked]
+        opened = []
+        for address in addresses:
+            tab.goto("about:blank")
+            tab.goto(address)
+            tab.wait_for_selector("[data-title][aria-current=page]")
+            opened.append(tab.url)
+    finally:
+        one.close()
+    views = [re.sub(r"[?].*", "", address.rpartition("/")[2]) for address in addresses]
+    assert [re.sub(r"[?].*", "", url.rpartition("/")[2]) for url in opened] == views
+    assert views == ["rewrites", "timeline", "timeline", "ranks", "timeline", "timeline", "sql"]
+
+
 def test_the_second_kernel_of_a_name_is_that_one_alone(captures: Path) -> None:
     with CaptureWriter(captures / "twice.peep") as writer:
         writer.append("tracks", {"id": [0], "name": ["GPU"], "kind": ["device"]})
         writer.append("contexts", {"id": [5, 7], "name": ["k", "k"], "kind": ["kernel", "kernel"]})
+        texts = {
+            "context": [5, 7],
+            "step": [-1, -1],
+            "kind": ["source"] * 2,
+            "name": ["k"] * 2,
+            "content": [b"k", b"k"],
+        }
+        writer.append("artifacts", texts)
         rows = {"track": [0] * 3, "start": [0, 20, 40], "dur": [10, 3, 4], "name": ["k"] * 3, "context": [5, 7, 7]}
         writer.append("slices", rows)
     one = Agent(captures)

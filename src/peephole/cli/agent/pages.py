@@ -12,14 +12,14 @@ class Pages:
     """The page's server, started with the first address that is handed out; none where it is not wanted."""
 
     def __init__(self, wanted: bool = True) -> None:
-        self._wanted = wanted
+        self.wanted = wanted
         self._base = ""
         self._library: Any = None
         self._handles: dict[Path, str] = {}
 
     def address(self, capture: Path, view: str, **params: str | int) -> str | None:
         """Where a person sees what an answer is about."""
-        if not self._wanted:
+        if not self.wanted:
             return None
         own = quote(self.handle(capture))
         query = "&".join(f"{key}={quote(str(value))}" for key, value in sorted(params.items()))
@@ -27,7 +27,7 @@ class Pages:
 
     def handle(self, capture: Path) -> str:
         """What the page calls a capture; nothing where there is no page."""
-        if not self._wanted:
+        if not self.wanted:
             return ""
         if not self._base:
             self._start()

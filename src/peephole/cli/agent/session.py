@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from peephole.cli.agent.commands import rows
 from peephole.cli.agent.pages import Pages
+from peephole.cli.agent.places import view_there
 from peephole.cli.agent.sizes import LARGEST, LIMIT, page_of, plain
 from peephole.errors import PeepholeError
 from peephole.model.folder import PACKED_SUFFIX, SUFFIX, captures_folder, find_captures, is_capture
@@ -60,7 +61,8 @@ class Session:
     def about(self, path: Path, view: str = "", **place: str | int) -> Arguments:
         """What every answer says: the capture, its units, where a person sees it."""
         about: Arguments = {"capture": plain(path.name), "units": "times in ns, sizes in bytes"}
-        if view and (address := self.pages.address(path, view, **place)) is not None:
+        there = view_there(path, view) if view and self.pages.wanted else ""
+        if there and (address := self.pages.address(path, there, **(place if there == view else {}))) is not None:
             about["page"] = address
         return about
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from peephole.errors import CaptureError
 from peephole.model.tables import NONE, TABLES
 from peephole.query.capture.disk import bytes_on_disk
@@ -106,30 +104,6 @@ def sampled(capture: Capture) -> list[str]:
 def holds(capture: Capture, table: str) -> bool:
     """Whether a table has any rows: what asks about it has something to say."""
     return capture.count(table) > 0
-
-
-def kind_counts(capture: Capture) -> dict[str, int]:
-    """How many contexts, tracks and artifacts there are of each kind; `track:` and `artifact:` stand before theirs;
-    `ranks` where there are several."""
-    counts: dict[str, int] = {}
-    for table, prefix in (("contexts", ""), ("tracks", "track:"), ("artifacts", "artifact:")):
-        if not capture.count(table):
-            continue
-        kinds = capture.read(table, ["kind"]).texts("kind")
-        for code, number in zip(*np.unique(kinds.codes, return_counts=True), strict=True):
-            if code >= 0:
-                counts[prefix + kinds.values[int(code)]] = int(number)
-    if (ranks := rank_count(capture)) > 1:
-        counts["ranks"] = ranks
-    return counts
-
-
-def rank_count(capture: Capture) -> int:
-    """How many ranks a run, or a capture that several share, has."""
-    if is_run(capture.path):
-        return run_counts(capture.path)["ranks"]
-    found = capture.read("tracks", ["rank"])["rank"] if capture.count("tracks") else np.zeros(0, np.int32)
-    return len(np.unique(found[found >= 0]))
 
 
 def span(capture: Capture, *, contexts: bool = True) -> tuple[int, int] | None:

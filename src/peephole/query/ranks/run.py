@@ -17,7 +17,7 @@ from peephole.query.ranks.summary import RankSummary, summarize
 from peephole.query.ranks.tables import run_tables
 from peephole.store.capture import Capture
 from peephole.store.remote import present
-from peephole.store.runs import is_run, read_run_table, run_rows
+from peephole.store.runs import is_run, read_run_table, run_counts, run_rows
 from peephole.store.tables.frame import Frame
 
 
@@ -163,11 +163,29 @@ def summaries_of(capture: Capture) -> list[RankSummary]:
     ]
 
 
+def rank_count(capture: Capture) -> int:
+    """How many ranks `open_run` would find; the run's own table or the capture's tracks say it."""
+    if is_run(capture.path):
+        return run_counts(capture.path)["ranks"]
+    if not capture.count("tracks"):
+        return 0
+    numbered = capture.read("tracks", ["rank"])["rank"]
+    many = len(np.unique(numbered[numbered >= 0]))
+    return many if many > 1 else max(many, len(_member_tracks(capture)))
+
+
 def _members(capture: Capture) -> list[RankSummary]:
     """A summary for each worker of a cluster, or for each process with a device of its own: ranks that nobody numbered.
 
     They are numbered by name, and share the capture's clock.
     """
+    host = capture.manifest.host
+    every = _member_tracks(capture)
+    return [summarize(capture, rank, host, np.array(tracks)) for rank, tracks in enumerate(every)]
+
+
+def _member_tracks(capture: Capture) -> list[list[int]]:
+    """The tracks of each member, in the order of their names."""
     frame = capture.read("tracks", ["id", "kind", "process", "name"])
     kinds, names = frame.texts("kind"), frame.texts("name")
     lanes = capture.lanes()
@@ -178,8 +196,7 @@ def _members(capture: Capture) -> list[RankSummary]:
         if track in used and (kind == "worker" if workers else kind in ("device", "copy", "batch") and process >= 0):
             key = (len(name or ""), name or "", track) if workers else (0, "", process)
             groups.setdefault(key, []).append(track)
-    host = capture.manifest.host
-    return [summarize(capture, rank, host, np.array(groups[key])) for rank, key in enumerate(sorted(groups))]
+    return [groups[key] for key in sorted(groups)]
 
 
 def _column(frame: Frame, table: str, name: str) -> Any:

@@ -11,7 +11,8 @@ from starlette.routing import Route
 from peephole import __version__
 from peephole.frameworks import PACKAGES
 from peephole.model.tables import FORMAT_VERSION
-from peephole.query.capture.info import holds, kind_counts, row_counts
+from peephole.query.capture.info import holds, row_counts
+from peephole.query.capture.kinds import kind_counts
 from peephole.server.library import Library, Shelf, ask, stamp
 from peephole.server.replies import reply
 from peephole.store.capture import Capture
@@ -55,19 +56,9 @@ def _info(shelf: Shelf, capture: Capture) -> dict[str, Any]:
         "problems": manifest.problems,
         "dropped": manifest.dropped,
         "tables": row_counts(capture),
-        "kinds": shelf.once(capture, "kinds", _kinds),
+        "kinds": shelf.once(capture, "kinds", kind_counts),
         "advice": _advice(capture),
     }
-
-
-def _kinds(capture: Capture) -> dict[str, int]:
-    from peephole.query.problems.problems import tells_problems
-    from peephole.query.rewrites.schedules import count_schedules
-
-    counts = kind_counts(capture) | {"problems": int(tells_problems(capture))}
-    if not counts.get("schedule") and (number := count_schedules(capture)):
-        counts["schedule"] = number
-    return counts
 
 
 def _advice(capture: Capture) -> str:
