@@ -59,6 +59,8 @@ def test_devices(client: TestClient) -> None:
     assert answer["duration"] == 1000
     gpu, cpu = answer["devices"]
     assert (gpu["name"], gpu["buffers"], gpu["living"], gpu["peak"], gpu["peakTime"]) == ("GPU", 4, 1, 1600, 300)
+    # something of each is never freed: until the end
+    assert (gpu["first"], gpu["last"], cpu["first"], cpu["last"]) == (0, 1000, 400, 1000)
     assert cpu["name"] == "CPU:<1>" and max(gpu["spark"]) == 1600 and len(gpu["spark"]) == 32
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.capture_rows import rows
 from tests.recorded_jax import PROGRAM, jax_recorded
 
 from peephole.query.capture.contexts import Context, contexts, steps
@@ -152,6 +153,30 @@ def test_memory_of_a_module_is_its_buffer_assignment(shown: Shown, block: Contex
     shown.page.get_by_text("Alive at the peak").wait_for()
     for name in ("ynn_fusion.2", "w.1"):
         shown.page.get_by_text(name, exact=True).first.wait_for()
+
+
+def test_memory_of_a_module_opens_where_its_values_are(shown: Shown, capture: Capture, block: Context) -> None:
+    """Compiling takes seconds, a run milliseconds: on the whole trace there would be nothing to see."""
+    go(shown, f"memory?device={block.name}")
+    page = shown.page
+    page.wait_for_selector(f'section.view[data-shown="memory/{block.name}"]', timeout=30_000)
+    ask = (
+        "() => { const s = document.querySelector('.mem-canvas').memoryStage; return [s.span.t0, s.span.t1, s.whole]; }"
+    )
+    t0, t1, whole = page.evaluate(ask)
+    own = [one for one in rows(capture, "buffers") if one["device"] == block.name]
+    first = min(one["alloc"] for one in own) - capture.span()[0]
+    last = max(one["free"] for one in own) - capture.span()[0]
+    assert t0 < first < last < t1 and t1 - t0 < 1.2 * (last - first) < whole / 4
+    page.screenshot(path=OUTPUT / "xla_memory_of_a_module.png")
+    assert "t0" not in page.url
+    page.locator("canvas.mem-canvas").focus()
+    page.keyboard.press(" ")
+    page.wait_for_url("**t0=0&t1=**")
+    assert page.evaluate(ask)[1] >= whole
+    page.keyboard.press(" ")
+    page.wait_for_url(lambda url: "t0=" not in url)
+    assert page.evaluate(ask) == [t0, t1, whole]
 
 
 def test_a_kernel_of_top_leads_to_its_compilation(shown: Shown, kernel: Context) -> None:

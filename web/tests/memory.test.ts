@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { byteTicks, clock, elements, highest, planBands } from "../src/layout/memory_bands.ts";
+import { homeSpan, sameSpan } from "../src/layout/memory_span.ts";
 
 describe("bands of buffers", () => {
   const lives = {
@@ -73,5 +74,27 @@ describe("figures", () => {
     expect(elements(524288, "float")).toBe(131072);
     expect(elements(10, "float")).toBeNull();
     expect(elements(10, "mystery")).toBeNull();
+  });
+});
+
+describe("where the memory of a device opens", () => {
+  it("is what it held, when that is a small part of the trace", () => {
+    expect(homeSpan({ first: 2_000_000, last: 3_000_000 }, 100_000_000)).toEqual({ t0: 1_960_000, t1: 3_040_000 });
+  });
+
+  it("is all of the trace, when that is not much more", () => {
+    expect(homeSpan({ first: 0, last: 100 }, 100)).toEqual({ t0: 0, t1: 100 });
+    expect(homeSpan({ first: 20_000, last: 90_000 }, 100_000)).toEqual({ t0: 0, t1: 100_000 });
+  });
+
+  it("holds a moment", () => {
+    const { t0, t1 } = homeSpan({ first: 5000, last: 5000 }, 100_000);
+    expect(t0).toBeLessThan(5000);
+    expect(t1).toBeGreaterThan(5000);
+  });
+
+  it("is known by its nanoseconds", () => {
+    expect(sameSpan({ t0: 0.2, t1: 10 }, { t0: 0, t1: 10.3 })).toBe(true);
+    expect(sameSpan({ t0: 0, t1: 10 }, { t0: 0, t1: 11 })).toBe(false);
   });
 });

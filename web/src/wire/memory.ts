@@ -8,6 +8,9 @@ export interface DeviceWire {
   living: number;
   peak: number;
   peakTime: number;
+  /** Its first allocation, and its last free; the end of the trace when something was never freed. */
+  first: number;
+  last: number;
   spark: number[];
   /** The device whose buffers are what is reserved for this one; empty when that is not known. */
   reserved: string;

@@ -2,9 +2,10 @@
  * Memory: total and bands of a device over time, what was alive at a moment, one buffer. Everything is in the address.
  */
 import { fill, h } from "../../base/dom.ts";
-import { bufferHandle, bytes, count, counted, duration } from "../../base/format.ts";
+import { bufferHandle, bytes, duration } from "../../base/format.ts";
 import { isAbort } from "../../data/client.ts";
 import { clock } from "../../layout/memory_bands.ts";
+import { homeSpan, sameSpan } from "../../layout/memory_span.ts";
 import type { Span } from "../../layout/span.ts";
 import { fitSpan, moment } from "../../layout/timeline_scale.ts";
 import { numberParam, type Params } from "../../state/place.ts";
@@ -13,6 +14,7 @@ import { clearLayer, emptyState, errorState, failure, showLayer, waitFor } from 
 import type { Page, View, ViewDef } from "../registry.ts";
 import { drawBuffer } from "./buffer_pane.ts";
 import { LeftPane } from "./left_pane.ts";
+import { statusParts } from "./memory_status.ts";
 import { MemoryWindows } from "./memory_windows.ts";
 import { SegmentsPane } from "./segments_pane.ts";
 import { MemoryStage, type Under } from "./stage.ts";
@@ -72,7 +74,7 @@ class MemoryView implements View {
 
   constructor(private readonly page: Page) {
     this.left = new LeftPane(page.left, {
-      device: (name) => page.nav.set({ device: name || UNNAMED, buffer: null, time: null }),
+      device: (name) => page.nav.set({ device: name || UNNAMED, buffer: null, time: null, ...this.spanFor(name) }),
       buffer: (id) => page.nav.set({ buffer: id }),
       filter: (text) => page.nav.set({ q: text === "" ? null : text }, "replace"),
     });
@@ -272,19 +274,34 @@ class MemoryView implements View {
     this.asked.span = key;
     const t0 = numberParam(this.params, "t0", NaN);
     const t1 = numberParam(this.params, "t1", NaN);
-    this.stage.setSpan(t1 > t0 ? { t0, t1 } : fitSpan(this.whole));
+    this.stage.setSpan(t1 > t0 ? { t0, t1 } : this.home);
+  }
+
+  /** Where the device's memory opens. */
+  private get home(): Span {
+    return this.device ? homeSpan(this.device, this.whole) : fitSpan(this.whole);
+  }
+
+  /** What becomes of the window with another device: one that shows nothing of it is given up. */
+  private spanFor(name: string): { t0?: null; t1?: null } {
+    const device = this.wire?.devices.find((one) => one.name === name);
+    const { t0, t1 } = this.stage.span;
+    return device && (device.last < t0 || device.first > t1) ? { t0: null, t1: null } : {};
   }
 
   private moved(span: Span): void {
-    const fits = span.t0 <= 0 && span.t1 >= this.whole;
-    const change = fits ? { t0: null, t1: null } : { t0: Math.round(span.t0), t1: Math.round(span.t1) };
+    const all = span.t0 <= 0 && span.t1 >= this.whole;
+    const change = sameSpan(all ? fitSpan(this.whole) : span, this.home)
+      ? { t0: null, t1: null }
+      : { t0: Math.round(span.t0), t1: Math.round(span.t1) };
     // what is on the screen is exact already: the address only follows
     this.asked.span = `${change.t0 ?? undefined}/${change.t1 ?? undefined}`;
     this.page.nav.set(change, "replace");
   }
 
+  /** To where the device's memory is, and from there to all of the trace. */
   private fit(): void {
-    this.stage.move(fitSpan(this.whole));
+    this.stage.move(sameSpan(this.stage.span, this.home) ? fitSpan(this.whole) : this.home);
   }
 
   private goToPeak(): void {
@@ -457,43 +474,11 @@ class MemoryView implements View {
     const key = [device.name, device.buffers, data.left, small.length, largest, merge].join("/");
     if (key === this.asked.status) return;
     this.asked.status = key;
-    const link = (text: string, act: () => void): HTMLElement =>
-      h("button.link", { type: "button", onclick: act }, text);
-    this.page.status(
-      [
-        h(
-          "span",
-          h("b", count(device.buffers)),
-          ` ${device.buffers === 1 ? "buffer" : "buffers"} on ${device.name || "an unnamed device"}`,
-        ),
-        h("span", h("b", count(device.living)), " never freed"),
-        small.length > 0
-          ? h(
-              "span.mem-small",
-              `${counted(small.length, "buffer")} of up to ${bytes(largest)} drawn as one band · `,
-              link("show", () => this.page.nav.set({ small: 1 }, "replace")),
-            )
-          : "",
-        merge
-          ? ""
-          : h(
-              "span.mem-small",
-              "small buffers have bands of their own · ",
-              link("draw as one", () => this.page.nav.set({ small: null }, "replace")),
-            ),
-      ].filter((part) => part !== ""),
-      [
-        ...(data.left > 0
-          ? [
-              h(
-                "span.mem-left",
-                `${counted(data.left, "smaller buffer")} not drawn, ${bytes(data.leftBytes)} · `,
-                link("zoom in", () => this.stage.viewport.zoom(0.5)),
-              ),
-            ]
-          : []),
-        h("span.wide", "sizes in decimal units"),
-      ],
-    );
+    const facts = { device, small: small.length, largest, merge, left: data.left, leftBytes: data.leftBytes };
+    const parts = statusParts(facts, {
+      small: (show) => this.page.nav.set({ small: show ? 1 : null }, "replace"),
+      zoomIn: () => this.stage.viewport.zoom(0.5),
+    });
+    this.page.status(...parts);
   }
 }
