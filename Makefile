@@ -10,6 +10,8 @@ SHELL := /bin/bash
 
 VENV := .venv
 BIN := $(VENV)/bin
+# of the tests: many wait for a browser or a program, so more than a small machine has cores
+WORKERS ?= 4
 # the first Python that is new enough
 PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(shell $(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(p))))
 WEB_INPUTS := $(shell find web -path web/node_modules -prune -o -type f -print 2>/dev/null)
@@ -81,7 +83,7 @@ web-test: setup src/peephole/server/static/.built
 
 .PHONY: test
 test: setup src/peephole/server/static/.built tools lint web-test
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: demo
 demo: $(VENV)/.demo src/peephole/server/static/.built

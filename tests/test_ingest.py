@@ -148,7 +148,7 @@ from peephole.store.capture import open_capture
 capture = open_capture(import_files([Path({str(tape)!r})], Path({str(tmp_path / "tape.peep")!r})))
 print(len(capture.read("slices")), list(capture.read("markers").texts("name")), "pyarrow.compute" in sys.modules)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout == "18 [] False\n"
 
 

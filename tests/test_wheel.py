@@ -188,7 +188,7 @@ def test_the_page_is_served_without_node(empty: Empty, capture: str) -> None:
             assert process.stdout is not None
             line = next(line for line in process.stdout if "http://" in line)
             address = line[line.index("http://") :].split()[0]
-            with urllib.request.urlopen(address, timeout=20) as reply:
+            with urllib.request.urlopen(address, timeout=120) as reply:
                 page = reply.read().decode()
             assert "<title>" in page and ".js" in page
         finally:

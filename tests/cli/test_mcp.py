@@ -96,7 +96,7 @@ class Agent:
 
     def close(self) -> tuple[int, str]:
         assert self.process.stderr is not None
-        _, said = self.process.communicate(timeout=20)
+        _, said = self.process.communicate(timeout=120)
         return self.process.returncode, said
 
 
@@ -161,7 +161,7 @@ def test_the_three_questions_are_answered_by_tools_alone(agent: Agent) -> None:
 def test_an_answer_has_an_address_that_answers(agent: Agent) -> None:
     address = agent.call("rules", capture="softmax")["structuredContent"]["page"]
     assert address.startswith("http://127.0.0.1:") and "#/softmax/rewrites" in address
-    with urllib.request.urlopen(address.partition("#")[0], timeout=20) as reply:
+    with urllib.request.urlopen(address.partition("#")[0], timeout=120) as reply:
         assert reply.status == 200
 
 

@@ -180,7 +180,7 @@ def test_in_a_terminal_it_goes_on(tmp_path: Path, tape_line: Line) -> None:
             out.write(work(tape_line, 53, 4, 2.0))
         until("72 events, 2 workers")
         child.send_signal(signal.SIGINT)
-        _, errors = child.communicate(timeout=30)
+        _, errors = child.communicate(timeout=120)
     finally:
         child.kill()
         child.communicate()

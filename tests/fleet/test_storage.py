@@ -53,13 +53,13 @@ def bucket(server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     post(f"{server}/moto-api/reset", "")
-    urllib.request.urlopen(urllib.request.Request(f"{server}/fleet", method="PUT"), timeout=30).close()
+    urllib.request.urlopen(urllib.request.Request(f"{server}/fleet", method="PUT"), timeout=120).close()
     return "s3://fleet"
 
 
 def post(url: str, text: str) -> None:
     request = urllib.request.Request(url, text.encode(), {"Content-Type": "text/plain"}, method="POST")
-    urllib.request.urlopen(request, timeout=30).close()
+    urllib.request.urlopen(request, timeout=120).close()
 
 
 def uploaded(folder: Path, bucket: str, ranks: int = 4) -> Known:

@@ -136,7 +136,7 @@ def test_what_is_not_a_file_is_written_to_and_never_replaced(tmp_path: Path) -> 
     with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
         with whole_file(pipe) as file:
             file.write(b"whole")
-        assert reader.communicate(timeout=60)[0] == b"whole"
+        assert reader.communicate(timeout=120)[0] == b"whole"
     assert pipe.is_fifo()
     assert list(tmp_path.iterdir()) == [pipe]
 

@@ -63,7 +63,7 @@ def test_where_the_page_comes_from(steps: Path, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.delenv(name, raising=False)
     local = peephole.view(steps)._repr_html_()
     address = re.findall(r'src="(http://127\.0\.0\.1:\d+/)"', local)[0]
-    with urllib.request.urlopen(address, timeout=20) as page:
+    with urllib.request.urlopen(address, timeout=120) as page:
         assert "X-Frame-Options" not in page.headers
         assert "frame-ancestors http://localhost:*" in page.headers["Content-Security-Policy"]
     assert address in peephole.view(peephole.capture(steps))._repr_html_()  # one server for one capture

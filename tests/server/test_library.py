@@ -130,7 +130,7 @@ def test_what_a_growing_capture_gave_is_nobodys_answer_once_it_has_ended(tmp_pat
         program.stdin.close()
     found: list[int] = []
     shelf.derived = derived = Interrupted(shelf.derived, lambda: found.append(rows()))
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not shelf.settled and time.monotonic() < deadline:
         with shelf.lock:
             shelf.open()

@@ -133,7 +133,7 @@ def port(long_pass: Path) -> Iterator[int]:
 
 def asked(port: int, path: str) -> http.client.HTTPConnection:
     """A connection on which the request is on its way."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     connection.request("GET", f"/api/v1/captures/long/{path}")
     return connection
 

@@ -160,7 +160,7 @@ def interfaces() -> dict[str, Any]:
     if node is None or not (ROOT / "web" / "node_modules" / "typescript").is_dir():
         pytest.skip("needs Node and web/node_modules; `make test` installs them")
     command = [node, "scripts/wire_types.mjs"]
-    done = subprocess.run(command, cwd=ROOT / "web", check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=ROOT / "web", check=True, capture_output=True, text=True, timeout=120)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

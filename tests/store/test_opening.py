@@ -59,7 +59,7 @@ def test_no_capture(tmp_path: Path, capture: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["manifest.json", "slices.parquet", "index/names.parquet", "journal/p00001/t0000.000000.seg"]
 )
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(120)
 def test_a_pipe_in_a_capture_is_refused_and_not_waited_for(capture: Path, tmp_path: Path, name: str) -> None:
     path = capture / name
     path.parent.mkdir(parents=True, exist_ok=True)

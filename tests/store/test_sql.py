@@ -150,7 +150,7 @@ def test_ctrl_c_ends_it_within_a_second(path: Path, tmp_path: Path, sql: str) ->
             used = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         begun = time.monotonic()
         process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=30)[1]
+        said = process.communicate(timeout=120)[1]
         assert time.monotonic() - begun < 1.0 + (5.0 if os.getloadavg()[0] > 4 else 0.0)
     assert process.returncode == 130
     assert said == ""

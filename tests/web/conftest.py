@@ -156,7 +156,7 @@ def page(browser: Browser) -> Iterator[Page]:
     """A fresh page; the test fails when the page logs an error or breaks its content policy."""
     context = browser.new_context(viewport={"width": 1600, "height": 900}, color_scheme="dark", reduced_motion="reduce")
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(30_000)
     trouble: list[str] = []
     page.on("pageerror", lambda error: trouble.append(str(error)))
     page.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
@@ -195,7 +195,7 @@ class Shown:
         self.page.goto(self.served.address + place)
         self.until("() => document.querySelector('section.view')?.dataset.shown")
 
-    def until(self, script: str, arg: object = None, seconds: float = 10) -> None:
+    def until(self, script: str, arg: object = None, seconds: float = 30) -> None:
         """Waits until a function of the page is true. Playwright's own needs eval, which the page's policy forbids."""
         end = time.monotonic() + seconds
         while not self.page.evaluate(script, arg):

@@ -12,7 +12,8 @@ from PIL import Image
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-Pixels = NDArray[np.float64]
+Pixels = NDArray[np.uint32]
+"""Height and width of colours, a number each: sorting numbers is many times faster than sorting rows of three."""
 
 PANES: Final = ("header.top", ".pane.l", "section.view", ".stage", ".pane.r", "footer.status")
 LEAST_CONTRAST: Final = 3.0
@@ -80,21 +81,27 @@ PROBE: Final = """panes => {
 
 
 def pixels_of(png: bytes) -> Pixels:
-    """Height, width and red, green, blue, 0 … 255."""
-    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), np.float64)
+    """Its colours, red in the upper byte of three."""
+    parts = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), np.uint32)
+    return (parts[..., 0] << 16) | (parts[..., 1] << 8) | parts[..., 2]
 
 
-def luminance(colours: Pixels) -> Pixels:
+def channels(colours: Pixels) -> NDArray[np.float64]:
+    """Red, green and blue of colours, 0 … 255 each, along an axis of their own."""
+    return np.stack([(colours >> shift) & 0xFF for shift in (16, 8, 0)], -1).astype(np.float64)
+
+
+def luminance(colours: Pixels) -> NDArray[np.float64]:
     """How light colours are, 0 … 1, as WCAG has it."""
-    part = colours / 255
+    part = channels(colours) / 255
     linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
-    found: Pixels = linear @ np.array([0.2126, 0.7152, 0.0722])
+    found: NDArray[np.float64] = linear @ np.array([0.2126, 0.7152, 0.0722])
     return found
 
 
 def contrast(part: Pixels) -> float:
     """Of the colour that stands out most against the one that most of a part has: 1 of a single colour, 21 at most."""
-    colours, count = np.unique(part.reshape(-1, 3), axis=0, return_counts=True)
+    colours, count = np.unique(part, return_counts=True)
     light = luminance(colours)
     back = float(light[int(np.argmax(count))])
     return max(float((max(one, back) + 0.05) / (min(one, back) + 0.05)) for one in (light.min(), light.max()))
@@ -104,7 +111,7 @@ def drawn(part: Pixels) -> float:
     """The part of the pixels, 0 … 1, that have another colour than most."""
     if not part.size:
         return 0.0
-    _, count = np.unique(part.reshape(-1, 3), axis=0, return_counts=True)
+    _, count = np.unique(part, return_counts=True)
     return 1 - float(count.max() / count.sum())
 
 

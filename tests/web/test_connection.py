@@ -38,7 +38,7 @@ class Server:
         command = [sys.executable, "-m", "peephole", "serve", str(self.capture), "--no-open", f"--port={self.port}"]
         env = {**os.environ, "PEEPHOLE_DIR": str(self.folder / "none"), "NO_COLOR": "1"}
         self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        end = time.monotonic() + 30
+        end = time.monotonic() + 90
         while True:
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
@@ -70,7 +70,7 @@ def page(browser: Browser) -> Iterator[Page]:
     """A page of its own: requests without an answer are errors in its console, and belong to this test."""
     context = browser.new_context(viewport={"width": 1600, "height": 900})
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(30_000)
     yield page
     context.close()
 

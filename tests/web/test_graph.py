@@ -74,7 +74,7 @@ class Graph:
         self.page.goto(f"{self.address}?theme={name}")
         self.until("() => 'view' in window")
 
-    def until(self, script: str, seconds: float = 10) -> None:
+    def until(self, script: str, seconds: float = 30) -> None:
         end = time.monotonic() + seconds
         while not self.page.evaluate(script):
             assert time.monotonic() < end, f"never true: {script}"

@@ -82,7 +82,7 @@ def test_what_comes_late_is_shown_all_the_same(
         command, cwd=tmp_path, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as child:
         try:
-            end = time.monotonic() + 30
+            end = time.monotonic() + 90
             while not (path / "journal").is_dir() or not list((path / "journal").rglob("*.seg")):
                 assert time.monotonic() < end, "the program never began to record"
                 time.sleep(0.05)
@@ -103,7 +103,7 @@ def test_what_comes_late_is_shown_all_the_same(
                 assert worst < behind, f"the picture stood still: {now}"
                 child.send_signal(signal.SIGINT)
                 child.wait(20)
-                page.wait_for_selector(".status .live:not(.on)", timeout=20_000)
+                page.wait_for_selector(".status .live:not(.on)", timeout=60_000)
                 capture = open_capture(path)
                 last = (int(capture.read("counters", ["time"])["time"].max()) - capture.span()[0]) / 1e9
                 reached = f"() => Math.abs(({REACH})().values - {last}) < 0.2"

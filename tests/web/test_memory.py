@@ -97,7 +97,7 @@ def address(static: Path, training: tuple[Path, Any], many: Path) -> Iterator[st
 
 
 def shown(page: Page, device: str) -> None:
-    page.wait_for_selector(f'section.view[data-shown="memory/{device}"]', timeout=30_000)
+    page.wait_for_selector(f'section.view[data-shown="memory/{device}"]', timeout=60_000)
 
 
 def stage(page: Page, script: str, arg: Any = None) -> Any:
@@ -394,7 +394,7 @@ def test_a_live_capture_grows(page: Page, static: Path, tmp_path: Path) -> None:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, cwd=tmp_path, env=env, **quiet) as child:  # type: ignore[call-overload]
         try:
-            end = time.monotonic() + 30
+            end = time.monotonic() + 90
             while not (path / "journal").is_dir() or not list((path / "journal").rglob("*.seg")):
                 assert time.monotonic() < end, "the program never began to record"
                 time.sleep(0.05)
@@ -403,7 +403,7 @@ def test_a_live_capture_grows(page: Page, static: Path, tmp_path: Path) -> None:
                 page.goto(f"{served.address}#/growing/memory")
                 shown(page, "GPU")
                 first = stage(page, "[s.whole, s.picture.bands.id.length]")
-                end = time.monotonic() + 20
+                end = time.monotonic() + 90
                 while stage(page, "[s.whole, s.picture.bands.id.length]")[1] <= first[1]:
                     assert time.monotonic() < end, "the page never showed more"
                     time.sleep(0.1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from .conftest import Shown
-from .pictures import pixels_of
+from .pictures import channels, pixels_of
 
 pytestmark = pytest.mark.browser
 
@@ -87,6 +87,6 @@ def test_a_kernel_s_dots_stand_at_its_tail(view: Shown) -> None:
     shown = [one for one in names.all() if one.evaluate("e => e.firstChild.scrollWidth > e.firstChild.clientWidth")]
     assert shown
     for name in shown:
-        picture = pixels_of(name.screenshot())
+        picture = channels(pixels_of(name.screenshot()))
         ink = np.flatnonzero((abs(picture - picture[0, 0]).max(axis=2) > 40).any(axis=0))
         assert np.diff(ink).max() < 7, name.text_content()  # a letter is 7 px wide

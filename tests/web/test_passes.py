@@ -27,7 +27,7 @@ PROGRAM = Path(__file__).parent.parent / "passes_program.py"
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("passes") / "passes.peep"
-    subprocess.run([sys.executable, str(PROGRAM), str(path)], check=True, timeout=60)
+    subprocess.run([sys.executable, str(PROGRAM), str(path)], check=True, timeout=120)
     return path
 
 

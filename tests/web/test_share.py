@@ -50,7 +50,7 @@ def copy(browser: Browser, copies: dict[str, Path], request: pytest.FixtureReque
         offline=True,
     )
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(30_000)
     page.add_init_script(WATCH)
     trouble: list[str] = []
     asked: list[str] = []

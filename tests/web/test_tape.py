@@ -151,7 +151,7 @@ def shown(page: Page) -> tuple[int, int, int, int]:
     return int(run), int(seq or 0), int(marks), int(columns)
 
 
-def until(page: Page, what: Any, seconds: float = 10) -> None:
+def until(page: Page, what: Any, seconds: float = 30) -> None:
     """Waits for the page; its policy forbids the eval that Playwright's own waiting needs."""
     end = time.monotonic() + seconds
     while not what():

@@ -399,7 +399,7 @@ def test_live_follows_the_end_until_the_user_moves(page: Page, static: Path, tmp
         command, cwd=tmp_path, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as child:
         try:
-            end = time.monotonic() + 30
+            end = time.monotonic() + 90
             while not (path / "journal").is_dir() or not list((path / "journal").rglob("*.seg")):
                 assert time.monotonic() < end, "the program never began to record"
                 time.sleep(0.05)
@@ -426,7 +426,7 @@ def test_live_follows_the_end_until_the_user_moves(page: Page, static: Path, tmp
                 assert "off" not in page.locator(".status").inner_text()
                 child.send_signal(signal.SIGINT)
                 child.wait(20)
-                page.wait_for_selector(".status .live:not(.on)", timeout=20_000)
+                page.wait_for_selector(".status .live:not(.on)", timeout=60_000)
                 page.goto("about:blank")  # nothing is asked of a server that has gone
         finally:
             if child.poll() is None:

@@ -30,7 +30,7 @@ PROGRAM = Path(__file__).parent.parent.parent / "passes_program.py"
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("passes") / "passes.peep"
-    subprocess.run([sys.executable, str(PROGRAM), str(path)], check=True, timeout=60)
+    subprocess.run([sys.executable, str(PROGRAM), str(path)], check=True, timeout=120)
     return path
 
 
@@ -163,7 +163,7 @@ def test_the_server_sends_it(path: Path, capture: Capture) -> None:
 
 def test_what_was_recorded_is_there_after_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "killed.peep"
-    done = subprocess.run([sys.executable, str(PROGRAM), str(path), "kill"], timeout=60, check=False)
+    done = subprocess.run([sys.executable, str(PROGRAM), str(path), "kill"], timeout=120, check=False)
     assert done.returncode == -signal.SIGKILL
     capture = open_capture(path)
     (context,) = contexts(capture)

@@ -387,7 +387,7 @@ def test_viztracer_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     program.write_text("def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)\nf(12)\n")
     out = tmp_path / "viz.json"
     command = [sys.executable, "-m", "viztracer", "-o", str(out), "--quiet", str(program)]
-    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, timeout=60)
+    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, timeout=120)
     reference = json.loads(out.read_text())["traceEvents"]
     expected = sum(1 for event in reference if event["ph"] == "X")
     for small in PARSERS:

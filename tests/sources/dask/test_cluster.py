@@ -45,7 +45,7 @@ if __name__ == "__main__":
         dead = client.submit(dies, 1, retries=0)
         time.sleep(0.5)
         dead.cancel()
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=120)
         print(sum(client.gather(client.map(fine, range(20)))))
 '''
 
@@ -340,7 +340,7 @@ def test_a_worker_s_clock_is_put_right_by_what_must_come_before_and_after(tmp_pa
     script, out = tmp_path / "rows.py", tmp_path / "out.peep"
     script.write_text(ROWS)
     command = [sys.executable, "-m", "peephole", "run", "--no-view", "-o", str(out), str(script)]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=120)
     t = tape(open_capture(out))
     sent = int(t.time[events(t, "DISPATCH")[0]])
     found = {t.ops[int(t.op[i])]: (int(t.time[i]) - sent, int(t.dur[i])) for i in events(t, "COMPUTE").tolist()}

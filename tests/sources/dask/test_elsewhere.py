@@ -50,7 +50,7 @@ def test_a_scheduler_that_nobody_records(tmp_path: Path, peephole: Any) -> None:
         out = tmp_path / "only_client.peep"
         assert "78" in peephole("run", "--no-view", "-o", out, client, address).stdout
     finally:
-        running.communicate("\n", timeout=60)
+        running.communicate("\n", timeout=120)
     t = tape(open_capture(out))
     assert len(events(t, "COMPUTE", "inc")) == 12
     assert {lane.name for lane in t.lanes if lane.kind == "worker"} == {"worker-0", "worker-1"}
@@ -152,7 +152,7 @@ def elsewhere(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
         from distributed import Client
 
         with Client(address, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=60)
+            client.wait_for_workers(2, timeout=120)
         yield address
     finally:
         # asked politely they wait for each other; nobody needs them any more
@@ -203,7 +203,7 @@ def test_a_scheduler_that_somebody_else_started(elsewhere: str, tmp_path: Path) 
 
 
 def plugins_left(address: str) -> str:
-    left = subprocess.run([sys.executable, "-c", LEFT, address], capture_output=True, text=True, timeout=60, check=True)
+    left = subprocess.run([sys.executable, "-c", LEFT, address], capture_output=True, text=True, timeout=120, check=True)
     return left.stdout.strip()
 
 

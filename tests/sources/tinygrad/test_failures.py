@@ -33,7 +33,7 @@ except ValueError as error:
 def test_a_rule_that_raises_has_its_traceback(tmp_path: Path) -> None:
     (tmp_path / "prog.py").write_text(PROGRAM)
     command = [sys.executable, "-m", "peephole", "run", "-o", "prog.peep", "prog.py"]
-    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=120)
     assert "raised: cannot do this" in done.stdout
     frame = open_capture(tmp_path / "prog.peep").read("steps", ["name", "error"])
     [error] = [error for name, error in zip(frame.texts("name"), frame.texts("error"), strict=True) if error]
@@ -67,7 +67,7 @@ def test_a_kernel_that_fails_is_called_what_its_passes_call_it(tmp_path: Path, o
     command = [sys.executable, "-m", "peephole", "run", *only, "-o", "prog.peep", "prog.py"]
     environment = {**os.environ, "DEV": "CPU"}
     done = subprocess.run(
-        command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True, timeout=60
+        command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True, timeout=120
     )
     assert "raised: cannot write this" in done.stdout
     frame = open_capture(tmp_path / "prog.peep").read("contexts", ["name", "kind", "function"])

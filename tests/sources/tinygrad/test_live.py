@@ -344,7 +344,7 @@ for n in itertools.count(2):
         for _ in range(6):
             assert process.stdout.readline()
         live = open_capture(capture)  # while it runs, by another process
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 90
         while (live.count("contexts") < 4 or live.count("matches") <= 50) and time.monotonic() < deadline:
             time.sleep(0.1)
             live.refresh()

@@ -58,7 +58,7 @@ def test_follows_a_living_process(tmp_path: Path) -> None:
     for more in (1, 5000, 70_000):
         write(more)
         total += more
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 90
         while not capture.refresh() and time.monotonic() < deadline:
             time.sleep(0.02)
         assert capture.count("slices") == total
@@ -70,7 +70,7 @@ def test_follows_a_living_process(tmp_path: Path) -> None:
     process.stdin.close()
     process.stdout.close()
     assert process.wait() == 0
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while capture.live and time.monotonic() < deadline:
         capture.refresh()
         time.sleep(0.02)
@@ -109,7 +109,7 @@ def test_goes_on_with_a_child_that_outlives_its_parent(tmp_path: Path) -> None:
     process.stdin.flush()
     process.stdout.readline()
     assert process.wait() == 0  # the child reads on from the same pipe
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while capture.count("slices") == 1 and time.monotonic() < deadline:
         capture.refresh()
         time.sleep(0.02)
@@ -206,7 +206,7 @@ def more(process: subprocess.Popen[str], count: int) -> None:
 
 def refreshed(capture: capture_module.Capture) -> bool:
     """Whether something new was picked up; it may not be time for another look yet."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while time.monotonic() < deadline:
         if capture.refresh():
             return True

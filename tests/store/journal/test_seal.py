@@ -51,7 +51,7 @@ def check(path: Path, count: int) -> None:
 def sealing(path: Path) -> subprocess.Popen[bytes]:
     """A process that has begun to seal."""
     process = subprocess.Popen([sys.executable, "-c", SEAL, str(path)])
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not (path / ".lock").exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
     return process
