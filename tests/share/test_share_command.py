@@ -181,3 +181,15 @@ def test_graphs_left_out_for_their_time_are_said_to_be(
     assert left_out(20_000_000) == "" and far == sorted(far) and far[-1] > 1
     monkeypatch.setattr(replies, "GRAPHS", 5)
     assert left_out(20_000_000).endswith(": no more than 5 graphs are made")
+
+
+def test_what_could_not_be_read_of_the_input_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with CaptureWriter(tmp_path / "part.peep") as writer:
+        writer.append("slices", {"track": [0], "start": [5], "dur": [9], "name": ["k"]})
+        writer.problem("files of another program, left out", 1, "other.json")
+    words = ["share", str(tmp_path / "part.peep"), "-o", str(tmp_path / "x.html")]
+    assert main(words) == 0
+    assert capsys.readouterr().out.endswith("1 × files of another program, left out (other.json)\n")
+    assert main([*words, "--json"]) == 0
+    (lost,) = json.loads(capsys.readouterr().out)["problems"]
+    assert lost == {"reason": "files of another program, left out", "count": 1, "example": "other.json"}

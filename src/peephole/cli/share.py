@@ -6,7 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
-from peephole.cli.format import Printer, size
+from peephole.cli.format import Printer, problem_lines, size
 from peephole.cli.target import add_json, add_target, open_target, progress_bar
 from peephole.errors import PeepholeError
 
@@ -34,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Writes the file and says what is inside and what is not."""
+    from peephole.query.capture.info import info
     from peephole.share.making import make_copy
 
     limit = read_size(args.limit)
@@ -44,16 +45,19 @@ def run(args: argparse.Namespace) -> int:
         raise PeepholeError(f"{out} is a folder; give a file's name with -o.")
     made = make_copy(capture, out, args.interval, views or None, limit, progress_bar("making graphs of rewrites"))
     printer = Printer(args.json)
+    problems = [(one.reason, one.count, one.example) for one in info(capture).problems]
     if args.json:
         lists = {"inside": made.inside, "left_out": made.left_out}
         items = {name: [{"what": one.what, "bytes": one.bytes} for one in items] for name, items in lists.items()}
-        printer.record({"path": str(made.path), "bytes": made.bytes, "views": made.views, **items})
+        lost = [{"reason": reason, "count": number, "example": example} for reason, number, example in problems]
+        printer.record({"path": str(made.path), "bytes": made.bytes, "views": made.views, **items, "problems": lost})
         return 0
     printer.line((str(made.path), "bold"), f"  {size(made.bytes)}, opens from disk: {', '.join(made.views)}")
     for item in made.inside:
         printer.line(f"  + {item.what:<60} {size(item.bytes):>9}")
     for item in made.left_out:
         printer.line((f"  - {item.what:<60} {size(item.bytes) if item.bytes > 0 else '':>9}", "dim"))
+    problem_lines(printer, problems)
     return 0
 
 

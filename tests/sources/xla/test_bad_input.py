@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import shutil
 import time
 from pathlib import Path
 
-from tests.conftest import Cli
+from tests.conftest import Cli, SharedFile
 from tests.recorded_jax import JaxRun
 
 from peephole.ingest import import_files
@@ -56,6 +57,25 @@ def test_cut_and_empty_dumps_are_left_out(tmp_path: Path) -> None:
     }
     (module,) = [one for one in contexts(capture) if one.kind == "module"]
     assert [step.name for step in steps(capture, module.id)] == ["before_optimizations", "cpu_after_optimizations"]
+
+
+def test_a_trace_given_with_a_dump_is_read_and_what_does_not_fit_is_said(shared: SharedFile, tmp_path: Path) -> None:
+    event = {"ph": "X", "ts": 1, "dur": 2, "pid": 1, "tid": 1, "name": "work"}
+    known = {**event, "args": {"hlo_module": "jit_f", "hlo_op": "add.1"}}
+    dump = {"module_0001.jit_f.before_optimizations.txt": HEAD + BODY}
+    said = []
+    for number, one in enumerate((event, known)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        capture = imported(folder, {**dump, "any.json": json.dumps({"traceEvents": [one]}), "x.mlir": "module {}"})
+        assert capture.count("slices") == 1
+        assert bool((capture.read("slices", ["context"])["context"] >= 0).all()) == (number == 1)
+        said.append(list(reasons(capture)))
+    left = "files that are not of a dump of XLA, left out"
+    assert said == [[left, "traces that name no kernel of the dump: they may be of another program"], [left]]
+    profile = [*shared("fixtures/xla/mlp/profile").rglob("*.xplane.pb")]
+    beside = open_capture(import_files([*profile, tmp_path / "0" / "dump" / "any.json"], tmp_path / "beside.peep"))
+    assert list(reasons(beside)) == ["traces given with a profile (.xplane.pb), left out: import them by themselves"]
 
 
 def test_two_runs_in_one_folder_and_modules_of_one_name(tmp_path: Path) -> None:

@@ -63,12 +63,7 @@ class Reading:
         self._read_modules(files, profiles)
         self._compilations()
         runs = self._read_profiles(profiles)
-        if not profiles and files.traces:
-            linked = LinkedSink(self._sink, self._modules.only_context_of)
-            load("chrome").read(files.traces, linked, self._progress)
-            if linked.unlinked and self._modules.all:
-                what = "kernels of a trace as JSON whose module is not known by its name: .xplane.pb has its number"
-                self._sink.problem(what, linked.unlinked, files.traces[0].name)
+        self._read_traces(files.traces, profiles)
         for module in self._modules.all:
             device = f"{module.full_name} in {module.process}" if module.process else module.full_name
             run = runs.get((module.process, module.number), [])
@@ -91,6 +86,7 @@ class Reading:
 
     def _sort_plain(self, files: Files) -> None:
         """Files under names of their own are known by their content."""
+        chrome = load("chrome")
         for number, path in enumerate(files.plain):
             try:
                 head = head_of(path)
@@ -101,6 +97,30 @@ class Reading:
                 files.modules.append(ModuleFiles(number, name, states={"state": path}))
             elif is_profile(head):
                 files.profiles.append(path)
+            elif chrome.sniff(head, path):
+                files.traces.append(path)
+            else:
+                self._problem("files that are not of a dump of XLA, left out", path.name)
+
+    def _read_traces(self, traces: list[Path], profiles: list[_Profile]) -> None:
+        """Slices of profiles as JSON, or of any trace that was given with the dump."""
+        if profiles:
+            places = {profile.path.parent for profile in profiles}  # what lies beside a profile is the same once more
+            for path in traces:
+                if path.parent not in places:
+                    self._problem(
+                        "traces given with a profile (.xplane.pb), left out: import them by themselves", path.name
+                    )
+            return
+        if not traces:
+            return
+        linked = LinkedSink(self._sink, self._modules.only_context_of)
+        load("chrome").read(traces, linked, self._progress)
+        if linked.unlinked and self._modules.all:
+            what = "kernels of a trace as JSON whose module is not known by its name: .xplane.pb has its number"
+            self._sink.problem(what, linked.unlinked, traces[0].name)
+        elif not linked.kernels and self._modules.all:
+            self._problem("traces that name no kernel of the dump: they may be of another program", traces[0].name)
 
     def _planes(self, path: Path) -> list[Plane] | None:
         from peephole.sources.xla.profile.slices import load as load_planes

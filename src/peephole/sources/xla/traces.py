@@ -20,7 +20,7 @@ class LinkedSink:
 
     def __init__(self, sink: Sink, context_of: Callable[[str, str], int]) -> None:
         self._sink, self._context_of = sink, context_of
-        self.unlinked = 0
+        self.kernels = self.unlinked = 0
 
     def append(self, table: str, columns: Mapping[str, ColumnValues]) -> None:
         """Adds rows."""
@@ -52,5 +52,6 @@ class LinkedSink:
         found = NONE
         if isinstance(facts, dict):
             found = self._context_of(str(facts.get("hlo_module", "")), str(facts.get("hlo_op", "")))
+        self.kernels += 1
         self.unlinked += found == NONE
         return found
