@@ -82,8 +82,9 @@ PROBE: Final = """panes => {
 
 def pixels_of(png: bytes) -> Pixels:
     """Its colours, red in the upper byte of three."""
-    parts = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), np.uint32)
-    return (parts[..., 0] << 16) | (parts[..., 1] << 8) | parts[..., 2]
+    red, green, blue = np.moveaxis(np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), np.uint32), -1, 0)
+    found: Pixels = red * 0x10000 + green * 0x100 + blue
+    return found
 
 
 def channels(colours: Pixels) -> NDArray[np.float64]:

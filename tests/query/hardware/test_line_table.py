@@ -46,7 +46,12 @@ def test_lines_are_those_that_binutils_reads(tmp_path: Path, version: int) -> No
     if tool is None:
         pytest.skip("needs readelf to compare with")
     shown = subprocess.run(
-        [tool, "--debug-dump=decodedline", "k.so"], cwd=tmp_path, check=True, capture_output=True, text=True, timeout=120
+        [tool, "--debug-dump=decodedline", "k.so"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
     ).stdout
     rows = re.findall(r"^\S*k\.c\s+(\d+|-)\s+(0x[0-9a-f]+)", shown, re.M)
     wanted: dict[int, int] = {}

@@ -203,7 +203,9 @@ def test_a_scheduler_that_somebody_else_started(elsewhere: str, tmp_path: Path) 
 
 
 def plugins_left(address: str) -> str:
-    left = subprocess.run([sys.executable, "-c", LEFT, address], capture_output=True, text=True, timeout=120, check=True)
+    left = subprocess.run(
+        [sys.executable, "-c", LEFT, address], capture_output=True, text=True, timeout=120, check=True
+    )
     return left.stdout.strip()
 
 

@@ -60,7 +60,8 @@ async def list_devices(request: Request) -> Response:
             {
                 "name": name, "buffers": len(device), "living": device.memory.buffers[1], "peak": device.memory.peak,
                 "peakTime": device.memory.peak_time - origin, "first": int(device.alloc.min()) - origin,
-                "last": min(int(device.end.max()), max(end, int(device.alloc.max()))) - origin, "spark": _spark(device, origin, end),
+                "last": min(int(device.end.max()), max(end, int(device.alloc.max()))) - origin,
+                "spark": _spark(device, origin, end),
                 "reserved": name + SEGMENTS if name + SEGMENTS in found else "",
                 "ooms": moments_without_memory(capture, name, origin) if name + SEGMENTS in found else [],
             }
