@@ -77,13 +77,72 @@ def test_a_pair_shows_code_passes_and_both_graphs(compare: Shown) -> None:
 @pytest.mark.parametrize("tab", ["graphs", "host", "rules", "passes", "timeline", "calls", "memory"])
 def test_every_tab_shows_something(compare: Shown, tab: str) -> None:
     compare.open(f"#/small/compare?b=other&tab={tab}")
-    wanted = {"graphs": ".cmp-large svg", "timeline": ".cmp-timelines[data-drawn]", "memory": ".curves"}
+    wanted = {"graphs": ".cmp-graphs svg", "timeline": ".cmp-timelines[data-drawn]", "memory": ".curves"}
     compare.page.wait_for_selector(f".cmp-stage {wanted.get(tab, 'tbody tr')}")
     if tab == "timeline":
         before = compare.page.url
         compare.page.locator(".cmp-track canvas").first.hover()
         compare.page.mouse.wheel(0, -400)
         compare.until("(before) => location.href !== before && location.hash.includes('t=')", before)
+
+
+# boxes of the drawings with their places on the screen, in their half
+BOXES = """(half) => [...document.querySelectorAll(half)].map((host) => {
+  const frame = host.getBoundingClientRect();
+  return Object.fromEntries([...host.querySelectorAll('.box')].map((box) => {
+    const r = box.getBoundingClientRect();
+    return [box.dataset.node, [r.left - frame.left, r.top - frame.top, r.right - frame.left, r.bottom - frame.top,
+                               frame.width, frame.height].map(Math.round)];
+  }));
+})"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1600, 900), (1000, 700)])
+def test_graphs_of_the_side_are_not_cut_at_the_right(compare: Shown, width: int, height: int) -> None:
+    compare.page.set_viewport_size({"width": width, "height": height})
+    paired(compare)
+    compare.page.wait_for_selector(".graph-half .box")
+    for half in compare.page.evaluate(BOXES, ".graph-half"):
+        assert all(left >= 0 and right <= wide for left, _, right, _, wide, _ in half.values()), half
+    compare.page.get_by_role("link", name="Larger").click()
+    compare.page.wait_for_selector(".cmp-graphs .box")
+    assert compare.param("tab") == "graphs" and compare.page.locator("aside.r .graph-half").first.is_hidden()
+
+
+def test_graphs_in_the_middle_move_together_and_the_address_keeps_where(compare: Shown) -> None:
+    page = compare.page
+    compare.open("#/small/compare?b=other&tab=graphs")
+    page.wait_for_selector(".graph-plane .box")
+    page.keyboard.press("Space")
+    compare.until("() => location.hash.includes('cam=')")
+    for half in page.evaluate(BOXES, ".graph-plane"):
+        for left, top, right, bottom, wide, tall in half.values():
+            assert left >= 0 and right <= wide and top >= 0 and bottom <= tall
+    cam = compare.param("cam")
+    host = page.locator(".graph-plane").first
+    host.hover(position={"x": 90, "y": 70})
+    page.mouse.wheel(0, -300)
+    compare.until("(old) => !location.hash.includes(encodeURIComponent(old)) && location.hash.includes('cam=')", cam)
+    box = host.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 20, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 120, box["y"] + 60)
+    page.mouse.up()
+    page.wait_for_timeout(400)
+    a, b = page.evaluate(BOXES, ".graph-plane")
+    shared = [node for node in a if node in b]
+    assert shared and all(a[node] == b[node] for node in shared)
+    page.reload()
+    page.wait_for_selector(".graph-plane .box")
+    again = page.evaluate(BOXES, ".graph-plane")[0]
+    assert all(abs(x - y) <= 2 for node in a for x, y in zip(a[node], again[node], strict=True))
+    page.get_by_role("button", name="What differs").click()
+    compare.until("() => !location.hash.includes('cam=')")
+    page.keyboard.press("+")
+    compare.until("() => location.hash.includes('cam=')")
+    page.keyboard.press("n")
+    compare.until("() => !location.hash.includes('cam=')")
 
 
 def placed(view: Shown, place: str) -> None:

@@ -21,6 +21,7 @@ import "./styles/ranks.css";
 import "./styles/sql.css";
 import "./styles/problems.css";
 import "./styles/compare.css";
+import "./styles/compare_graphs.css";
 import { allowOwnScripts } from "./base/trusted.ts";
 import { CALLS } from "./views/calls/calls_view.ts";
 import { COMPARE } from "./views/compare/tab.ts";

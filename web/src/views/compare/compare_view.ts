@@ -19,8 +19,10 @@ import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/s
 import type { Page, View } from "../registry.ts";
 import { codePair } from "./code_pair.ts";
 import { memoryPair } from "./memory_pair.ts";
+import { otherCaptures } from "./other_captures.ts";
+import { GraphStage } from "./graph_stage.ts";
 import { formatPairs, HandPairs, pairQuery, parsePairs } from "./hand_pairs.ts";
-import { graphSection, type PartActions, partSide } from "./part_side.ts";
+import { graphHead, graphNotes, type PartActions, partSide, shownGraphs } from "./part_side.ts";
 import { SortTable, type SortColumn } from "./sort_table.ts";
 import { callColumns, kernelColumns, passColumns, ruleColumns, timeColumns } from "./tables.ts";
 import { TimelinePair } from "./timeline_pair.ts";
@@ -37,12 +39,16 @@ const TABS: readonly (readonly [string, string])[] = [
   ["memory", "Memory"],
 ];
 
+/** What another pair does not keep of the address. */
+const AT_ITS_PARTING = { pass: null, match: null, cam: null };
+
 export class CompareView implements View {
   private params: Params = {};
   private found: CompareWire | null = null;
   private pair: KernelPairWire | null = null;
   private table: SortTable<KernelWire> | null = null;
   private timelines: TimelinePair | null = null;
+  private graphs: GraphStage | null = null;
   private asked = "";
   private askedPair = "";
   private drawn = "";
@@ -104,7 +110,7 @@ export class CompareView implements View {
   key(event: KeyboardEvent): boolean {
     if (event.key === "n" || event.key === "N") this.next(event.shiftKey ? -1 : 1);
     else if (event.key === "x" || event.key === "X") this.swap();
-    else return false;
+    else return this.graphs?.key(event) ?? false;
     return true;
   }
 
@@ -128,6 +134,7 @@ export class CompareView implements View {
     this.loading.abort();
     this.siding.abort();
     this.timelines?.dispose();
+    this.graphs?.dispose();
   }
 
   private get other(): string {
@@ -170,22 +177,8 @@ export class CompareView implements View {
   /** Without a second capture: those that there are. */
   private async choose(): Promise<void> {
     const { captures } = await getJson<{ captures: CaptureRow[] }>("captures");
-    const others = captures.filter((row) => row.id !== this.page.info.id);
     fill(this.verdict, h("div.say", h("div.title", `Compare ${this.page.info.name} with …`)));
-    fill(
-      this.stage,
-      others.length === 0
-        ? h(
-            "div.layer",
-            emptyState("One capture: nothing to compare", "Serve two, or record another.", ["peephole serve A B"]),
-          )
-        : h(
-            "div.scroll.cmp-choose",
-            ...others.map((row) =>
-              h("a.row", { href: this.page.nav.address("compare", { a: this.page.info.id, b: row.id }) }, row.name),
-            ),
-          ),
-    );
+    fill(this.stage, otherCaptures(this.page, captures));
   }
 
   private swap(): void {
@@ -206,7 +199,7 @@ export class CompareView implements View {
     if (names.length === 0) return;
     const at = names.indexOf(this.chosen(found));
     const to = names[(at < 0 ? (by > 0 ? 0 : names.length - 1) : at + by + names.length) % names.length]!;
-    this.page.nav.set({ kernel: to, pass: null, match: null });
+    this.page.nav.set({ kernel: to, ...AT_ITS_PARTING });
   }
 
   /** The pair that the side and the code are about: the address's, else the first kernel that changed, else where they part. */
@@ -226,6 +219,7 @@ export class CompareView implements View {
     this.drawBar(found, tab);
     this.hand.show(found, parsePairs(this.params["pair"]), this.chosen(found));
     this.drawStage(found, tab);
+    this.side.classList.toggle("without-graphs", tab === "graphs"); // they have the middle
     this.page.status(...statusParts(found));
     void this.drawPair(found, tab);
     this.page.middle.dataset["shown"] = `${tab}/${found.kernels.length}/${found.same ? "same" : "different"}`;
@@ -275,6 +269,10 @@ export class CompareView implements View {
     const kind = `${this.asked} ${tab} ${tab === "calls" ? (this.params["q"] ?? "") : ""}`;
     const changed = kind !== this.drawn;
     this.drawn = kind;
+    if (tab !== "graphs") {
+      this.graphs?.dispose();
+      this.graphs = null;
+    }
     clearLayer(this.stage);
     if (tab === "timeline") {
       if (changed || !this.timelines) {
@@ -361,7 +359,7 @@ export class CompareView implements View {
     );
     this.table = new SortTable<KernelWire>("Kernels of both", kernelColumns(found.kernels), {
       sort: (sort, down) => this.sort(sort, down),
-      choose: (row) => this.page.nav.set({ kernel: row.name, pass: null, match: null }),
+      choose: (row) => this.page.nav.set({ kernel: row.name, ...AT_ITS_PARTING }),
     });
     const chosen = this.chosen(found);
     this.table.show(rows, this.params["sort"] ?? "", this.params["down"] !== "0", (row) => row.name === chosen);
@@ -381,11 +379,22 @@ export class CompareView implements View {
     this.table.element.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }
 
-  /** Both graphs where the chosen pair parts, as large as there is room. */
+  /** Both graphs where the chosen pair parts, in the whole middle; moved only when they are there already. */
   private drawGraphs(): void {
-    const graphs = this.pair && graphSection(this.pair, (this.stage.clientWidth - 60) / 2, this.actions);
-    const none = emptyState("No graphs to show", "This pair is equal, or one side has no graph where they part.");
-    fill(this.stage, graphs ? h("div.scroll.cmp-scroll.cmp-large", graphs) : h("div.layer", none));
+    const { pair } = this;
+    const graphs = pair && shownGraphs(pair);
+    if (this.graphs && this.graphs.graphs === graphs) return this.graphs.settle();
+    this.graphs?.dispose();
+    this.graphs = null;
+    if (!pair || !graphs) {
+      const none = emptyState("No graphs to show", "This pair is equal, or one side has no graph where they part.");
+      return fill(this.stage, h("div.layer", none));
+    }
+    this.graphs = new GraphStage(graphs, graphNotes(pair), graphHead(pair, graphs, this.actions), {
+      camera: () => this.params["cam"] ?? "",
+      setCamera: (cam) => this.page.nav.set({ cam }, "replace"),
+    });
+    fill(this.stage, this.graphs.element);
   }
 
   private drawCode(pair: KernelPairWire): void {
@@ -446,15 +455,16 @@ export class CompareView implements View {
   private readonly actions: PartActions = {
     rewrites: (side, step, match) => this.rewrites(side, step, match),
     pair: (other) => {
-      const { pass: _pass, match: _match, ...rest } = this.params;
+      const { pass: _pass, match: _match, cam: _cam, ...rest } = this.params;
       return this.page.nav.address("compare", { ...rest, kernel: other });
     },
     place: (pass, match) => {
-      const { pass: _pass, match: _match, ...rest } = this.params;
+      const { pass: _pass, match: _match, cam: _cam, ...rest } = this.params;
       const kernel = this.pair?.name ?? rest["kernel"] ?? "";
       const at = pass === "" ? {} : { pass, ...(match > 0 ? { match: String(match) } : {}) };
       return this.page.nav.address("compare", { ...rest, kernel, ...at });
     },
+    larger: () => this.page.nav.address("compare", { ...this.params, kernel: this.pair?.name ?? "", tab: "graphs" }),
   };
 
   private rewrites(side: "a" | "b", step: number, match: number): string {

@@ -41,6 +41,7 @@ export function memoryPair(curves: CurvesWire, peaks: readonly MemoryPeakWire[],
           h("span.grow"),
           h("span", "end"),
         ),
+        held.length > 0 && h("p.faint.small", "Alive at the peak, A → B"),
         ...held
           .slice(0, 8)
           .map((one) =>

@@ -2,7 +2,7 @@
 import { h } from "../../base/dom.ts";
 import { count, counted, location } from "../../base/format.ts";
 import { bothNames } from "../../data/compare.ts";
-import type { KernelPairWire, PassPairWire, RuleLineWire } from "../../wire/compare.ts";
+import type { BothGraphsWire, KernelPairWire, PassPairWire, RuleLineWire } from "../../wire/compare.ts";
 import { graphPair } from "./graph_pair.ts";
 
 export interface PartActions {
@@ -12,6 +12,8 @@ export interface PartActions {
   pair(name: string): string;
   /** The address of a pass of this pair, and of a match of it; empty for where they part. */
   place(pass: string, match: number): string;
+  /** The address at which both graphs have the whole middle. */
+  larger(): string;
 }
 
 const BEFORE = 3;
@@ -20,14 +22,14 @@ const AFTER = 8;
 export function partSide(pair: KernelPairWire, actions: PartActions): HTMLElement[] {
   const parted = pair.divergence;
   const name = bothNames(pair.a, pair.b);
+  const drawn = graphSection(pair, actions);
   if (!parted) {
     const equal = pair.passes.length > 0;
     const words = equal
       ? `Equal in ${counted(pair.equal, "pass", "passes")} with ${counted(pair.equalMatches, "match", "matches")}.`
       : "No rewrites were recorded of this one.";
-    const graphs = graphSection(pair, 300, actions);
     const head = h("div.sec", h("div.h", h("span.grow.mono.ell", name)), h("p", words), ...passRows(pair, actions));
-    return graphs ? [head, graphs] : [head];
+    return drawn ? [head, drawn] : [head];
   }
   const sections = [
     h(
@@ -62,36 +64,52 @@ export function partSide(pair: KernelPairWire, actions: PartActions): HTMLElemen
   ];
   const rules = parted.rules.map((rule, at) => ruleOf(rule, at === 0 ? "A" : "B")).filter((one) => one !== null);
   if (rules.length > 0) sections.push(h("div.sec", h("div.h", "Rules"), ...rules));
-  const graphs = graphSection(pair, 300, actions);
-  if (graphs) sections.push(graphs);
+  if (drawn) sections.push(drawn);
   return sections;
 }
 
-/** Both graphs where a pair parts, drawn smaller when they are wider than that; null when there are none. */
-export function graphSection(pair: KernelPairWire, widest: number, actions: PartActions): HTMLElement | null {
-  const { graphs, divergence: parted } = pair;
-  if (!graphs || (graphs.nodes.length === 0 && pair.chosen === "")) return null;
+/** Both graphs where a pair parts, as wide as the pane, and the way to where there is more room; null when there are none. */
+function graphSection(pair: KernelPairWire, actions: PartActions): HTMLElement | null {
+  const graphs = shownGraphs(pair);
+  if (!graphs) return null;
+  const larger = h("a.btn", { href: actions.larger(), "aria-label": "Larger: both graphs in the middle" }, "Larger");
+  return h(
+    "div.sec.part-graphs",
+    h("div.h", h("span.grow", graphs.what), larger),
+    h("div.h", legend(graphs)),
+    ...matchSteps(pair, actions),
+    graphPair(graphs, graphNotes(pair)),
+  );
+}
+
+/** Both graphs of a pair, if there is anything to see in them. */
+export function shownGraphs({ graphs, chosen }: KernelPairWire): BothGraphsWire | null {
+  return graphs && (graphs.nodes.length > 0 || chosen !== "") ? graphs : null;
+}
+
+/** What is shown, the way to other matches, and what the boxes mean. */
+export function graphHead(pair: KernelPairWire, graphs: BothGraphsWire, actions: PartActions): HTMLElement[] {
+  return [h("b.ell", graphs.what), ...matchSteps(pair, actions), h("span.grow"), legend(graphs)];
+}
+
+/** What each side did there. */
+export function graphNotes(pair: KernelPairWire): { a: string; b: string } {
+  const { divergence: parted } = pair;
   const note = (side: 0 | 1): string => {
     if (pair.chosen !== "" || !parted) return pair.chosen;
-    if (parted.match === 0) return (side === 0 ? parted.step : parted.stepNameB) || graphs.what;
+    if (parted.match === 0) return (side === 0 ? parted.step : parted.stepNameB) || (pair.graphs?.what ?? "");
     const rule = parted.rules[side];
     return rule ? location(rule.file, rule.line) : "no rule matched";
   };
-  return h(
-    "div.sec",
-    h(
-      "div.h",
-      h("span.grow", graphs.what),
-      h(
-        "span.legend",
-        h("span", h("i.only-a"), `${count(graphs.only_a)} A only`),
-        h("span", h("i.only-b"), `${count(graphs.only_b)} B only`),
-      ),
-    ),
-    ...matchSteps(pair, actions),
-    graphPair(graphs, { a: note(0), b: note(1) }, widest),
-  );
+  return { a: note(0), b: note(1) };
 }
+
+const legend = (graphs: BothGraphsWire): HTMLElement =>
+  h(
+    "span.legend",
+    h("span", h("i.only-a"), `${count(graphs.only_a)} A only`),
+    h("span", h("i.only-b"), `${count(graphs.only_b)} B only`),
+  );
 
 /** To the match before and behind the one whose graphs are shown; empty where the pass has none. */
 function matchSteps(pair: KernelPairWire, actions: PartActions): HTMLElement[] {
