@@ -160,7 +160,8 @@ def _print(
                 }
             )
             continue
-        printer.line((one.name, "bold"), (f"  #{one.index} of {names.get(one.schedule, '')}", "dim"))
+        place = f"  #{one.index} of {names.get(one.schedule, '')}" if one.schedule >= 0 else ""
+        printer.line((one.name, "bold"), (place, "dim"))
         if one.realized_at:
             said = f"  realized at  {_short(one.realized_at)}  "
             source = fit(one.realized_source or "", printer.width - cells(said))

@@ -19,6 +19,8 @@ from tests.kept_rows import KeptRows
 from peephole.compilers.traces import trace_of
 from peephole.errors import CaptureError
 from peephole.ingest import import_files
+from peephole.query.rewrites.chains import chain, chains_of
+from peephole.query.rewrites.origins import kernels_of
 from peephole.replay.named import own_named_step
 from peephole.sources.base import no_progress
 from peephole.sources.mlir.reading import read
@@ -212,6 +214,18 @@ def test_a_log_has_a_step_for_each_state_and_before_and_changes_are_after(compil
         names = [trace.instructions().name(box.row) for box in named.came_out.boxes.values() if box.row >= 0]
         assert len(names) == len(set(names))
     assert changed > 100
+
+
+def test_operations_of_a_real_log_lead_to_the_lines_that_made_them(compiled: Path, tmp_path: Path) -> None:
+    capture = imported(tmp_path, compiled / "change.log")
+    # `jnp.tanh(c @ w + b)` is in line 7 of the program
+    for name in ("tanh_0", "dot_general_0"):
+        for place in chains_of(capture, name):
+            lines = [link for link in chain(capture, *place) if link.stage == "line"]
+            assert lines[0].line is not None and lines[0].line.endswith("program.py:7"), name
+            assert lines[0].source == "return jnp.tanh(c @ w + b), c.sum()"
+    kernels = {one.name for one in kernels_of(capture, "program.py:7")}
+    assert any(name.startswith("func.func @main_dispatch_") for name in kernels)
 
 
 def test_a_tree_of_files_is_the_log_in_another_form(compiled: Path, tmp_path: Path) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from peephole.compilers.labels import CONSTANT, LONGEST, Family, Look, NodeText, cut, short_number
 from peephole.compilers.protocol import Compiler
 from peephole.model.tables import GRAPH
+
+if TYPE_CHECKING:
+    from peephole.compilers.answers import Link, Origin
+    from peephole.store.capture import Capture
 
 NAME = "mlir"
 _FAMILIES: Final[dict[Family, str]] = {
@@ -64,6 +68,24 @@ class Mlir(Compiler):
             return self.look(text).arg
         known = ",".join(value for value in constants if value is not None)
         return cut(" ".join(part for part in (known, self.look(text).arg) if part))
+
+    def origins(self, capture: Capture) -> list[Origin]:
+        """See `origin`."""
+        from peephole.compilers.mlir.origin import all_origins
+
+        return all_origins(capture)
+
+    def chain(self, capture: Capture, step: int, node: int) -> list[Link]:
+        """See `origin`."""
+        from peephole.compilers.mlir.origin import chain
+
+        return chain(capture, step, node)
+
+    def named(self, capture: Capture, name: str) -> list[tuple[int, int]]:
+        """See `origin`."""
+        from peephole.compilers.mlir.origin import named
+
+        return named(capture, name)
 
 
 def _value(text: NodeText) -> str | None:

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from peephole.compilers.answers import Link
+from peephole.compilers.program_lines import parse
 from peephole.compilers.traces import trace_of
 from peephole.compilers.xla.kernels import CONTROL, IDLE, instructions, kernel_contexts, members, running
 from peephole.compilers.xla.lineage import Lineage, Pass, distinct, lineage_of
-from peephole.compilers.xla.origin import DULL, parse
+from peephole.compilers.xla.origin import DULL
 from peephole.model.tables import NONE
 from peephole.replay.trace import RewriteTrace
 

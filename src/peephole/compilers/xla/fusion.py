@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from peephole.compilers.answers import Boundary, Buffer, Evidence, Kernel, Schedule, Why
+from peephole.compilers.program_lines import parse
 from peephole.compilers.traces import trace_of
 from peephole.compilers.xla.kernels import final_root, members, running
-from peephole.compilers.xla.origin import parse
 from peephole.compilers.xla.schedule import module_schedule
 from peephole.replay.trace import RewriteTrace
 

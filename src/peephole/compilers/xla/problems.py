@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from peephole.compilers.answers import FoundProblem, ProblemWords
+from peephole.compilers.program_lines import Call, parse
 from peephole.compilers.traces import trace_of
 from peephole.compilers.xla.fusion import FUSION
 from peephole.compilers.xla.kernels import final_root, instructions
-from peephole.compilers.xla.origin import Call, parse
 from peephole.model.stacks import StackFrame
 from peephole.replay.trace import RewriteTrace
 

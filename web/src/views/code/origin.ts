@@ -129,7 +129,8 @@ function operations(origin: PlaceOfOrigin | null): HTMLElement | null {
 }
 
 /** The schedules that run the kernel, each a link to it; null when none is known. */
-export function schedulePart(page: Page, places: PlaceOfOrigin[]): HTMLElement | null {
+export function schedulePart(page: Page, origins: PlaceOfOrigin[]): HTMLElement | null {
+  const places = origins.filter((one) => one.schedule >= 0);
   if (places.length === 0) return null;
   const rest = places.length - MOST_SCHEDULES;
   return h(
