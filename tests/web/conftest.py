@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,7 +176,10 @@ def view(page: Page, served: Served) -> Shown:
 @pytest.fixture
 def rewrites(view: Shown) -> Shown:
     """The rewrites view on the first pass that changed something."""
-    view.open("")
+    with urllib.request.urlopen(f"{view.served.address}api/v1/captures/small/steps") as answer:
+        steps = json.load(answer)
+    first = next(step for step, matches in zip(steps["id"], steps["matches"], strict=True) if matches)
+    view.open(f"#/small/rewrites?step={first}")
     return view
 
 

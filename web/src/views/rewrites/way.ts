@@ -31,10 +31,18 @@ export async function calledContext(client: CaptureClient, step: number | undefi
   return (await client.once<{ context: number }>(`steps/${step}/call?node=${node}`)).context;
 }
 
-/** What is shown when an address names nothing: the first pass that did something. */
+/** Matches of a pass that is worth a first look: its graph is more than a few boxes, and not a wall of them. */
+const WORTH_SEEING = [12, 200] as const;
+
+/** What is shown when an address names nothing: a pass of a kernel with many matches, else the first that did something. */
 export function homeOf(tree: ContextTree): { step: number } | { context: number } | null {
   const { steps, contexts } = tree;
-  const at = steps.id.findIndex((_, step) => tree.worked(step));
+  const [least, most] = WORTH_SEEING;
+  const worth = steps.matches.findIndex(
+    (count, step) =>
+      count >= least && count <= most && contexts.kind[tree.contextAt.get(steps.context[step]!) ?? -1] === "kernel",
+  );
+  const at = worth >= 0 ? worth : steps.id.findIndex((_, step) => tree.worked(step));
   return at >= 0 ? { step: steps.id[at]! } : contexts.id.length > 0 ? { context: contexts.id[0]! } : null;
 }
 
