@@ -11,6 +11,8 @@ import { locationLink } from "../common/location.ts";
 import { chainRows } from "./node_chain.ts";
 
 const MOST = 24;
+/** More passes in a row than these that did nothing with a node are said in one line. */
+const IDLE_LINES = 3;
 
 export interface NodeActions {
   /** The node as it is known in the graphs of its own step. */
@@ -122,14 +124,14 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
         fill(history, historyLine(here, match, actions));
         void actions.passages().then(
           (others) => {
-            const line = (one: PassageWire): HTMLElement => historyLine(one, -1, actions);
+            const lines = (some: readonly PassageWire[]): HTMLElement[] => passageLines(some, actions);
             if (others.length === 0 || !history.isConnected) return;
             const [before, after] = [others.filter((one) => one.step < step), others.filter((one) => one.step > step)];
             fill(
               history,
-              ...before.map(line),
+              ...lines(before),
               historyLine({ ...here, name: "this pass" }, match, actions),
-              ...after.map(line),
+              ...lines(after),
             );
           },
           () => undefined,
@@ -152,6 +154,22 @@ function fromNodes(metadata: string): Node[] {
   if (name === undefined || file === undefined) return [document.createTextNode(clip(metadata, 400))];
   return [locationLink(file, Number(line)), h("span.faint.name", name === "" ? "" : ` in ${clip(name, 120)}`)];
 }
+
+/** A line for each pass; many in a row that did nothing with the node are one. */
+function passageLines(passages: readonly PassageWire[], actions: NodeActions): HTMLElement[] {
+  const lines: HTMLElement[] = [];
+  for (let at = 0; at < passages.length;) {
+    let past = at;
+    while (past < passages.length && isIdle(passages[past]!)) past++;
+    if (past - at > IDLE_LINES) lines.push(h("div.faint", `${count(past - at)} passes left it untouched`));
+    else passages.slice(at, past).forEach((one) => lines.push(historyLine(one, -1, actions)));
+    if (past < passages.length) lines.push(historyLine(passages[past]!, -1, actions));
+    at = past + 1;
+  }
+  return lines;
+}
+
+const isIdle = (one: PassageWire): boolean => one.created === 0 && one.deleted <= 0 && one.touched.length === 0;
 
 /** The matches of one pass that touched a node, each a link to it; the one on the screen stands out. */
 function historyLine(wire: PassageWire, shown: number, actions: NodeActions): HTMLElement {
