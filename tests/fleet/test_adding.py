@@ -11,6 +11,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from tests.rank_traces import write_ranks
 
@@ -66,7 +67,7 @@ def test_what_is_added_twice_or_of_another_run_is_listed_and_the_run_stays(
     other.mkdir()
     strangers = write_ranks(other, 9).files
     double = tmp_path / "again.json.gz"
-    shutil.copy(known.files[0], double)
+    double.write_bytes(gzip.compress(gzip.decompress(known.files[0].read_bytes()) + b"\n"))
     damaged = tmp_path / "cut.json.gz"
     damaged.write_bytes(known.files[3].read_bytes()[:-400])
     empty = tmp_path / "empty.json"
@@ -90,6 +91,38 @@ def test_what_is_added_twice_or_of_another_run_is_listed_and_the_run_stays(
     assert main(["fleet", str(run), "--retry"]) == 0
     found = inputs_of(open_run(open_capture(run)))
     assert {rank for one in found if one.state == "read" for rank in one.ranks} == {0, 1, 2, 3}
+
+
+def test_a_file_whose_content_is_there_is_left_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = write_ranks(tmp_path, 4, slow=SLOW)
+    words = ["-o", str(tmp_path / "run.peep")]
+    assert main(["import", *map(str, known.files[:3]), str(known.files[0]), *words]) == 0
+    assert [one.state for one in inputs_of(open_run(open_capture(tmp_path / "run.peep")))] == ["read"] * 3
+    before = tables(tmp_path / "run.peep")
+    other = tmp_path / "another name.json.gz"
+    shutil.copy(known.files[1], other)
+    capsys.readouterr()
+    assert main(["import", *map(str, known.files[:3]), str(other), *words]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[1:] == ["4 already there", "1 × ranks of the run that no file is of (rank 3)"]
+    assert tables(tmp_path / "run.peep") == before
+    assert main(["import", *map(str, known.files), *words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["there"] == 3
+    assert reasons(tmp_path / "run.peep") == {}
+    assert [one.state for one in inputs_of(open_run(open_capture(tmp_path / "run.peep")))] == ["read"] * 4
+    # captures that a run points to are known as well, and one that says something else is not
+    held = sorted((tmp_path / "run.peep" / "ranks").iterdir())
+    assert main(["import", *map(str, held), "-o", str(tmp_path / "pointing.peep")]) == 0
+    capsys.readouterr()
+    assert main(["import", str(held[0]), str(held[2]), "-o", str(tmp_path / "pointing.peep")]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["2 already there"]
+    assert main(["import", str(known.files[0]), "-o", str(tmp_path / "pointing.peep")]) == 0
+    assert reasons(tmp_path / "pointing.peep") == {"ranks that are there twice: the first one counts": 1}
+    # a run that was made before contents were kept is added to as before
+    inputs = tmp_path / "run.peep" / "run" / "inputs.parquet"
+    pq.write_table(pq.read_table(inputs).drop_columns(["content"]), inputs)
+    assert main(["import", str(known.files[0]), *words]) == 0
+    assert reasons(tmp_path / "run.peep") == {"ranks that are there twice: the first one counts": 1}
 
 
 def test_the_same_steps_at_another_time_on_the_same_host_are_another_run(tmp_path: Path) -> None:

@@ -28,17 +28,26 @@ def import_ranks(given: Sequence[str], out: str | Path, args: argparse.Namespace
     from peephole.fleet.run import make_run
     from peephole.query.ranks.run import open_run
 
-    make_run(given, out, rank_progress(args.progress), args.scheduler, args.force)
+    told, there = rank_progress(args.progress), 0
+
+    def heard(one: RankDone, done: int, of: int) -> None:
+        nonlocal there
+        there += one.there
+        told(one, done, of)
+
+    make_run(given, out, heard, args.scheduler, args.force)
     found = open_run(open_target(str(out)))
     ranks, printer = found.ranks(), Printer(args.json)
     if args.json:
         problems = [{"reason": reason, "count": number} for reason, number, _ in found.problems]
         rows = {name: len(table) for name, table in found.tables.items()}
-        printer.record({"path": str(out), "source": "ranks", "tables": rows, "problems": problems})
+        printer.record({"path": str(out), "source": "ranks", "tables": rows, "there": there, "problems": problems})
         return 0
     rows_of = f"{sum(rank.slices for rank in ranks):,} slices"
     held = f"{len(ranks)} ranks, {rows_of}, {count(len(found.tables['collectives']))} collectives"
     printer.line((str(out), "bold"), f": {held}; who was slow: peephole ranks {out}")
+    if there:
+        printer.line(f"{count(there)} already there")
     problem_lines(printer, found.problems)
     return 0
 
@@ -54,7 +63,11 @@ def rank_progress(lines: bool) -> Told:
         again += one.tries > 1
         ranks = ", ".join(f"rank {s.rank}" for s in one.summaries[:3] if s.rank >= 0) or Path(one.path).name
         if lines:
-            what = one.problem or f"{count(sum(s.slices for s in one.summaries))} slices in {duration(one.dur_ns)}"
+            what = (
+                one.problem
+                or ("already there" if one.there else "")
+                or f"{count(sum(s.slices for s in one.summaries))} slices in {duration(one.dur_ns)}"
+            )
             tries = f", tried {one.tries} times" if one.tries > 1 else ""
             print(f"{done} of {of}  {ranks}: {what}{tries} ({one.worker})", file=sys.stderr, flush=True)
         elif live and (time.monotonic() - begun > 1 or done == of):

@@ -109,6 +109,7 @@ def _inputs(done: Sequence[RankDone], state: dict[str, str]) -> Columns:
         "path": [one.path for one in done],
         "state": [state[one.path] for one in done],
         "problem": [one.problem for one in done],
+        "content": [one.content for one in done],
         "ranks": [[s.rank for s in one.summaries] for one in done],
         "worker": [one.worker for one in done],
         "tries": [one.tries for one in done],

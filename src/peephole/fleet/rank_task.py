@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from peephole.errors import PeepholeError
+from peephole.fleet.content import content_of
 from peephole.model.folder import SUFFIX, is_capture
 from peephole.model.run_tables import RANK_CAPTURES
 from peephole.model.urls import is_remote
@@ -28,6 +29,8 @@ class RankFile:
     """The run's folder while it is made, or its address in object storage."""
     name: str
     """What its capture is called there: no two inputs have the same."""
+    known: tuple[str, ...] = ()
+    """Contents that are in the run already, of those that this one may have."""
 
     @property
     def place(self) -> str:
@@ -46,6 +49,10 @@ class RankDone:
     problem: str = ""
     parts: str = ""
     """What of the file could not be read, where the rest of it was."""
+    content: str = ""
+    """What it is known by under any name."""
+    there: bool = False
+    """Whether a file of that content is in the run already: then nothing of it was read."""
     worker: str = ""
     tries: int = 1
     dur_ns: int = 0
@@ -60,7 +67,12 @@ def rank_task(given: RankFile) -> RankDone:
     done = RankDone(given.path, worker=f"{socket.gethostname()}:{os.getpid()}")
     try:
         with tempfile.TemporaryDirectory(prefix="peephole-rank-") as scratch:
-            path, place = _captured(given, Path(scratch))
+            near = _near(given, Path(scratch))
+            done.content = content_of(near)
+            done.there = done.content in given.known
+            if done.there:
+                return done
+            path, place = _captured(given, near, Path(scratch))
             capture = open_capture(path)
             done.summaries, done.world = summaries_of(capture), _world(capture)
             done.parts = "; ".join(str(one.get("reason", "")) for one in capture.manifest.problems[:3])
@@ -75,22 +87,31 @@ def rank_task(given: RankFile) -> RankDone:
     return done
 
 
-def _captured(given: RankFile, scratch: Path) -> tuple[Path, str]:
+def _near(given: RankFile, scratch: Path) -> Path:
+    """The input where it can be read here."""
+    from peephole.store import remote
+
+    if not is_remote(given.path):
+        return Path(given.path)
+    if remote.is_capture_url(given.path):
+        return remote.fetch_folder(given.path, _into(given, scratch))
+    return remote.fetch(given.path, scratch)
+
+
+def _into(given: RankFile, scratch: Path) -> Path:
+    """Where its capture is made."""
+    return scratch / f"{given.name}{SUFFIX}" if is_remote(given.run) else Path(given.run) / given.place
+
+
+def _captured(given: RankFile, near: Path, scratch: Path) -> tuple[Path, str]:
     """The rank's capture where it can be read here, and what the run calls it."""
     from peephole.ingest import import_files
     from peephole.store import remote
 
     far, goes_far = is_remote(given.path), is_remote(given.run)
-    if not far and not goes_far and is_capture(Path(given.path)):
-        return Path(given.path), given.path  # it stays where it is
-    into = scratch / f"{given.name}{SUFFIX}" if goes_far else Path(given.run) / given.place
-    if far and remote.is_capture_url(given.path):
-        found = remote.fetch_folder(given.path, into)
-    elif not far and is_capture(Path(given.path)):
-        found = Path(given.path)
-    else:
-        raw = remote.fetch(given.path, scratch) if far else Path(given.path)
-        found = import_files([raw], into, replace=True)
+    if not far and not goes_far and is_capture(near):
+        return near, given.path  # it stays where it is
+    found = near if is_capture(near) else import_files([near], _into(given, scratch), replace=True)
     if goes_far:
         remote.put(found, f"{given.run}/{given.place}")
     return found, given.place

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from peephole.errors import PeepholeError
+from peephole.fleet.content import alike
 from peephole.fleet.members import READ, members
 from peephole.fleet.pool import in_pool
 from peephole.fleet.rank_task import RankDone, RankFile
@@ -44,14 +45,21 @@ def make_run(
 ) -> Out:
     """The run made of these ranks, at `out`, whole or not at all; what cannot be read is listed in it.
 
-    Where `out` is a run already they are added to it, unless it is to be replaced: its own ranks count.
+    Where `out` is a run already they are added to it, unless it is to be replaced: its own ranks count, and a file
+    whose content it has is left as it is.
     """
     before = None if replace else find_run(out)
     with _written(out, replace or before is not None, before is not None) as (writer, place, tag):
         kept, known, world = _carried(before, writer, {*map(_full, given)}) if before else ([], [], 0)
+        contents = {row["content"] for row in known if row["state"] == READ and row["content"]}
         files = [
-            RankFile(path, place, f"{len(known) + number}-{tag}{safe_name(path.rstrip('/').rpartition('/')[2])}")
-            for number, path in enumerate(map(_full, given))
+            RankFile(
+                path,
+                place,
+                f"{len(known) + number}-{tag}{safe_name(path.rstrip('/').rpartition('/')[2])}",
+                tuple(contents) if is_remote(path) else alike(Path(path), contents),
+            )
+            for number, path in enumerate(dict.fromkeys(map(_full, given)))
         ]
         done: list[RankDone] = []
         with _tasks(files, scheduler) as results:
@@ -60,12 +68,13 @@ def make_run(
                 told(result, len(done), len(files))
         order = {file.path: number for number, file in enumerate(files)}
         done.sort(key=lambda one: order[one.path])
+        again = {one.path for one in done}
+        done = [one for one in done if not one.there]
         found = members(kept, world, done, writer.problem)
         if not found.summaries:
             raise PeepholeError(_nothing(done))
         groups = max(summary.groups for summary in found.summaries)
         writer.describe(source="ranks", world_size=found.world, group_count=groups)
-        again = {one.path for one in done}
         known = [row for row in known if row["state"] == READ or row["path"] not in again]
         inputs = {name: [*(row[name] for row in known), *column] for name, column in found.inputs.items()}
         for state, problem, path in zip(inputs["state"], inputs["problem"], inputs["path"], strict=True):

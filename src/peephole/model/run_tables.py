@@ -154,6 +154,7 @@ RUN_TABLES: Final[dict[str, Table]] = {
                 Column("tries", "i32", "", "how often it was begun", 1),
                 _ns("dur_ns", "how long reading it took", 0),
                 Column("slices", "i64", "", "slices in it", 0),
+                Column("content", "str", "", "size and hash of the file: it is known by them under any name", ""),
             ),
             ("path",),
         ),

@@ -34,7 +34,7 @@ class Column:
     type: ColumnType
     unit: str
     doc: str
-    default: int | float | bool | None = None
+    default: int | float | bool | str | None = None
     since: int = 1
 
 
