@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -90,3 +92,37 @@ def test_a_kernel_s_dots_stand_at_its_tail(view: Shown) -> None:
         picture = channels(pixels_of(name.screenshot()))
         ink = np.flatnonzero((abs(picture - picture[0, 0]).max(axis=2) > 40).any(axis=0))
         assert np.diff(ink).max() < 7, name.text_content()  # a letter is 7 px wide
+
+
+# what stands in the top bar, from left to right: the capture, tabs, the rest
+TOP = """() => [...document.querySelectorAll('.top .name, .cap .caret, .tabs a, .tabs .more, .top .search, .top .icon')]
+  .filter(e => e.checkVisibility({visibilityProperty: true}) && e.getBoundingClientRect().width > 0)
+  .map(e => [e.textContent, e.getBoundingClientRect().left, e.getBoundingClientRect().right])"""
+
+
+@pytest.mark.parametrize("capture", ["small", "hostile"])
+def test_the_name_and_the_tabs_have_room_in_every_window(view: Shown, capture: str) -> None:
+    """However long the name and however many the tabs: nothing overlaps, and every tab is in the bar or in its menu."""
+    view.open(f"#/{capture}/rewrites")
+    page = view.page
+    every = page.locator(".tabs a:visible").all_inner_texts()
+    assert len(every) > 3 and page.locator(".tabs .more").is_hidden()
+    for width in (1000, 800, 640, 520, 1600):
+        page.set_viewport_size({"width": width, "height": 700})
+        page.wait_for_timeout(50)
+        placed = page.evaluate(TOP)
+        for (left, _, end), (right, begin, _) in pairwise(placed):
+            assert begin >= end - 0.5, (width, left, right)
+        assert placed[-1][2] <= width
+        seen = page.locator(".tabs a:visible").all_inner_texts()
+        assert "Rewrites" in seen
+        if seen == every:
+            continue
+        page.locator(".tabs .more").click()
+        inside = page.locator(".menu:visible .mi").all_inner_texts()
+        assert sorted(seen + [text.strip() for text in inside]) == sorted(every)
+        page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 520, "height": 700})
+    page.locator(".tabs .more").click()
+    page.get_by_role("menuitem", name="Code").click()
+    page.wait_for_selector(".tabs a[aria-current]:visible:has-text('Code')")

@@ -27,6 +27,7 @@ import { openPalette } from "./palette.ts";
 import { Panes } from "./panes.ts";
 import { Partners, type CapturesWire } from "./partners.ts";
 import { openProblems } from "./problems.ts";
+import { TabBar } from "./tab_bar.ts";
 
 const LIVE_MS = 1000;
 /** A sealed capture is looked after every so many polls: whether the server is there, and still has the same one. */
@@ -41,7 +42,7 @@ export class App {
   private readonly statusBar = h("footer.status", { "aria-label": "Status" });
   private readonly captureName = h("span.ell.name");
   private readonly captureNote = h("small");
-  private readonly tabs = h("nav.tabs", { "aria-label": "Views" });
+  private readonly tabs = new TabBar();
   private readonly captureButton = h(
     "button.cap",
     { type: "button" },
@@ -156,7 +157,7 @@ export class App {
       (signal) => client.get<CaptureInfo>("", signal),
     );
     if (!info) {
-      fill(this.tabs);
+      this.tabs.show([]);
       this.offer(false);
       return;
     }
@@ -257,20 +258,9 @@ export class App {
   }
 
   private drawTabs(views: ViewDef[], current: ViewDef): void {
-    fill(
-      this.tabs,
-      ...views.map((def) =>
-        h(
-          "a",
-          {
-            href: this.nav.address(def.id, def === current ? this.nav.place.params : undefined),
-            "aria-current": def === current ? "page" : null,
-            "data-title": def.title,
-          },
-          def.title,
-        ),
-      ),
-    );
+    const address = (def: ViewDef): string =>
+      this.nav.address(def.id, def === current ? this.nav.place.params : undefined);
+    this.tabs.show(views.map((def) => ({ title: def.title, href: address(def), current: def === current })));
   }
 
   private drawStatus(): void {
@@ -354,7 +344,7 @@ export class App {
     const bar = h(
       "header.top",
       h("div.brand", mark(), h("div.hold", capture)),
-      this.tabs,
+      this.tabs.element,
       h("div.grow"),
       find,
       h("div.hold", this.notesButton),
@@ -363,6 +353,7 @@ export class App {
       h("div.hold", colours),
       keys,
     );
+    this.tabs.watch(bar);
     attachMenu(capture, "Captures", () => [...this.captureItems(), ...this.partners.items(this.info, this.captures)]);
     attachMenu(this.notesButton, "Notes", () => noteItems(this.nav));
     attachMenu(this.pictureButton, "Save a picture", () => pictureItems(this.pictures()));
