@@ -413,6 +413,7 @@ def hardware(check: Any, get: Any, checker: Checker) -> None:
     check("hardware.OccupancyWire", f"{trace}/occupancy")
     check("hardware.InstructionsWire", f"{trace}/instructions")
     check("hardware.FlowWire", f"{trace}/flow")
+    check("hardware.CodeFlowWire", "/hw/artifacts/0/flow")
     check("hardware.CountersWire", "/hw/hardware/counters")
     check("hardware.WindowHead", f"{trace}/window?t0=0&t1=5000&px=500&lanes=0")
     check("hardware.EventWire", f"{trace}/events/0")

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.web.conftest import start
+from tests.query.hardware import kernels
+from tests.web.conftest import OUTPUT, start
 
 from peephole.server.app import create_app
 from peephole.server.library import Library
@@ -339,6 +340,50 @@ def test_a_register_of_machine_code_is_lit_wherever_it_is_named(page: Page, mach
     page.keyboard.press("Escape")
     assert lit.count() == 0
     page.wait_for_url("**line=3*")  # it takes up the address when it is at rest
+
+
+@pytest.fixture(scope="module")
+def untraced(static: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A GPU's kernel that was compiled and never traced, and one whose bytes nobody can decode."""
+    path = tmp_path_factory.mktemp("untraced") / "untraced.peep"
+    binary, _ = kernels.kernel("loop")
+    with CaptureWriter(path) as writer:
+        of = {"kind": ["kernel"] * 2, "parent": [-1] * 2, "keys": ["[]"] * 2, "stack": ["[]"] * 2}
+        writer.append("contexts", {"id": [0, 1], "name": ["r_4", "odd"], "function": ["r_4", "odd"], **of})
+        code = {"context": [0, 0, 1], "step": [-1] * 3, "name": ["r_4", "r_4", "odd"]}
+        kinds = {"kind": ["source", "binary", "binary"], "language": ["c", "gfx1100", "gfx1100"]}
+        writer.append("artifacts", {**code, **kinds, "content": [b"void r_4() {}", binary, b"\x7fELF" + bytes(80)]})
+    yield from start(create_app(Library([path]), static=static))
+
+
+@pytest.mark.parametrize(("width", "height"), [(1600, 900), (1000, 700)])
+def test_a_binary_has_its_control_flow_without_a_trace(page: Page, untraced: Served, width: int, height: int) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(f"{untraced.address}#/untraced/code?context=0")
+    page.get_by_role("button", name="Control flow").click()
+    page.wait_for_selector("section.view[data-shown='0/flow']")
+    _, program = kernels.kernel("loop")
+    blocks = page.locator("section.blk")
+    assert blocks.count() == 3, "before the loop, the loop and the end"
+    assert page.locator(".ways path").count() == 3, "into the loop, back to its begin, and out"
+    shown = page.locator(".blk .ln .name").all_inner_texts()
+    assert [text.strip() for text in shown] == [text.strip() for text in program.text]
+    assert "not reached" not in blocks.first.inner_text(), "nothing is known of what ran"
+    page.locator(".blk .reg", has_text="s[0]").first.click()
+    assert set(page.locator(".blk .reg.lit").all_inner_texts()) == {"s[0]"}
+    OUTPUT.mkdir(exist_ok=True)
+    page.screenshot(path=OUTPUT / f"code_flow_{width}.png")
+    page.reload()
+    page.wait_for_selector("section.blk")
+    page.get_by_role("button", name="Source").click()
+    page.wait_for_selector("section.view[data-shown='0/source']")
+    assert blocks.count() == 0
+
+
+def test_a_binary_that_cannot_be_decoded_says_so_instead_of_its_control_flow(page: Page, untraced: Served) -> None:
+    page.goto(f"{untraced.address}#/untraced/code?context=1&as=flow")
+    page.get_by_text("No control flow").wait_for()
+    assert "cannot be shown" in page.locator(".stage").inner_text()
 
 
 def test_the_filter_leaves_the_mark_on_the_kernel_that_is_shown(view: Shown) -> None:

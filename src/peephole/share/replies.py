@@ -86,6 +86,7 @@ def _about(asking: Asking, context: int, with_code: bool) -> list[str]:
         below = f"contexts/{context}"
         paths += [f"{below}/runs", f"{below}/origin", f"{below}/lines", f"{below}/lines?operations=1"]
         paths += [f"artifacts/{one['row']}" for one in artifacts]
+        paths += [f"artifacts/{one['row']}/flow" for one in artifacts if one["language"].startswith("gfx")]
     return paths
 
 

@@ -28,7 +28,7 @@ export interface TraceWire {
   ops: string[];
   lanes: { label: string; group: "waves" | "units" | "all"; events: number; busy: number }[];
   clock: { cycle: number[]; tick: number[] };
-  resources: { vgprs: number; lds_bytes: number; scratch_bytes: number } | null;
+  resources: ResourcesWire | null;
   notes: string[];
   losses: Record<string, number>;
   /** Cycles at which packets were lost; begin and end of each stall of the trace. */
@@ -71,6 +71,19 @@ export interface InstructionsWire {
 export function instructionText(data: InstructionsWire, at: number): string {
   const wait = data.wait[at] ?? "";
   return wait === "" ? data.text[at]! : `${data.text[at]!.replace(/\(.*$/, "")} ${wait}`;
+}
+
+export interface ResourcesWire {
+  vgprs: number;
+  lds_bytes: number;
+  scratch_bytes: number;
+}
+
+/** The control flow of a binary that nobody traced, with its instructions. */
+export interface CodeFlowWire extends FlowWire {
+  pc: number[];
+  text: string[];
+  resources: ResourcesWire | null;
 }
 
 export interface FlowWire {

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from peephole.query.capture.code import artifact_content, code_of_contexts
+from peephole.query.capture.code import ArtifactContent, artifact_content, code_of_contexts
 from peephole.query.timeline.context_runs import ContextRuns, runs_of_contexts
 from peephole.server.library import ask, ask_once
 from peephole.server.replies import Refusal, path_number, query_number, reply
@@ -55,10 +55,7 @@ async def one_artifact(request: Request) -> Response:
 def _artifact(capture: Capture, row: int) -> dict[str, Any]:
     from peephole.query.hardware.assembly import assembly
 
-    try:
-        found = artifact_content(capture, row)
-    except IndexError as error:
-        raise Refusal(404, f"This capture has {error} artifacts; there is no number {row}.") from None
+    found = _content(capture, row)
     content = found.content
     head = content[:LONGEST]
     listing = assembly(content, found.language) if found.kind == "binary" else None
@@ -72,6 +69,38 @@ def _artifact(capture: Capture, row: int) -> dict[str, Any]:
         "cut": len(content) > LONGEST,
         "text": listing or text,
     }
+
+
+def _content(capture: Capture, row: int) -> ArtifactContent:
+    try:
+        return artifact_content(capture, row)
+    except IndexError as error:
+        raise Refusal(404, f"This capture has {error} artifacts; there is no number {row}.") from None
+
+
+async def artifact_flow(request: Request) -> Response:
+    """The control flow of a binary's instructions, as far as they can be decoded here, without anything that ran."""
+    row = path_number(request, "row")
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        from peephole.errors import PeepholeError
+        from peephole.query.hardware.elf import resources
+        from peephole.query.hardware.flow import control_flow
+        from peephole.query.hardware.program import NO_PROGRAM, disassemble
+
+        found, notes, needs = _content(capture, row), [], None
+        program = NO_PROGRAM
+        try:
+            program = disassemble(found.content, found.language)
+            needs = resources(found.content, found.language)
+        except PeepholeError as error:
+            notes.append(str(error))
+        flow = control_flow(program)
+        blocks = [{"first": block.first, "last": block.last, "hits": 0, "cycles": 0} for block in flow.blocks]
+        instructions = {"pc": program.pc, "text": program.text}
+        return {"blocks": blocks, "edges": flow.edges, "notes": notes, "resources": needs, **instructions}
+
+    return reply(await ask(shelf_of(request), answer))
 
 
 def _hexadecimal(content: bytes) -> str:
@@ -141,5 +170,6 @@ ROUTES = [
     Route("/captures/{capture}/contexts/{context}/runs", runs),
     Route("/captures/{capture}/code", list_code),
     Route("/captures/{capture}/artifacts/{row}", one_artifact),
+    Route("/captures/{capture}/artifacts/{row}/flow", artifact_flow),
     Route("/captures/{capture}/source", source),
 ]

@@ -10,7 +10,9 @@ import { changed, numberParam, type Params } from "../../state/place.ts";
 import type { ContextsWire, ContextWire, StepsWire } from "../../wire/capture.ts";
 import type { ArtifactWire, CodeWire, LinesWire } from "../../wire/code.ts";
 import type { GraphWire } from "../../wire/graph.ts";
+import type { CodeFlowWire } from "../../wire/hardware.ts";
 import { copyButton } from "../common/copy.ts";
+import { FlowGraph } from "../common/flow_graph.ts";
 import { clearLayer, emptyState, PATIENCE_MS, showLayer, waitFor } from "../common/states.ts";
 import { tip } from "../common/tooltip.ts";
 import type { Page, View, ViewDef } from "../registry.ts";
@@ -195,7 +197,25 @@ class CodeView implements View {
     await this.drawCode(context, tab, signal);
   }
 
+  private async drawFlow(context: ContextWire, tab: Tab, signal: AbortSignal): Promise<void> {
+    const wire = await waitFor(
+      this.body,
+      { title: "Reading the control flow", again: () => void this.drawFlow(context, tab, signal) },
+      (stop) => this.page.client.get<CodeFlowWire>(`artifacts/${tab.artifact!.row}/flow`, stop),
+      signal,
+    );
+    if (!wire || signal.aborted) return;
+    this.leaveBlock();
+    const host = h("div.hw-page");
+    fill(this.body, host);
+    new FlowGraph(host, wire, { ...wire, hits: wire.pc.map(() => 0) }, wire.resources);
+    this.drawHead(tab, null);
+    this.drawLine(false);
+    this.page.middle.dataset["shown"] = `${context.id}/${tab.id}`;
+  }
+
   private async drawCode(context: ContextWire, tab: Tab, signal: AbortSignal): Promise<void> {
+    if (tab.flow) return this.drawFlow(context, tab, signal);
     const text = await waitFor(
       this.body,
       { title: `Reading ${tab.title}`, again: () => void this.drawCode(context, tab, signal) },
@@ -203,8 +223,7 @@ class CodeView implements View {
       signal,
     );
     if (text === null || signal.aborted) return;
-    this.block?.dispose();
-    clearLayer(this.body);
+    this.leaveBlock();
     const language = tab.artifact === null ? "ops" : languageOf(tab.artifact.language, tab.artifact.kind);
     const traced = tab.artifact?.kind === "source" && context.kind === "kernel";
     this.block = new CodeBlock(
@@ -217,7 +236,6 @@ class CodeView implements View {
         this.drawStatus();
       },
     );
-    this.lit = "";
     fill(this.body, this.block.element);
     this.drawHead(tab, traced ? "" : null);
     this.drawLine("centre");
@@ -227,6 +245,13 @@ class CodeView implements View {
     if (this.find.value !== "") this.search();
     this.page.middle.dataset["shown"] = `${context.id}/${tab.id}`;
     if (traced) await this.trace(context, tab, signal);
+  }
+
+  private leaveBlock(): void {
+    this.block?.dispose();
+    this.block = null;
+    this.lit = "";
+    clearLayer(this.body);
   }
 
   /** Asks where the lines came from. The code can be read meanwhile; what it says has its place already. */

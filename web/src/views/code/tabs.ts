@@ -10,6 +10,8 @@ export interface Tab {
   title: string;
   /** Null for the graph that the context began with. */
   artifact: ArtifactRow | null;
+  /** Blocks and the ways between them instead of the text. */
+  flow?: boolean;
 }
 
 const TITLES: Record<string, string> = {
@@ -20,7 +22,7 @@ const TITLES: Record<string, string> = {
   binary: "Assembly",
   table: "Table",
 };
-const ORDER = ["error", "source", "oplist", "assembly", "binary", "ast", "table"];
+const ORDER = ["error", "source", "oplist", "assembly", "binary", "flow", "ast", "table"];
 const MOST = 12;
 
 /** `machine`: its binary holds instructions, which the bytes for a device that only pretends do not. */
@@ -40,9 +42,22 @@ export function tabsOf(context: ContextWire, machine: boolean): Tab[] {
       artifact,
     };
   });
+  for (const { id, title, artifact } of [...tabs])
+    if (machine && artifact && hasFlow(artifact))
+      tabs.push({
+        id: id.replace("binary", "flow"),
+        title: title.replace("Assembly", "Control flow"),
+        artifact,
+        flow: true,
+      });
   tabs.push({ id: "ast", title: "AST", artifact: null });
-  const place = (tab: Tab): number => ORDER.indexOf(tab.artifact?.kind ?? "ast");
+  const place = (tab: Tab): number => ORDER.indexOf(tab.flow ? "flow" : (tab.artifact?.kind ?? "ast"));
   return tabs.sort((a, b) => place(a) - place(b)).slice(0, MOST);
+}
+
+/** Whether Peephole itself decodes these instructions and so knows where they branch to: a GPU's, not the CPU's. */
+function hasFlow(artifact: ArtifactRow): boolean {
+  return artifact.kind === "binary" && artifact.language.startsWith("gfx");
 }
 
 /** The tab's button; `rows` is how many ops there are, when that is known. */

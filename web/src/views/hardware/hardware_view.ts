@@ -16,10 +16,10 @@ import {
   type OccupancyWire,
   type TraceWire,
 } from "../../wire/hardware.ts";
+import { FlowGraph } from "../common/flow_graph.ts";
 import { clearLayer, emptyState, errorState, failure, showLayer, waitFor } from "../common/states.ts";
 import type { Page, View } from "../registry.ts";
 import { CounterTable } from "./counter_table.ts";
-import { FlowGraph } from "./flow_graph.ts";
 import { HardwareBar, type Mode } from "./hardware_bar.ts";
 import { busiest, codeAddress, counterStrip, noWaves, statusParts } from "./facts.ts";
 import { HardwareStage } from "./hardware_stage.ts";
@@ -261,7 +261,7 @@ export class HardwareView implements View {
       fill(this.body);
       const host = h("div.hw-page");
       this.body.append(host);
-      new FlowGraph(host, wire, this.stage.instructions, this.picture.trace);
+      new FlowGraph(host, wire, this.stage.instructions, this.picture.trace.resources);
       this.page.middle.dataset["shown"] = `flow/${row}`;
     })();
   }

@@ -1,11 +1,12 @@
 /**
- * Control flow: blocks from the top down, weighted by the time spent in them, with the ways between them at the side.
+ * Control flow: blocks from the top down, weighted by the time spent in them where a trace tells, with the ways between
+ * them at the side.
  */
 import { fill, h } from "../../base/dom.ts";
 import { count } from "../../base/format.ts";
 import { share, tokens, type Token } from "../../data/registers.ts";
-import type { FlowWire, InstructionsWire, TraceWire } from "../../wire/hardware.ts";
-import { emptyState } from "../common/states.ts";
+import type { FlowWire, InstructionsWire, ResourcesWire } from "../../wire/hardware.ts";
+import { emptyState } from "./states.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
 const LANE = 12;
@@ -21,8 +22,8 @@ export class FlowGraph {
   constructor(
     private readonly host: HTMLElement,
     private readonly flow: FlowWire,
-    private readonly code: InstructionsWire,
-    private readonly trace: TraceWire,
+    private readonly code: Pick<InstructionsWire, "pc" | "text" | "hits">,
+    private readonly resources: ResourcesWire | null,
   ) {
     this.mapped = code.hits.some((hits) => hits > 0);
     this.draw();
@@ -63,7 +64,7 @@ export class FlowGraph {
         ...lines,
       );
     });
-    const resources = this.trace.resources;
+    const { resources } = this;
     const facts = resources
       ? [
           `${resources.vgprs} VGPRs`,
