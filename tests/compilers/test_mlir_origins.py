@@ -88,6 +88,17 @@ def test_a_line_leads_to_what_was_printed_and_back(
     assert {link["line"] for one in told for link in one["links"] if link["stage"] == "line"} >= {"prog.py:5"}
 
 
+def test_lines_that_are_near_are_named_for_one_that_led_to_nothing(
+    path: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    body = "".join(f'  %{at} = math.exp %arg0 : f32 loc("prog.py":{at}:1)\n' for at in range(1, 30))
+    log = tmp_path / "passes.log"
+    log.write_text(printed(("llvm", FUNCTION.replace("  return", body + "  return"))))
+    assert main(["origin", "prog.py:99", str(import_files([log], tmp_path / "c.peep"))]) == 2
+    near = ", ".join(f"prog.py:{at}" for at in range(22, 30))
+    assert f"lines that kernels came from: {near}, …." in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("loc", "wanted"),
     [

@@ -126,9 +126,10 @@ def _from_line(capture: Capture, line: str, printer: Printer) -> int:
         known = sorted({made.line for one in all_origins(capture) for made in one.operations if made.line})
         if not known:
             known = sorted({one.realized_at for one in all_origins(capture) if one.realized_at})
-        file = line.rpartition(":")[0]
+        file, _, number = line.rpartition(":")
         same = [place for place in known if place.rpartition(":")[0].endswith(file)] or known
-        places = ", ".join(_short(place) for place in same[:8]) + (", …" if len(same) > 8 else "")
+        nearest = sorted(same, key=lambda place: abs(_order(place)[2] - whole_number(number)))[:8]
+        places = ", ".join(_short(place) for place in sorted(nearest, key=_order)) + (", …" if len(same) > 8 else "")
         hint = f"lines that kernels came from: {places}" if known else "it holds no kernel whose origin is known"
         raise PeepholeError(f"No kernel of this capture came from {line}; {hint}.")
     _print(capture, found, printer, only=lambda made: is_line(made.line, line))
