@@ -51,6 +51,7 @@ class CodeView implements View {
   }) as HTMLInputElement;
   private readonly found = h("span.faint.small");
   private readonly wrap = h("button.btn", { type: "button", "aria-pressed": "false" }, "Wrap");
+  private readonly copy = copyButton(() => this.block?.text ?? "");
   private readonly head = h("div.codehead");
   private readonly body = h("div.stage");
   private contexts: ContextsWire | null = null;
@@ -68,7 +69,6 @@ class CodeView implements View {
   private readonly leaving = new AbortController();
 
   constructor(private readonly page: Page) {
-    const copy = copyButton(() => this.block?.text ?? "");
     this.find.addEventListener("input", () => this.search());
     this.find.addEventListener("keydown", (event) => this.findKey(event));
     this.wrap.addEventListener("click", () => {
@@ -77,7 +77,7 @@ class CodeView implements View {
       this.wrap.setAttribute("aria-pressed", String(on));
     });
     page.middle.append(
-      h("div.bar", this.tabs, h("span.grow"), this.found, this.find, this.wrap, copy),
+      h("div.bar", this.tabs, h("span.grow"), this.found, this.find, this.wrap, this.copy),
       this.head,
       this.body,
     );
@@ -215,6 +215,7 @@ class CodeView implements View {
   }
 
   private async drawCode(context: ContextWire, tab: Tab, signal: AbortSignal): Promise<void> {
+    for (const ofText of [this.find, this.found, this.wrap, this.copy]) ofText.hidden = tab.flow ?? false;
     if (tab.flow) return this.drawFlow(context, tab, signal);
     const text = await waitFor(
       this.body,
@@ -381,7 +382,7 @@ class CodeView implements View {
     this.page.status(
       [
         h("span", h("b.name", clip(plain(this.context?.name ?? ""), 60))),
-        h("span", h("b", count(this.block?.length ?? 0)), " lines"),
+        ...(this.block ? [h("span", h("b", count(this.block.length)), " lines")] : []),
         // a compiler that lists no ops has none to count, and no origin of its lines
         ...(ops > 0 ? [h("span", h("b", count(ops)), ` op${ops === 1 ? "" : "s"}`)] : []),
         ...(this.origin && known > 0

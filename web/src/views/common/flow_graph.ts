@@ -80,7 +80,7 @@ export class FlowGraph {
       this.host,
       h(
         "div.bar.hw-legend",
-        h("span.dim", facts.join(" · ")),
+        h("span.dim.ell", facts.join(" · ")),
         this.lit === "" ? null : h("b", `${this.lit} lit`),
         h("span.grow"),
         h("span.key.taken", "taken"),
