@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.query.ranks.test_unnumbered import write_processes
 from tests.rank_traces import write_ranks
 
 from peephole.fleet.run import make_run
@@ -245,3 +246,26 @@ def test_the_side_is_whole_in_a_small_window(ranks: Shown) -> None:
     ranks.page.set_viewport_size({"width": 800, "height": 450})
     assert ranks.page.locator(".srow").count() == 5
     assert ranks.page.evaluate(SIDE_CUT) == []
+
+
+def test_without_steps_it_says_so_and_draws_no_lanes(page: Page, static: Path, tmp_path: Path) -> None:
+    for served in start(create_app(Library([write_processes(tmp_path / "it's.peep", steps=False)]), static=static)):
+        page.goto(f"{served.address}#/it-s/ranks")
+        Shown(page, served).until("() => document.body.innerText.includes('No steps')")
+        assert not page.locator(".rank-step, .rank-bar").first.is_visible()
+        assert "'\\''" in page.locator(".layer .cmd").first.inner_text()  # a name that a shell takes as one word
+        break
+
+
+def test_the_timeline_of_a_process_opens_with_a_key_in_the_same_capture(
+    page: Page, static: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_processes(tmp_path / "two.peep")
+    monkeypatch.chdir(tmp_path)
+    for served in start(create_app(Library([Path("two.peep")]), static=static)):
+        shown = Shown(page, served)
+        shown.open("#/two/ranks")
+        shown.until("() => document.querySelector('.srow') !== null")
+        page.keyboard.press("t")
+        page.wait_for_url("**/#/two/timeline?t0=*")
+        break

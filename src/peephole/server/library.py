@@ -104,8 +104,9 @@ class Library:
 
     def add(self, path: Path) -> Shelf:
         """Puts a capture on a shelf; its handle is its name without the ending, made unique."""
+        whole = path.resolve()
         for shelf in self._shelves.values():
-            if shelf.path == path:
+            if shelf.path == path or shelf.path.resolve() == whole:
                 return shelf
         return self._shelve(path)
 

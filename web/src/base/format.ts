@@ -120,3 +120,8 @@ export function isOwnFile(path: string): boolean {
     .slice(1)
     .some((part) => packages.includes(part) || packages.includes(part.split(".")[0]!));
 }
+
+/** A path as a shell takes it. */
+export function shellWord(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

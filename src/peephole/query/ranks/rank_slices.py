@@ -9,7 +9,7 @@ import numpy as np
 
 from peephole.errors import PeepholeError
 from peephole.query.ranks.names import is_communication, step_number
-from peephole.query.ranks.run import Rank, Run
+from peephole.query.ranks.run import Rank, Run, tracks_of
 from peephole.store.capture import Capture, open_capture
 from peephole.store.rank_slices import base_of
 
@@ -29,10 +29,9 @@ def longest(run: Run, rank: int, start_ns: int, end_ns: int, most: int = 400) ->
         return []
     shift = _shift(capture, row, start_ns)
     lanes = capture.lanes()
-    tracks = capture.read("tracks", ["id", "kind", "rank"])
-    ids = tracks["id"][(tracks["rank"] == rank) | (tracks["rank"] < 0)]
+    tracks = capture.read("tracks", ["id", "kind"])
     kinds = dict(zip(tracks["id"].tolist(), tracks.texts("kind"), strict=True))
-    own = np.isin(lanes.track, ids)
+    own = np.isin(lanes.track, tracks_of(run, capture, rank))
     device = np.array([kinds.get(int(track)) == "device" for track in lanes.track], np.bool_) & own
     chosen = device if device.any() else own & (lanes.depth <= 1)
     found: list[tuple[int, int, str]] = []

@@ -184,16 +184,31 @@ def _members(capture: Capture) -> list[RankSummary]:
     return [summarize(capture, rank, host, np.array(tracks)) for rank, tracks in enumerate(every)]
 
 
+def tracks_of(run: Run, capture: Capture, rank: int) -> Ints:
+    """The tracks of a rank in the capture that it is in."""
+    frame = capture.read("tracks", ["id", "rank"])
+    members = (
+        _member_tracks(capture)
+        if run.folder.resolve() == capture.path.resolve() and not (frame["rank"] >= 0).any()
+        else []
+    )
+    if len(members) > 1:
+        return np.array(members[rank], np.int64)
+    return np.asarray(frame["id"][(frame["rank"] == rank) | (frame["rank"] < 0)], np.int64)
+
+
 def _member_tracks(capture: Capture) -> list[list[int]]:
-    """The tracks of each member, in the order of their names."""
+    """The tracks of each member: a worker's own in the order of their names, or all of a process by its number."""
     frame = capture.read("tracks", ["id", "kind", "process", "name"])
     kinds, names = frame.texts("kind"), frame.texts("name")
     lanes = capture.lanes()
     used = set(lanes.track[lanes.count > 0].tolist())
     groups: dict[tuple[int, str, int], list[int]] = {}
     workers = any(kind == "worker" for kind in kinds)
-    for track, kind, process, name in zip(frame["id"].tolist(), kinds, frame["process"].tolist(), names, strict=True):
-        if track in used and (kind == "worker" if workers else kind in ("device", "copy", "batch") and process >= 0):
+    rows = list(zip(frame["id"].tolist(), kinds, frame["process"].tolist(), names, strict=True))
+    devices = {process for track, kind, process, _ in rows if track in used and kind in ("device", "copy", "batch")}
+    for track, kind, process, name in rows:
+        if track in used and (kind == "worker" if workers else process >= 0 and process in devices):
             key = (len(name or ""), name or "", track) if workers else (0, "", process)
             groups.setdefault(key, []).append(track)
     return [groups[key] for key in sorted(groups)]

@@ -174,7 +174,7 @@ def summarize(capture: Capture, rank: int, host: str, tracks: Ints | None = None
             launches.add(start, frame["correlation"], device[lane], here)
         row += len(frame)
     groups = capture.manifest.extra.get("group_count")
-    found = RankSummary(rank, host, str(capture.path), slices=int(lanes.count[own].sum()))
+    found = RankSummary(rank, host, str(capture.path.resolve()), slices=int(lanes.count[own].sum()))
     found.groups = groups if isinstance(groups, int) else 0
     found.computes_on = "devices" if on_devices else "operators" if kinds.operators.any() else "threads"
     if found.slices:

@@ -1,6 +1,6 @@
 /** Ranks: who made everybody wait. A map of ranks by steps, and one step in depth on one clock. */
 import { fill, h } from "../../base/dom.ts";
-import { count, counted, duration } from "../../base/format.ts";
+import { count, counted, duration, shellWord } from "../../base/format.ts";
 import { isAbort } from "../../data/client.ts";
 import { HeatModel, heatTexts, isOver, METRICS, type Metric } from "../../data/ranks.ts";
 import { numberParam, type Params } from "../../state/place.ts";
@@ -61,6 +61,16 @@ export class RanksView implements View {
     h("kbd", "T"),
   );
   private readonly stepHost = h("div.rank-step");
+  private readonly stepBar = h(
+    "div.bar.rank-bar",
+    this.crumb,
+    h("span.grow"),
+    this.openButton,
+    this.addButton,
+    this.timelineButton,
+    this.pathButton,
+    this.fitButton,
+  );
   private readonly mapBar = h("div.bar", this.metrics, this.orders, h("span.grow"), this.legend);
   private readonly map: HeatStage;
   private readonly lanes: LanesStage;
@@ -77,21 +87,7 @@ export class RanksView implements View {
   private asking = -RESTS;
 
   constructor(private readonly page: Page) {
-    page.middle.append(
-      this.mapBar,
-      this.scroll,
-      h(
-        "div.bar.rank-bar",
-        this.crumb,
-        h("span.grow"),
-        this.openButton,
-        this.addButton,
-        this.timelineButton,
-        this.pathButton,
-        this.fitButton,
-      ),
-      this.stepHost,
-    );
+    page.middle.append(this.mapBar, this.scroll, this.stepBar, this.stepHost);
     attachMenu(this.orders, "Order of ranks", () => this.orderItems());
     this.pathButton.addEventListener("click", () => this.togglePath());
     this.map = new HeatStage(this.heatHost, this.scroll, {
@@ -201,9 +197,17 @@ export class RanksView implements View {
     }
     if (!this.model) return;
     this.status(this.model);
-    if (this.model.columns === 0) {
+    const none = this.model.columns === 0;
+    this.stepBar.hidden = this.stepHost.hidden = none;
+    this.scroll.classList.toggle("none", none);
+    if (none) {
+      this.mapBar.hidden = true;
+      this.scroll.hidden = false;
       const sentence = "No slice of these ranks is a training step: ProfilerStep#N, or a span called step N.";
-      showLayer(this.scroll, emptyState("No steps", sentence, ["peephole ranks --collectives"]));
+      const commands = ["", " --idle", " --kernels"].map(
+        (what) => `peephole ranks${what} ${shellWord(this.page.info.path)}`,
+      );
+      showLayer(this.scroll, emptyState("No steps", sentence, commands));
       return;
     }
     clearLayer(this.scroll);

@@ -1,6 +1,6 @@
 /** The frame around every view: top bar, panes, status bar, keys, and which capture and view are shown. */
 import { fill, h } from "../../base/dom.ts";
-import { count, knowPackages } from "../../base/format.ts";
+import { count, knowPackages, shellWord } from "../../base/format.ts";
 import { icon, mark, type IconName } from "../../base/icons.ts";
 import { CaptureClient, getJson } from "../../data/client.ts";
 import { connection } from "../../data/connection.ts";
@@ -477,9 +477,4 @@ export class App {
 
 function iconButton(name: IconName, label: string): HTMLElement {
   return h("button.icon", { type: "button", "aria-label": label, title: label }, icon(name));
-}
-
-/** A path as a shell takes it. */
-function shellWord(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
