@@ -126,3 +126,12 @@ def test_the_name_and_the_tabs_have_room_in_every_window(view: Shown, capture: s
     page.locator(".tabs .more").click()
     page.get_by_role("menuitem", name="Code").click()
     page.wait_for_selector(".tabs a[aria-current]:visible:has-text('Code')")
+
+
+def test_a_column_s_name_is_whole_beside_its_type(view: Shown) -> None:
+    view.page.set_viewport_size({"width": 800, "height": 450})
+    view.open("#/small/sql")
+    names = view.page.locator(".sql-column .mono")
+    names.first.wait_for()
+    cut = names.evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent)")
+    assert names.count() > 3 and cut == []

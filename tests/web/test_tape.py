@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -489,3 +490,28 @@ def test_the_side_is_whole_in_a_small_window(page: Page, address: str) -> None:
     page.goto(f"{address}#/small/messages")
     page.locator(".tp-pair.four").first.wait_for()
     assert page.evaluate(SIDE_CUT) == []
+
+
+def test_ranks_without_steps_have_an_empty_state_and_no_buttons(page: Page, address: str) -> None:
+    open_tape(page, address, "small/ranks")
+    words = page.get_by_text("No slice of these ranks is a training step")
+    frame, box = page.locator("section.view").bounding_box(), words.bounding_box()
+    assert frame is not None and box is not None
+    assert box["y"] + box["height"] < frame["y"] + frame["height"] and box["y"] > frame["y"] + frame["height"] / 5
+    assert page.locator("section.view .bar:visible").count() == 0
+    assert "1 runs" not in page.locator("footer.status").inner_text()
+
+
+def test_figures_of_workers_stand_apart_in_a_small_window(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 800, "height": 450})
+    open_tape(page, address, "small/messages")
+    for row in page.locator(".tp-pair.four").all():
+        cells = row.evaluate(
+            """row => [...row.children].map(cell => {
+              const range = document.createRange();
+              range.selectNodeContents(cell);
+              const ink = range.getBoundingClientRect(), box = cell.getBoundingClientRect();
+              return cell.classList.contains('ell') ? [box.left, box.right] : [ink.left, ink.right];
+            })"""
+        )
+        assert all(left[1] <= right[0] for left, right in pairwise(cells)), cells

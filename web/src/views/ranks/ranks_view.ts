@@ -208,6 +208,7 @@ export class RanksView implements View {
         (what) => `peephole ranks${what} ${shellWord(this.page.info.path)}`,
       );
       showLayer(this.scroll, emptyState("No steps", sentence, commands));
+      this.page.middle.dataset["shown"] = "none";
       return;
     }
     clearLayer(this.scroll);
@@ -363,7 +364,7 @@ export class RanksView implements View {
             : `clocks aligned on ${counted(head.collectives, "collective")}, ± ${duration(head.bound)}`;
     this.page.status(
       [counted(head.all, "rank"), counted(head.all_steps, "step"), counted(head.collectives, "collective")],
-      [clock, ...head.problems.slice(0, 2).map((one) => `${count(one.count)} ${one.reason}: ${one.example}`)],
+      [clock, ...head.problems.slice(0, 2).map(problemWords)],
     );
   }
 
@@ -444,3 +445,9 @@ export class RanksView implements View {
     return true;
   }
 }
+
+/** One is said without its number: the words are those of several. */
+const problemWords = (problem: HeatHead["problems"][number]): string =>
+  [`${problem.count > 1 ? `${count(problem.count)} ` : ""}${problem.reason}`, problem.example]
+    .filter(Boolean)
+    .join(": ");
