@@ -52,6 +52,13 @@ def test_the_tree_goes_from_the_compile_id_to_halves_and_passes(shown: Shown, to
     assert "forward" in drawer and "backward" in drawer and "saved, or computed again" in drawer
 
 
+def test_rewrites_opens_on_a_pass_that_has_something_to_see(shown: Shown, torch_run: TorchRun) -> None:
+    shown.open("#/c/rewrites")
+    known = torch_run.capture.read("steps", ["id", "matches"])
+    first = known["id"][known["matches"] > 0].min()
+    shown.until("(wanted) => document.querySelector('section.view').dataset.shown === wanted", f"{first}/0")
+
+
 def test_decisions_say_what_was_fused_and_what_not(shown: Shown, torch_run: TorchRun) -> None:
     step = step_of(torch_run, "0/0 forward", "fusion round 1")
     shown.open(f"#/c/rewrites?step={step}")

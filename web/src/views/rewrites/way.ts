@@ -34,7 +34,7 @@ export async function calledContext(client: CaptureClient, step: number | undefi
 /** Matches of a pass that is worth a first look: its graph is more than a few boxes, and not a wall of them. */
 const WORTH_SEEING = [12, 200] as const;
 
-/** What is shown when an address names nothing: a pass of a kernel with many matches, else the first that did something. */
+/** What an address that names nothing shows: a pass of a kernel with many matches, else the first with any or at work. */
 export function homeOf(tree: ContextTree): { step: number } | { context: number } | null {
   const { steps, contexts } = tree;
   const [least, most] = WORTH_SEEING;
@@ -42,7 +42,8 @@ export function homeOf(tree: ContextTree): { step: number } | { context: number 
     (count, step) =>
       count >= least && count <= most && contexts.kind[tree.contextAt.get(steps.context[step]!) ?? -1] === "kernel",
   );
-  const at = worth >= 0 ? worth : steps.id.findIndex((_, step) => tree.worked(step));
+  const matched = steps.matches.findIndex((count) => count > 0);
+  const at = [worth, matched, steps.id.findIndex((_, step) => tree.worked(step))].find((one) => one >= 0) ?? -1;
   return at >= 0 ? { step: steps.id[at]! } : contexts.id.length > 0 ? { context: contexts.id[0]! } : null;
 }
 
