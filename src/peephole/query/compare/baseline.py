@@ -19,7 +19,7 @@ from peephole.model.json_text import parse
 from peephole.model.unfinished import whole_file
 from peephole.query.compare.compiled import Compiled, RuleLine, Unit
 from peephole.query.compare.memory import Peak
-from peephole.query.compare.recorded import Recorded
+from peephole.query.compare.recorded import Origin, Recorded, origin_of
 from peephole.query.compare.runs import Runs, RunTable
 
 SUFFIX: Final = ".baseline"
@@ -56,10 +56,7 @@ def save_baseline(side: Recorded, path: Path) -> None:
     compiled = side.compiled
     kept: dict[str, Any] = {
         "peephole_baseline": FORMAT,
-        **{
-            key: getattr(side, key)
-            for key in ("source", "frameworks", "host", "program", "created", "clean", "dropped")
-        },
+        **origin_of(side),
         "messages": side.messages,
         "units": [list(asdict(unit).values()) for unit in compiled.units],
         "rules": [[_tail(rule.file), rule.line, rule.text, rule.matches] for rule in compiled.rules],
@@ -96,16 +93,9 @@ def load_baseline(path: Path) -> Recorded:
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _Kept(Origin):
     """What the file has, as JSON."""
 
-    source: str
-    frameworks: dict[str, str]
-    host: str
-    program: str
-    created: str
-    clean: bool
-    dropped: int
     messages: dict[str, int]
     units: tuple[Unit, ...]
     rules: tuple[RuleLine, ...]
@@ -156,8 +146,8 @@ def _recorded(name: str, kept: _Kept) -> Recorded:
         for run in kept.runs
     )  # fmt: skip
     return Recorded(
-        name, kept.source, kept.frameworks, kept.host, kept.program, kept.created, kept.clean, kept.dropped, compiled,
-        RunTable(runs, kept.totals, kept.exact), kept.peaks, kept.messages,
+        **origin_of(kept), name=name, compiled=compiled, runs=RunTable(runs, kept.totals, kept.exact),
+        peaks=kept.peaks, messages=kept.messages,
     )  # fmt: skip
 
 

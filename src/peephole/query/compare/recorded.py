@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 from peephole.query.compare.compiled import Compiled, compiled_of
 from peephole.query.compare.memory import Peak, peaks
@@ -14,15 +14,15 @@ from peephole.query.memory.buffers import devices
 
 if TYPE_CHECKING:
     from peephole.store.capture import Capture
+    from peephole.store.manifest import Manifest
 
 _kept: weakref.WeakKeyDictionary[Capture, Recorded] = weakref.WeakKeyDictionary()
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """All that is compared of one recording."""
+@dataclass(frozen=True)
+class Origin:
+    """Where a recording is from, as its manifest says it and a baseline keeps it."""
 
-    name: str
     source: str
     frameworks: dict[str, str]
     host: str
@@ -30,6 +30,13 @@ class Recorded:
     created: str
     clean: bool
     dropped: int
+
+
+@dataclass(frozen=True)
+class Recorded(Origin):
+    """All that is compared of one recording."""
+
+    name: str
     compiled: Compiled
     runs: RunTable
     peaks: tuple[Peak, ...]
@@ -52,28 +59,26 @@ class Recorded:
         return not (self.compiled.units or self.runs.runs or self.peaks or self.messages)
 
 
+def origin_of(given: Origin | Manifest) -> dict[str, Any]:
+    """The fields of an origin, by name."""
+    return {one.name: getattr(given, one.name) for one in fields(Origin)}
+
+
 def recorded(capture: Capture) -> Recorded:
     """A capture as it is compared, made once while it is open and does not grow."""
     found = _kept.get(capture)
     if found is not None and not capture.live:
         return found
-    manifest = capture.manifest
     found = Recorded(
-        capture.name,
-        manifest.source,
-        dict(manifest.frameworks),
-        manifest.host,
-        manifest.program,
-        manifest.created,
-        manifest.clean,
-        manifest.dropped,
-        compiled_of(capture),
-        run_table(capture),
-        tuple(peaks(capture, devices(capture))),
-        _messages(capture),
-        str(capture.path.resolve()),
-        weakref.ref(capture),
-        capture.live,
+        **origin_of(capture.manifest),
+        name=capture.name,
+        compiled=compiled_of(capture),
+        runs=run_table(capture),
+        peaks=tuple(peaks(capture, devices(capture))),
+        messages=_messages(capture),
+        path=str(capture.path.resolve()),
+        capture=weakref.ref(capture),
+        live=capture.live,
     )
     _kept[capture] = found
     return found

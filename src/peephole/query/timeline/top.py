@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from peephole.model.plain_names import plain
 from peephole.model.tables import NONE
 from peephole.query.calls.functions import Functions
 from peephole.query.calls.titles import Titles, track_titles
-from peephole.query.calls.tree import Ints, by_function, call_tree
+from peephole.query.calls.tree import CallTree, FunctionSums, Ints, by_function, call_tree
 from peephole.query.capture.names import tracks as every_track
 from peephole.query.timeline.context_runs import context_serials
 from peephole.query.timeline.group_tracks import group_tracks
@@ -101,21 +101,22 @@ def _by_name(
     groups = _groups(capture, titled)
     shown = order if limit is None else order[_fair([groups[at] for at in found.title[order].tolist()], limit)]
     sums, busy = found.sums, tree.sums.total
-    rows = []
-    for at in shown.tolist():
-        title, total, count = int(found.title[at]), int(sums.total[at]), int(sums.count[at])
-        whole = int(busy[title])
-        rows.append(
-            TopRow(
-                tree.titles[title], tree.functions[int(found.function[at])][0], groups[title], total,
-                int(sums.self[at]), count, int(sums.shortest[at]), int(sums.longest[at]),
-                total / whole if whole else 0.0, int(found.length[at]) / count, int(sums.context[at]),
-            )
-        )  # fmt: skip
+    rows = [_row(tree, found, at, groups, int(sums.context[at])) for at in shown.tolist()]
     others = np.ones(len(found), np.bool_)
     others[shown] = False
     left = (*(int(column[others].sum()) for column in (sums.total, sums.self, sums.count)), int(others.sum()))
     return Top(tuple(rows), int(busy[: len(tree.titles)].sum()), int(sums.count.sum()), *left)
+
+
+def _row(tree: CallTree, found: FunctionSums, at: int, groups: list[str], context: int) -> TopRow:
+    """One of a tree's functions as a row."""
+    title, sums = int(found.title[at]), found.sums
+    total, count, whole = int(sums.total[at]), int(sums.count[at]), int(tree.sums.total[title])
+    return TopRow(
+        tree.titles[title], tree.functions[int(found.function[at])][0], groups[title], total, int(sums.self[at]), count,
+        int(sums.shortest[at]), int(sums.longest[at]), total / whole if whole else 0.0, int(found.length[at]) / count,
+        context,
+    )  # fmt: skip
 
 
 def _apart(
@@ -137,17 +138,9 @@ def _apart(
     contexts = {number: context for (_, context), number in functions.kernels.items()}
     sums, busy, rows = found.sums, tree.sums.total, list(host.rows)
     for at in range(len(found)):
-        title, number = int(found.title[at]), int(found.function[at])
-        total, count, whole = int(sums.total[at]), int(sums.count[at]), int(busy[title])
-        context = contexts.get(number, NONE)
-        rows.append(
-            TopRow(
-                tree.titles[title], tree.functions[number][0], groups[title], total, int(sums.self[at]), count,
-                int(sums.shortest[at]), int(sums.longest[at]), total / whole if whole else 0.0,
-                int(found.length[at]) / count, context, serials.get(context, 1),
-                speeds.get((tree.titles[title], number), {}),
-            )
-        )  # fmt: skip
+        number = int(found.function[at])
+        context, speed = contexts.get(number, NONE), speeds.get((tree.titles[int(found.title[at])], number), {})
+        rows.append(replace(_row(tree, found, at, groups, context), serial=serials.get(context, 1), rates=speed))
     rows.sort(key=lambda row: -row.total)
     shown = range(len(rows)) if limit is None else _fair([row.group for row in rows], limit).tolist()
     kept = set(shown)
