@@ -240,3 +240,16 @@ def test_what_is_there_and_is_not_a_run_is_left_alone(tmp_path: Path, capsys: py
         make_run(known.files, tmp_path / "one.peep")
     assert main(["fleet", str(tmp_path / "one.peep")]) == 2
     assert "one rank: nothing to compare" in capsys.readouterr().err
+
+
+def test_captures_and_traces_make_a_run_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = write_ranks(tmp_path, 2, slow=SLOW)
+    make_run(known.files[:1], tmp_path / "run.peep")
+    (capture,) = (tmp_path / "run.peep" / "ranks").iterdir()
+    assert main(["import", str(capture), str(known.files[1]), "-o", str(tmp_path / "both")]) == 0
+    assert capsys.readouterr().out.startswith(f"{tmp_path / 'both.peep'}: 2 ranks, ")
+    assert reasons(tmp_path / "both.peep") == {}
+    assert main(["fleet", str(tmp_path / "run.peep")]) == 0
+    assert capsys.readouterr().out.startswith("1 file by 1 worker in ")
+    assert main(["import", str(capture), "-o", str(tmp_path / "alone")]) == 2
+    assert "is a capture already" in capsys.readouterr().err

@@ -84,7 +84,7 @@ def _show(inputs: list[Input], problems: tuple[tuple[str, int, str], ...], print
     spent = sum(one.dur_ns for one in inputs)
     bad = [one for one in inputs if one.state != "read"]
     printer.line(
-        f"{count(len(inputs))} files by {count(len(workers))} workers in {duration(spent)} of their time, "
+        f"{_many(len(inputs), 'file')} by {_many(len(workers), 'worker')} in {duration(spent)} of their time, "
         f"{count(sum(one.tries > 1 for one in inputs))} tried again, {count(len(bad))} not part of the run"
     )
     printer.line()
@@ -111,3 +111,7 @@ def _show(inputs: list[Input], problems: tuple[tuple[str, int, str], ...], print
     ]
     printer.table(columns, rows)
     problem_lines(printer, problems)
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{count(number)} {noun}{'s' * (number != 1)}"

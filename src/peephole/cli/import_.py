@@ -58,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
     files = [str(file) for path in near for file in ([path] if is_capture(path) else sources.spread([path]))]
     if not args.merge and (args.scheduler or _are_ranks([*files, *far], out, args.force)):
         return import_ranks([*files, *far], out, args)
+    if there := next((path for path in near if is_capture(path)), None):
+        raise PeepholeError(f"{there} is a capture already; several captures become a run without --merge.")
     if not isinstance(out, Path):
         raise PeepholeError(f"Only runs of several ranks are written to {out}; give -o a folder, then copy it.")
     with tempfile.TemporaryDirectory(prefix="peephole-import-") as scratch:

@@ -44,7 +44,9 @@ def import_ranks(given: Sequence[str], out: str | Path, args: argparse.Namespace
         printer.record({"path": str(out), "source": "ranks", "tables": rows, "there": there, "problems": problems})
         return 0
     rows_of = f"{sum(rank.slices for rank in ranks):,} slices"
-    held = f"{len(ranks)} ranks, {rows_of}, {count(len(found.tables['collectives']))} collectives"
+    held = (
+        f"{len(ranks)} rank{'s' * (len(ranks) != 1)}, {rows_of}, {count(len(found.tables['collectives']))} collectives"
+    )
     printer.line((str(out), "bold"), f": {held}; who was slow: peephole ranks {out}")
     if there:
         printer.line(f"{count(there)} already there")

@@ -17,10 +17,11 @@ _LOOKED_AT: Final = 32
 
 
 def are_ranks(given: Sequence[str]) -> bool:
-    """Whether these are captures, or most of them traces that name different ranks; here or in object storage."""
+    """Whether a capture is among these, or most of them are traces that name different ranks; here or in object
+    storage."""
     if len(given) < 2:
         return False
-    if all(remote.is_capture_url(one) if is_remote(one) else is_capture(Path(one)) for one in given):
+    if any(remote.is_capture_url(one) if is_remote(one) else is_capture(Path(one)) for one in given):
         return True
     some = given[:: max(len(given) // _LOOKED_AT, 1)]
     named = [rank for one in some if (rank := _rank(one)) is not None]
