@@ -153,7 +153,8 @@ def test_what_is_not_there_is_one_sentence(
         assert sentence in capsys.readouterr().err
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     assert main(["ranks", f"{bucket}/run.peep"]) == 2
-    assert "cannot be reached" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "cannot be reached; is AWS_ENDPOINT_URL right? (NETWORK_CONNECTION during " in said
 
 
 def test_one_file_in_storage_is_imported_like_any(

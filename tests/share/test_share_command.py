@@ -190,6 +190,9 @@ def test_what_could_not_be_read_of_the_input_is_said(tmp_path: Path, capsys: pyt
     words = ["share", str(tmp_path / "part.peep"), "-o", str(tmp_path / "x.html")]
     assert main(words) == 0
     assert capsys.readouterr().out.endswith("1 × files of another program, left out (other.json)\n")
+    assert main([*words, "--views", "timeline"]) == 0
+    said = capsys.readouterr().out
+    assert "- The view Calls" in said and "Problems" not in said and "Schedule" not in said, "it has none of these"
     assert main([*words, "--json"]) == 0
     (lost,) = json.loads(capsys.readouterr().out)["problems"]
     assert lost == {"reason": "files of another program, left out", "count": 1, "example": "other.json"}

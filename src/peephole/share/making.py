@@ -200,7 +200,7 @@ class Copying:
     def _never(self) -> None:
         """What no copy has, and views that were not wanted."""
         for view in VIEWS:
-            if view not in self.wanted:
+            if view not in self.wanted and self.kinds.get(view, view not in ("problems", "schedule")):
                 self.parts.keep(f"The view {view.capitalize()}", -1)
         if self.rows.get("hardware"):
             self.parts.keep("Hardware traces", -1, self.size("hardware"))

@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import shutil
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -189,9 +190,14 @@ def _opened(url: str) -> Iterator[tuple[Any, str]]:
         if isinstance(error, PermissionError) or _REFUSED.search(text):
             raise PeepholeError(
                 f"{url} is refused: the credentials are wrong, or do not allow it; set AWS_ACCESS_KEY_ID and "
-                f"AWS_SECRET_ACCESS_KEY or AWS_PROFILE ({text[-160:]})"
+                f"AWS_SECRET_ACCESS_KEY or AWS_PROFILE ({_cause(text)})"
             ) from None
-        raise PeepholeError(f"{url} cannot be reached; is AWS_ENDPOINT_URL right? ({text[-200:]})") from None
+        raise PeepholeError(f"{url} cannot be reached; is AWS_ENDPOINT_URL right? ({_cause(text)})") from None
+
+
+def _cause(text: str) -> str:
+    """What is to be read of an error of pyarrow's, which names the place first and the reason last."""
+    return textwrap.shorten(text.rpartition("AWS Error ")[2], 200, placeholder=" …")
 
 
 def _listing(system: Any, path: str) -> list[str]:

@@ -211,8 +211,8 @@ def _match_stretch(
         np.maximum(size[here], talk.bytes[rows], out=size[here])
     passed = 0 if group else _passed(start[:parts], end[:parts], name[:parts], chosen, summaries, texts)
     if passed:
-        problem("collectives that ended on a rank before another one of its host came: they are of several groups, and "
-                "who waited for whom in them is a guess", passed, where)  # fmt: skip
+        problem("collectives that ended on a rank before another one of its host came: of several groups, or after "
+                "some that are missing; who waited for whom in them is a guess", passed, where)  # fmt: skip
     if parts < shared:
         both = sorted((texts[int(name[parts])], texts[other]))
         problem("collectives whose names differ between ranks; from there on the group is not matched",
