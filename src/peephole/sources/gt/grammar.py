@@ -11,7 +11,7 @@ blanks within it are no separators."""
 
 SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?B)")
 
-EVENT_LINE: Final = re.compile(r"^\s*-?\d+(?:\.\d+)?s? *\| *#\d+ *\| *\S", re.MULTILINE)
+EVENT_LINE: Final = re.compile(r"^[^\S\n]*-?\d+(?:\.\d+)?s? *\| *#\d+ *\| *\S", re.MULTILINE)
 """How every event line begins, in every variant."""
 
 _PATIENT: Final = re.compile(r"^\s*(-?\d+(?:\.\d+)?)s? *\| *#(\d+) *\| *([^|]*?) *\| *(.*)$", re.DOTALL)

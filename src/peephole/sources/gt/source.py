@@ -12,7 +12,7 @@ from peephole.sources.base import FileFormat, Progress
 from peephole.sources.gt import grammar
 from peephole.sources.gt.text import encoding_of, plain
 
-_MONITOR: Final = re.compile(r'^\s*\{(?=[^\n]*"seq":)(?=[^\n]*"event":)(?=[^\n]*"command":)', re.MULTILINE)
+_MONITOR: Final = re.compile(r'^[^\S\n]*\{(?=[^\n]*"seq":)(?=[^\n]*"event":)(?=[^\n]*"command":)', re.MULTILINE)
 
 
 class GtSource:

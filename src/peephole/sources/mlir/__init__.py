@@ -11,9 +11,9 @@ from typing import Final
 from peephole.model.sink import Sink
 from peephole.sources.base import FileFormat, Progress
 
-_LOG: Final = re.compile(rb"^\s*// -----// IR Dump (?:After|Before) ", re.MULTILINE)
+_LOG: Final = re.compile(rb"^[^\S\n]*// -----// IR Dump (?:After|Before) ", re.MULTILINE)
 _PLAIN: Final = re.compile(
-    rb'\A(?:\xef\xbb\xbf)?(?:\s+|//[^\n]*\n|[#!][\w$.-]+ = [^\n]*\n)*(?:"?builtin\.module"?|module|func\.func)'
+    rb'\A(?:\xef\xbb\xbf)?(?:\s|//[^\n]*\n|[#!][\w$.-]+ = [^\n]*\n)*(?:"?builtin\.module"?|module|func\.func)'
     rb"(?:[ (][^\n]{0,4000})?[{(]"
 )
 TREE_FILE: Final = re.compile(r"(\d+(?:_\d+)*)_([A-Za-z].*)\.mlir(?:\.gz)?")

@@ -13,8 +13,8 @@ from peephole.sources.base import FileFormat, Progress, each_alone
 
 _COUNT: Final = re.compile(rb"[0-9]+(?:\.[0-9]+)?")
 _PERF: Final = re.compile(
-    rb"\S[^\n]*?\s+-?\d+(?:/-?\d+)?\s+(?:\[\d+\]\s+)?\d+\.\d+:\s"
-    rb"(?:[^\n]*\n\s+[0-9a-f]+ |[^\n]*?\S:\s+[0-9a-f]+ [^\n]*\([^\n()]*\)\s*(?:\n|\Z))"
+    rb"\S[^\n]{0,300}?[^\S\n]-?\d+(?:/-?\d+)?[^\S\n]+(?:\[\d+\][^\S\n]+)?\d+\.\d+:\s"
+    rb"(?:[^\n]*\n\s+[0-9a-f]+ |[^\n]{0,300}?\S:\s+[0-9a-f]+ [^\n]{0,4000}\([^\n()]*\)\s*(?:\n|\Z))"
 )
 """The head of a sample with its first frame in the line below, or in the same one where no callers were recorded."""
 _LZ4: Final = b"\x04\x22\x4d\x18"
@@ -32,7 +32,7 @@ def kind_of(head: bytes) -> str:
             return "pyinstrument"
         older = b'"functionName"' in head and re.match(rb'\{\s*"head"', text)
         return "cpuprofile" if (b'"callFrame"' in head or older) and b'"traceEvents"' not in head else ""
-    if _PERF.match(re.sub(rb"\A(?:#[^\n]*\n|\s*\n)+", b"", text)):
+    if _PERF.match(re.sub(rb"\A(?:#[^\n]*\n|[^\S\n]*\n)+", b"", text)):
         return "perf"
     lines = [line for line in head.split(b"\n")[: -1 if head.count(b"\n") > 1 else None] if line.strip()][:200]
     whole = bool(lines) and b"\x00" not in head and all(map(_folded, lines))

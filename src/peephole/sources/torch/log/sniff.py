@@ -17,9 +17,9 @@ PARTS: Final = frozenset((GRAPH, CODE, IR))
 _RECORD: Final = re.compile(
     rb"^(?:\[rank\d+\]:\s*)?[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d{1,9} \d+ [^\]\n]{1,1000}\] \{\"[a-z_]+\": ", re.MULTILINE
 )
-_MODULE: Final = re.compile(rb"\A\s*class \w+\(torch\.nn\.Module\):\s*\n\s+def forward\(")
+_MODULE: Final = re.compile(rb"\A\s*class \w+\(torch\.nn\.Module\):[^\S\n]*\n\s+def forward\(")
 _WRAPPER: Final = re.compile(
-    rb"\A(?:\s*|#[^\n]*\n)*(?:# AOT ID: \[|from ctypes import[^\n]*\n(?:[^\n]*\n){0,60}?.*AsyncCompile)"
+    rb"\A(?:\s|#[^\n]*\n)*(?:# AOT ID: \[|from ctypes import[^\n]*\n(?:[^\n]*\n){0,60}?.*AsyncCompile)"
 )
 _IR: Final = re.compile(rb"\A\s*\w+: \w*SchedulerNode\(")
 
