@@ -62,7 +62,7 @@ def test_what_is_added_twice_or_of_another_run_is_listed_and_the_run_stays(
 ) -> None:
     known = write_ranks(tmp_path, 4, slow=SLOW)
     run = make_run(known.files[:3], tmp_path / "run.peep")
-    before = tables(run)
+    before, held = tables(run), {one.name for one in (run / "ranks").iterdir()}
     other = tmp_path / "other"
     other.mkdir()
     strangers = write_ranks(other, 9).files
@@ -74,6 +74,7 @@ def test_what_is_added_twice_or_of_another_run_is_listed_and_the_run_stays(
     empty.write_bytes(b"")
     assert main(["import", str(strangers[5]), str(double), str(empty), "-o", str(run)]) == 0
     assert tables(run) == before
+    assert {one.name for one in (run / "ranks").iterdir()} == held, "nothing of what is not part of it stays"
     assert reasons(run) == {
         "files that are not part of the run: they cannot be read": 1,
         "files of another run: they have another world size": 1,

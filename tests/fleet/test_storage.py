@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -111,9 +112,18 @@ def test_ranks_in_storage_are_added_to(bucket: str, tmp_path: Path, capsys: pyte
     assert lines(capsys)[0]["tables"]["ranks"] == 4
     assert main(["fleet", run, "--json"]) == 0
     assert [row["ranks"] for row in lines(capsys)] == [[0], [1], [2], [3]]
+    # what is there already is left as it is, and nothing stays of another file of the same rank
+    other = tmp_path / "other.json.gz"
+    other.write_bytes(
+        gzip.compress(gzip.decompress((tmp_path / "traces" / "trace-00000.json.gz").read_bytes()) + b"\n")
+    )
+    assert main(["import", every[1], str(other), "-o", run, "--json"]) == 0
+    (said,) = lines(capsys)
+    assert said["there"] == 1 and [one["count"] for one in said["problems"]] == [1]
     # captures that lie there are ranks as well, of a run here
     with remote._opened(f"{run}/ranks") as (system, path):
         held = {file.removeprefix(f"{path}/").partition("/")[0] for file in remote._listing(system, path)}
+    assert len(held) == 4
     assert main(["import", *(f"{run}/ranks/{name}" for name in sorted(held)), "-o", str(tmp_path / "again")]) == 0
     capsys.readouterr()
     assert main(["ranks", str(tmp_path / "again.peep"), "--json"]) == 0

@@ -73,6 +73,7 @@ def make_run(
         found = members(kept, world, done, writer.problem)
         if not found.summaries:
             raise PeepholeError(_nothing(done))
+        _drop_strangers(place, done, {id(summary) for summary in found.summaries})
         groups = max(summary.groups for summary in found.summaries)
         writer.describe(source="ranks", world_size=found.world, group_count=groups)
         known = [row for row in known if row["state"] == READ or row["path"] not in again]
@@ -154,6 +155,21 @@ def _written(out: str | Path, replace: bool, added: bool) -> Iterator[tuple[Capt
         raise
     if replace and not added:
         remote.remove_where(f"{url}/{RANK_CAPTURES}", lambda name: tag not in name)
+
+
+def _drop_strangers(place: str, done: Sequence[RankDone], joined: set[int]) -> None:
+    """Removes the captures that were made of inputs which are not part of the run."""
+    made: dict[bool, set[str]] = {True: set(), False: set()}
+    for one in done:
+        for summary in one.summaries:
+            if summary.capture.startswith(f"{RANK_CAPTURES}/"):  # not one that stays where it is
+                made[id(summary) in joined].add(summary.capture.rpartition("/")[2])
+    strangers = made[False] - made[True]
+    if strangers and is_remote(place):
+        remote.remove_where(f"{place}/{RANK_CAPTURES}", strangers.__contains__)
+        return
+    for name in strangers:
+        shutil.rmtree(f"{place}/{RANK_CAPTURES}/{name}")
 
 
 def _full(given: str | Path) -> str:
