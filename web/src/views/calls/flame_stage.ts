@@ -14,6 +14,7 @@ import {
 } from "../../draw/flame_draw.ts";
 import type { Sheet } from "../../draw/sheet/sheet.ts";
 import { boxAt, flameBoxes, flameLevels, type FlameBox } from "../../layout/flame.ts";
+import { sizedPen } from "../common/sized_pen.ts";
 import { offerSheets } from "../common/sheets.ts";
 import { PointerTip } from "../common/viewport/resting_tip.ts";
 
@@ -105,18 +106,11 @@ export class FlameStage {
     if (!model) return;
     const began = performance.now();
     const { clientWidth: width, clientHeight: height, scrollTop: scroll } = this.element;
-    const ratio = window.devicePixelRatio || 1;
     const canvas = this.canvas as HTMLCanvasElement;
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-      canvas.width = Math.round(width * ratio);
-      canvas.height = Math.round(height * ratio);
-      canvas.style.width = `${width}px`;
-      canvas.style.height = `${height}px`;
-    }
+    const pen = sizedPen(canvas, width, height);
+    [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
     this.theme ??= readFlameTheme(this.element);
-    const context = canvas.getContext("2d", { alpha: false })!;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    drawFlame(context, this.theme, this.boxes, this.labels(model), { width, height, scroll }, this.selected);
+    drawFlame(pen, this.theme, this.boxes, this.labels(model), { width, height, scroll }, this.selected);
     this.element.dataset["boxes"] = String(this.boxes.length);
     this.element.dataset["frame"] = (performance.now() - began).toFixed(2);
   }

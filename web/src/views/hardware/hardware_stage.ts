@@ -1,15 +1,14 @@
 /**
  * The drawing of a hardware trace: rows, window, folding. It knows nothing of the address: it says what the user did.
  */
-import { fill, h } from "../../base/dom.ts";
+import { h } from "../../base/dom.ts";
 import { drawHardware, occupancyRoom, topHeight, wholeSpan, type HardwarePicture } from "../../draw/hardware_draw.ts";
-import { readTheme } from "../../draw/theme.ts";
 import { HEAD, hardwareRows, OCCUPANCY_HEAD } from "../../layout/hardware_rows.ts";
 import { clampSpan, type Limits, type Span } from "../../layout/span.ts";
-import { onTheme } from "../../state/settings.ts";
 import type { EventWire, InstructionsWire, OccupancyWire, TraceWire } from "../../wire/hardware.ts";
 import { AxisViewport, type AxisTarget } from "../common/viewport/axis_viewport.ts";
 import type { Point } from "../common/viewport/gestures.ts";
+import { DrawnCanvas } from "./drawn_canvas.ts";
 import { describeEvent, hitAt } from "./event_tip.ts";
 
 export interface StageActions {
@@ -32,21 +31,21 @@ export class HardwareStage implements AxisTarget {
   readonly viewport: AxisViewport;
   picture: HardwarePicture | null = null;
   instructions: InstructionsWire | null = null;
-  private readonly canvas = h("canvas.hw-canvas", {
-    tabindex: 0,
-    role: "application",
-    "aria-label": "Waves and units over clock cycles",
-  }) as HTMLCanvasElement;
+  private readonly canvas: DrawnCanvas;
   private readonly folded = new Set<string>();
-  private readonly watcher: ResizeObserver;
-  private readonly stopTheme: () => void;
-  private frame = 0;
 
   constructor(private readonly actions: StageActions) {
-    this.viewport = new AxisViewport(this.canvas, this);
-    this.stopTheme = onTheme(() => this.redraw());
-    this.watcher = new ResizeObserver(() => this.laid());
-    this.watcher.observe(this.element);
+    this.canvas = new DrawnCanvas(
+      this.element,
+      "Waves and units over clock cycles",
+      () => this.laid(),
+      (pen, width, height, theme) => {
+        if (!this.picture) return;
+        drawHardware(pen, width, height, this.picture, theme);
+        actions.drawn();
+      },
+    );
+    this.viewport = new AxisViewport(this.canvas.element, this);
   }
 
   /** Another trace, all of it in sight. */
@@ -76,11 +75,11 @@ export class HardwareStage implements AxisTarget {
 
   /** Shows the drawing, whatever was shown in its place. */
   show(): void {
-    if (!this.shown) fill(this.element, this.canvas);
+    this.canvas.show();
   }
 
   get shown(): boolean {
-    return this.canvas.parentElement === this.element;
+    return this.canvas.shown;
   }
 
   get width(): number {
@@ -181,14 +180,11 @@ export class HardwareStage implements AxisTarget {
   }
 
   redraw(): void {
-    cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => this.draw());
+    this.canvas.redraw();
   }
 
   dispose(): void {
-    cancelAnimationFrame(this.frame);
-    this.watcher.disconnect();
-    this.stopTheme();
+    this.canvas.dispose();
     this.viewport.dispose();
   }
 
@@ -223,20 +219,5 @@ export class HardwareStage implements AxisTarget {
       trace.traced,
       this.element.clientHeight - topHeight(picture),
     ).rows;
-  }
-
-  private draw(): void {
-    const { picture, canvas } = this;
-    if (!picture || !this.shown) return;
-    const { clientWidth: width, clientHeight: height } = this.element;
-    const ratio = window.devicePixelRatio || 1;
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-      canvas.width = Math.round(width * ratio);
-      canvas.height = Math.round(height * ratio);
-    }
-    const g = canvas.getContext("2d", { alpha: false })!;
-    g.setTransform(ratio, 0, 0, ratio, 0, 0);
-    drawHardware(g, width, height, picture, readTheme(canvas));
-    this.actions.drawn();
   }
 }

@@ -1,15 +1,14 @@
 /** The drawing of stall samples: rows, window, folding. It knows nothing of the address: it says what the user did. */
-import { fill, h } from "../../base/dom.ts";
+import { h } from "../../base/dom.ts";
 import { count, counted } from "../../base/format.ts";
 import { drawStalls, STALL_RULER, type StallPicture } from "../../draw/stall_draw.ts";
-import { readTheme } from "../../draw/theme.ts";
 import { HEAD } from "../../layout/hardware_rows.ts";
 import { clampSpan, type Limits, type Span } from "../../layout/span.ts";
 import { laneOf, reasonShares, runAt, stallRows, unitName, type StallRow } from "../../layout/stall_rows.ts";
-import { onTheme } from "../../state/settings.ts";
 import type { Stalls } from "../../wire/stalls.ts";
 import { AxisViewport, type AxisTarget } from "../common/viewport/axis_viewport.ts";
 import type { Point } from "../common/viewport/gestures.ts";
+import { DrawnCanvas } from "./drawn_canvas.ts";
 
 export interface StallActions {
   /** The user moved the window. */
@@ -30,26 +29,26 @@ export function placeText(pc: number): string {
 export class StallStage implements AxisTarget {
   readonly viewport: AxisViewport;
   picture: StallPicture | null = null;
-  private readonly canvas = h("canvas.hw-canvas", {
-    tabindex: 0,
-    role: "application",
-    "aria-label": "Stall samples of waves over clock cycles",
-  }) as HTMLCanvasElement;
+  private readonly canvas: DrawnCanvas;
   private readonly folded = new Set<string>();
-  private readonly watcher: ResizeObserver;
-  private readonly stopTheme: () => void;
   private last = 1;
   private tall = 0;
-  private frame = 0;
 
   constructor(
     private readonly host: HTMLElement,
     private readonly actions: StallActions,
   ) {
-    this.viewport = new AxisViewport(this.canvas, this);
-    this.stopTheme = onTheme(() => this.redraw());
-    this.watcher = new ResizeObserver(() => this.scrollTo(this.scroll));
-    this.watcher.observe(host);
+    this.canvas = new DrawnCanvas(
+      host,
+      "Stall samples of waves over clock cycles",
+      () => this.scrollTo(this.scroll),
+      (pen, width, height, theme) => {
+        if (!this.picture) return;
+        drawStalls(pen, width, height, this.picture, theme);
+        actions.drawn();
+      },
+    );
+    this.viewport = new AxisViewport(this.canvas.element, this);
   }
 
   /** Other samples, all of them in sight. */
@@ -63,7 +62,7 @@ export class StallStage implements AxisTarget {
 
   /** Shows the drawing, whatever was shown in its place. */
   show(): void {
-    if (this.canvas.parentElement !== this.host) fill(this.host, this.canvas);
+    this.canvas.show();
     this.redraw();
   }
 
@@ -161,14 +160,11 @@ export class StallStage implements AxisTarget {
   }
 
   redraw(): void {
-    cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => this.draw());
+    this.canvas.redraw();
   }
 
   dispose(): void {
-    cancelAnimationFrame(this.frame);
-    this.watcher.disconnect();
-    this.stopTheme();
+    this.canvas.dispose();
     this.viewport.dispose();
   }
 
@@ -207,21 +203,6 @@ export class StallStage implements AxisTarget {
     if (!picture) return;
     const { rows, height } = stallRows(picture.stalls.head.lanes, this.folded);
     [picture.rows, this.tall] = [rows, height];
-  }
-
-  private draw(): void {
-    const { picture, canvas } = this;
-    if (!picture || canvas.parentElement !== this.host) return;
-    const { clientWidth: width, clientHeight: height } = this.host;
-    const ratio = window.devicePixelRatio || 1;
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-      canvas.width = Math.round(width * ratio);
-      canvas.height = Math.round(height * ratio);
-    }
-    const g = canvas.getContext("2d", { alpha: false })!;
-    g.setTransform(ratio, 0, 0, ratio, 0, 0);
-    drawStalls(g, width, height, picture, readTheme(canvas));
-    this.actions.drawn();
   }
 }
 

@@ -3,6 +3,7 @@ import { h } from "../../base/dom.ts";
 import { readRanksTheme, type RanksTheme } from "../../draw/ranks_draw.ts";
 import type { Pen } from "../../draw/sheet/pen.ts";
 import type { Sheet } from "../../draw/sheet/sheet.ts";
+import { sizedPen } from "../common/sized_pen.ts";
 import { offerSheets } from "../common/sheets.ts";
 
 export interface StageOptions {
@@ -54,18 +55,11 @@ export class RanksStage {
     const { clientWidth: width, clientHeight: height } = this.element;
     if (width === 0 || height === 0) return;
     const began = performance.now();
-    const ratio = window.devicePixelRatio || 1;
     const { canvas } = this;
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-      canvas.width = Math.round(width * ratio);
-      canvas.height = Math.round(height * ratio);
-      canvas.style.width = `${width}px`;
-      canvas.style.height = `${height}px`;
-    }
+    const pen = sizedPen(canvas, width, height);
+    [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
     this.theme ??= readRanksTheme(this.element);
-    const context = canvas.getContext("2d", { alpha: false })!;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.options.paint(context, this.theme, { width, height });
+    this.options.paint(pen, this.theme, { width, height });
     this.element.dataset["frame"] = (performance.now() - began).toFixed(2);
   }
 

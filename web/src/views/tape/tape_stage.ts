@@ -13,6 +13,7 @@ import { TapeAxis } from "../../layout/tape_axis.ts";
 import { laneBoxes } from "../../layout/tape_lanes.ts";
 import { onTheme } from "../../state/settings.ts";
 import type { MessageWire, TapeWindow, TapeWire } from "../../wire/tape.ts";
+import { sizedPen } from "../common/sized_pen.ts";
 import { AxisViewport, type AxisTarget } from "../common/viewport/axis_viewport.ts";
 import type { Point } from "../common/viewport/gestures.ts";
 import type { RangeTarget } from "../common/viewport/range.ts";
@@ -306,14 +307,7 @@ export class TapeStage implements AxisTarget, RangeTarget {
     const { picture, canvas, colours } = this;
     const [width, height] = [this.host.clientWidth, this.host.clientHeight];
     if (!picture || !colours || width < 10) return;
-    const ratio = window.devicePixelRatio || 1;
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-      canvas.width = Math.round(width * ratio);
-      canvas.height = Math.round(height * ratio);
-    }
-    const g = canvas.getContext("2d", { alpha: false })!;
-    g.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.drawn = drawTape(g, width, height, picture, colours);
+    this.drawn = drawTape(sizedPen(canvas, width, height), width, height, picture, colours);
     this.actions.drawn(this.drawn);
   }
 }
