@@ -15,6 +15,7 @@ from peephole.server.app import create_app
 from peephole.server.library import Library
 
 from .conftest import PROGRAM, Served, Shown, start
+from .pictures import channels, pixels_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -213,6 +214,9 @@ def test_timelines_are_aligned_at_a_kernel_and_at_a_pass(compare: Shown) -> None
     paired(compare)
     compare.open("#/small/compare?a=small&b=other&tab=timeline")
     page.wait_for_selector(".cmp-timelines[data-drawn]")
+    ruler = channels(pixels_of(page.locator(".cmp-ruler").screenshot()))
+    written = (abs(ruler[:-2] - ruler[1, 1]).max(axis=2) > 60).any(axis=0)
+    assert written[:110].any() and written[110:].sum() > 20, "the unit, and times at ticks"
     choice = page.get_by_label("Aligned at")
     offered = choice.locator("option").all_inner_texts()
     assert offered[0] == "the begin" and any(text.startswith("the pass ") for text in offered), offered

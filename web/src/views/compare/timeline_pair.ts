@@ -3,6 +3,8 @@ import { fill, h } from "../../base/dom.ts";
 import { duration } from "../../base/format.ts";
 import { isAbort } from "../../data/client.ts";
 import type { BothWindowsWire, LanesWire } from "../../wire/compare.ts";
+import { ticks, type Ticks } from "../../layout/timeline_scale.ts";
+import { sizedPen } from "../common/sized_pen.ts";
 import { failure } from "../common/states.ts";
 import { sideChip } from "./side_chip.ts";
 
@@ -24,12 +26,14 @@ const ALIGNED = { kernel: "the first run of ", pass: "the pass ", marker: "marke
 const HEAD = 118;
 const LANE = 22;
 const GAP = 4;
+const RULER = 22;
 
 export class TimelinePair {
   readonly element: HTMLElement;
   private readonly canvases: Record<"a" | "b", HTMLCanvasElement>;
   private readonly pick = h("select", { "aria-label": "Aligned at" }) as HTMLSelectElement;
   private readonly scale = h("span.dim");
+  private readonly ruler = h("canvas.cmp-ruler", { "aria-hidden": "true" }) as HTMLCanvasElement;
   private readonly tip = h("div.cmp-tip", { hidden: true });
   private readonly host = h("div.cmp-timelines");
   private data: BothWindowsWire | null = null;
@@ -44,6 +48,7 @@ export class TimelinePair {
     const canvas = (): HTMLCanvasElement => h("canvas", { tabindex: 0 }) as HTMLCanvasElement;
     this.canvases = { a: canvas(), b: canvas() };
     this.host.append(
+      this.ruler,
       h("div.cmp-track", h("div.row.half-head", sideChip("a")), this.canvases.a),
       h("div.cmp-track", h("div.row.half-head", sideChip("b")), this.canvases.b),
       this.tip,
@@ -157,31 +162,63 @@ export class TimelinePair {
 
   private draw(): void {
     if (!this.data) return;
+    this.drawRuler();
     this.drawSide("a", this.data.a, this.offsets[0]);
     this.drawSide("b", this.data.b, this.offsets[1]);
     this.scale.textContent = `${duration(this.length)} in sight`;
     this.host.dataset["drawn"] = `${this.data.a.lanes.length}/${this.data.b.lanes.length}`;
   }
 
-  private drawSide(side: "a" | "b", lanes: LanesWire, offset: number): void {
-    const canvas = this.canvases[side];
-    const ratio = window.devicePixelRatio || 1;
-    const height = lanes.lanes.length * (LANE + GAP) + 8;
+  /** Times from the moment at which both are aligned. */
+  private drawRuler(): void {
+    const pen = this.pen(this.ruler, RULER);
+    const found = this.ticks;
+    pen.fillStyle = colour("--fg-3");
+    pen.fillText(found.unit, 8, RULER / 2);
+    let free = HEAD;
+    for (const time of found.times) {
+      const at = HEAD + this.x(time);
+      const left = Math.round(at) + 4;
+      pen.fillStyle = colour("--line-2");
+      pen.fillRect(Math.round(at), RULER - 6, 1, 6);
+      const text = found.label(time);
+      const end = left + pen.measureText(text).width;
+      if (left < free || end > HEAD + this.width) continue;
+      pen.fillStyle = colour("--fg-2");
+      pen.fillText(text, left, RULER / 2);
+      free = end + 8;
+    }
+  }
+
+  private get ticks(): Ticks {
+    return ticks({ t0: this.from, t1: this.from + this.length }, this.width, 90);
+  }
+
+  /** A canvas that is empty, as wide as both timelines. */
+  private pen(canvas: HTMLCanvasElement, height: number): CanvasRenderingContext2D {
+    const width = this.width + HEAD;
     canvas.style.height = `${height}px`;
-    canvas.width = Math.round((this.width + HEAD) * ratio);
-    canvas.height = Math.round(height * ratio);
-    const pen = canvas.getContext("2d")!;
-    const style = getComputedStyle(document.documentElement);
-    const colour = (name: string): string => style.getPropertyValue(name).trim();
-    pen.scale(ratio, ratio);
+    const pen = sizedPen(canvas, width, height);
+    pen.fillStyle = colour("--bg-0");
+    pen.fillRect(0, 0, width, height);
     pen.font = `11px ${colour("--font-ui") || "sans-serif"}`;
     pen.textBaseline = "middle";
+    return pen;
+  }
+
+  private drawSide(side: "a" | "b", lanes: LanesWire, offset: number): void {
+    const canvas = this.canvases[side];
+    const height = lanes.lanes.length * (LANE + GAP) + 8;
+    const pen = this.pen(canvas, height);
+    const marks = this.ticks.times.map((time) => Math.round(HEAD + this.x(time)));
     lanes.lanes.forEach((lane, at) => {
       const y = 4 + at * (LANE + GAP);
       pen.fillStyle = colour("--fg-2");
       pen.fillText(shorten(pen, lane.title, HEAD - 16), 8, y + LANE / 2);
       pen.fillStyle = colour("--bg-1");
       pen.fillRect(HEAD, y, this.width, LANE);
+      pen.fillStyle = colour("--line-1");
+      for (const mark of marks) pen.fillRect(mark, y, 1, LANE);
       pen.save();
       pen.beginPath();
       pen.rect(HEAD, y, this.width, LANE);
@@ -280,6 +317,10 @@ export class TimelinePair {
     this.tip.style.left = `${Math.min(event.clientX - host.left + 12, host.width - 260)}px`;
     this.tip.style.top = `${event.clientY - host.top + 14}px`;
   }
+}
+
+function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
 function shorten(pen: CanvasRenderingContext2D, text: string, room: number): string {
