@@ -14,6 +14,7 @@ from tests.sources.xla import hlo_truth
 
 from peephole.ingest import import_files
 from peephole.query.capture.contexts import contexts, steps
+from peephole.query.memory.buffers import memory
 from peephole.query.rewrites.step_graphs import graph_at
 from peephole.query.timeline.context_runs import runs_of_contexts
 from peephole.store.capture import Capture, open_capture
@@ -130,6 +131,14 @@ def test_memory_is_shown_in_the_times_of_a_run(beside: Capture) -> None:
     first, last = rows(beside, "SELECT min(start), max(start + dur) FROM slices")[0]
     held = rows(beside, "SELECT device, min(alloc), max(free) FROM buffers GROUP BY device")
     assert len(held) >= 5 and all(first <= a <= b <= last for _, a, b in held)  # type: ignore[operator]
+
+
+def test_the_peak_of_a_run_is_that_of_the_schedule(beside: Capture, jax_run: JaxRun, tmp_path: Path) -> None:
+    schedule = open_capture(import_files([jax_run.dump], tmp_path / "dump.peep"))
+    devices = sorted({str(one) for (one,) in rows(beside, "SELECT DISTINCT device FROM buffers")})
+    peaks = {one: memory(beside, one).peak for one in devices}
+    assert any(one.endswith(".jit_layers") for one in devices), "a loop has instructions without events of their own"
+    assert peaks == {one: memory(schedule, one).peak for one in devices}
 
 
 def test_kernels_are_summed_up(beside: Capture, peephole: Cli) -> None:

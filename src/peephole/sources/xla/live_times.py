@@ -24,7 +24,8 @@ def placed(
 def _times(sequence: Sequence[str], run: Sequence[tuple[str, int, int]]) -> list[int]:
     """When each instruction of the schedule began, and at last when the run ended.
 
-    What has no event of its own begins with the next one that has: never earlier than those before it.
+    What has no event of its own, as the body of a loop, begins right before what follows: one ns apart, so that values
+    that take turns are not held together.
     """
     starts: dict[str, int] = {}
     for name, start, _ in run:
@@ -32,5 +33,5 @@ def _times(sequence: Sequence[str], run: Sequence[tuple[str, int, int]]) -> list
     end = max(past for _, _, past in run)
     found = [end] * (len(sequence) + 1)
     for at in range(len(sequence) - 1, -1, -1):
-        found[at] = min(starts.get(sequence[at], found[at + 1]), found[at + 1])
+        found[at] = min(starts.get(sequence[at], end), found[at + 1] - 1)
     return found
