@@ -106,6 +106,16 @@ def test_an_instruction_leads_into_its_fusion_and_to_its_kernel(shown: Shown, ca
     shown.until("() => document.querySelector('.pane.r')?.innerText.includes('subtract_exponential_fusion')")
 
 
+def test_rewrites_opens_on_a_pass_that_altered_the_longest_compilation(shown: Shown, capture: Capture) -> None:
+    shown.open("#/jax_recorded/rewrites")
+    longest = max((one for one in contexts(capture) if one.kind == "module"), key=lambda one: one.dur)
+    known = capture.read("steps", ["id", "context", "root", "after"])
+    altered = (known["root"] != known["after"]) & (known["root"] >= 0) & (known["context"] == longest.id)
+    shown.until(
+        "(wanted) => document.querySelector('section.view').dataset.shown === wanted", f"{known['id'][altered][0]}/0"
+    )
+
+
 def steps_of(capture: Capture, context: Context) -> list[int]:
     return [step.id for step in steps(capture, context.id)]
 

@@ -34,16 +34,26 @@ export async function calledContext(client: CaptureClient, step: number | undefi
 /** Matches of a pass that is worth a first look: its graph is more than a few boxes, and not a wall of them. */
 const WORTH_SEEING = [12, 200] as const;
 
-/** What an address that names nothing shows: a pass of a kernel with many matches, else the first with any or at work. */
+/**
+ * What an address that names nothing shows: a pass of a kernel with many matches, else the first with any, else the
+ * first that altered what took longest to compile, else the first at work.
+ */
 export function homeOf(tree: ContextTree): { step: number } | { context: number } | null {
   const { steps, contexts } = tree;
   const [least, most] = WORTH_SEEING;
+  const contextOf = (step: number): number => tree.contextAt.get(steps.context[step]!) ?? -1;
   const worth = steps.matches.findIndex(
-    (count, step) =>
-      count >= least && count <= most && contexts.kind[tree.contextAt.get(steps.context[step]!) ?? -1] === "kernel",
+    (count, step) => count >= least && count <= most && contexts.kind[contextOf(step)] === "kernel",
   );
   const matched = steps.matches.findIndex((count) => count > 0);
-  const at = [worth, matched, steps.id.findIndex((_, step) => tree.worked(step))].find((one) => one >= 0) ?? -1;
+  let altered = -1;
+  for (let step = 0; step < steps.id.length; step++) {
+    const [root, after] = [steps.root[step]!, steps.after?.[step] ?? -1];
+    if (root < 0 || after < 0 || root === after) continue;
+    if (altered < 0 || contexts.dur[contextOf(step)]! > contexts.dur[contextOf(altered)]!) altered = step;
+  }
+  const worked = steps.id.findIndex((_, step) => tree.worked(step));
+  const at = [worth, matched, altered, worked].find((one) => one >= 0) ?? -1;
   return at >= 0 ? { step: steps.id[at]! } : contexts.id.length > 0 ? { context: contexts.id[0]! } : null;
 }
 
