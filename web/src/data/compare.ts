@@ -9,6 +9,11 @@ export function change(a: number, b: number): string {
   return `${share < 0 ? "−" : "+"}${size < 99.95 ? size.toFixed(1) : String(Math.round(size))}%`;
 }
 
+/** What a column of changes is sorted by: the share that it shows, whichever way; last where it shows nothing. */
+export function changeSize(a: number, b: number): number {
+  return a > 0 ? Math.abs(b / a - 1) : -1;
+}
+
 /** A verdict in words: not to be shown to differ is not to be the same. */
 export function verdictWords(time: TimeWire | null): string {
   if (!time) return "";

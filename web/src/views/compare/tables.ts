@@ -1,7 +1,7 @@
 /** The tables of a comparison: kernels, host phases, rules, passes, calls. */
 import { h } from "../../base/dom.ts";
 import { bytes, count, duration } from "../../base/format.ts";
-import { bothNames, change, claimed, pWords, totalChange, verdictWords } from "../../data/compare.ts";
+import { bothNames, change, changeSize, claimed, pWords, totalChange, verdictWords } from "../../data/compare.ts";
 import type { CallRowWire, KernelWire, PassCountWire, RuleCountWire, TimeWire } from "../../wire/compare.ts";
 import { tip } from "../common/tooltip.ts";
 import type { SortColumn } from "./sort_table.ts";
@@ -66,7 +66,7 @@ export function kernelColumns(kernels: readonly KernelWire[]): SortColumn<Kernel
       id: "change",
       title: "Change",
       num: true,
-      value: (row) => (row.time && row.time.nA && row.time.nB ? Math.abs(row.time.medianB / row.time.medianA - 1) : 0),
+      value: (row) => (row.time && row.time.nA && row.time.nB ? changeSize(row.time.medianA, row.time.medianB) : -1),
       cell: (row) =>
         h(
           `span${tone(row.time)}`,
@@ -104,12 +104,16 @@ function kernelVerdict(row: KernelWire): string {
   return verdictWords(row.time);
 }
 
+/** "+1.5 ms": how much longer B took. */
+function difference(a: number, b: number): string {
+  return `${b < a ? "−" : "+"}${duration(Math.abs(b - a))}`;
+}
+
 function phaseName(row: TimeWire): string {
   return row.nA && row.nB ? bothNames(row.name, row.nameB) : row.nA ? row.name : row.nameB;
 }
 
 export function timeColumns(): SortColumn<TimeWire>[] {
-  const delta = (row: TimeWire): number => row.totalB - row.totalA;
   return [
     { id: "name", title: "Phase", value: (row) => row.name, cell: (row) => h("span.mono.ell", phaseName(row)) },
     { id: "group", title: "Where", wide: true, value: (row) => row.group, cell: (row) => h("span.dim", row.group) },
@@ -131,14 +135,14 @@ export function timeColumns(): SortColumn<TimeWire>[] {
       id: "total",
       title: "All runs",
       num: true,
-      value: (row) => Math.abs(delta(row)),
-      cell: (row) => `${delta(row) < 0 ? "−" : "+"}${duration(Math.abs(delta(row)))}`,
+      value: (row) => Math.abs(row.totalB - row.totalA),
+      cell: (row) => difference(row.totalA, row.totalB),
     },
     {
       id: "change",
       title: "Change",
       num: true,
-      value: (row) => Math.abs(row.medianA ? row.medianB / row.medianA - 1 : 0),
+      value: (row) => (row.nA && row.nB ? changeSize(row.medianA, row.medianB) : -1),
       cell: (row) => h(`span${tone(row)}`, row.nA && row.nB ? change(row.medianA, row.medianB) : ""),
     },
     {
@@ -193,9 +197,16 @@ export function passColumns(): SortColumn<PassCountWire>[] {
     { id: "b", title: "B", num: true, value: (row) => row.ns_b, cell: (row) => duration(row.ns_b) },
     {
       id: "total",
-      title: "Change",
+      title: "Difference",
       num: true,
       value: (row) => Math.abs(row.ns_b - row.ns_a),
+      cell: (row) => difference(row.ns_a, row.ns_b),
+    },
+    {
+      id: "change",
+      title: "Change",
+      num: true,
+      value: (row) => changeSize(row.ns_a, row.ns_b),
       cell: (row) => h("span.dim", change(row.ns_a, row.ns_b)),
     },
     {
@@ -216,7 +227,6 @@ export function passColumns(): SortColumn<PassCountWire>[] {
 }
 
 export function callColumns(): SortColumn<CallRowWire>[] {
-  const sign = (a: number, b: number): string => `${b < a ? "−" : "+"}${duration(Math.abs(b - a))}`;
   return [
     {
       id: "name",
@@ -230,8 +240,14 @@ export function callColumns(): SortColumn<CallRowWire>[] {
     },
     { id: "a", title: "A", num: true, cell: (row) => (row.calls_a ? duration(row.total_a) : h("span.faint", "none")) },
     { id: "b", title: "B", num: true, cell: (row) => (row.calls_b ? duration(row.total_b) : h("span.faint", "none")) },
-    { id: "total", title: "Difference", num: true, cell: (row) => sign(row.total_a, row.total_b) },
-    { id: "self", title: "Self", num: true, wide: true, cell: (row) => h("span.dim", sign(row.self_a, row.self_b)) },
+    { id: "total", title: "Difference", num: true, cell: (row) => difference(row.total_a, row.total_b) },
+    {
+      id: "self",
+      title: "Self",
+      num: true,
+      wide: true,
+      cell: (row) => h("span.dim", difference(row.self_a, row.self_b)),
+    },
     {
       id: "calls",
       title: "Calls A, B",
