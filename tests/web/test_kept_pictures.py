@@ -68,7 +68,7 @@ PLACES = {
     "Memory": ("#/steps/memory", ".mem-devices .vlist *", "Total"),
     "Flame graph": ("#/steps/calls", ".flame[data-boxes]", "simplify ranges"),
     "Graph in sight": ("#/small/rewrites", ".diff", ""),
-    "Whole graph": ("#/small/rewrites", ".diff", "RESHAPE"),
+    "Whole graph": ("#/small/rewrites", ".diff", "INDEX"),
 }
 
 

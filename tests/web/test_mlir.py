@@ -55,4 +55,7 @@ def test_an_operation_has_its_line_and_idle_passes_are_one(page: Page, address: 
     history.get_by_text("8 passes left it untouched").wait_for()
     history.get_by_text("11 passes left it untouched").wait_for()
     assert "p3" not in history.inner_text()
+    history.get_by_text("8 passes left it untouched").click()
+    assert "p3" in history.inner_text() and "p12" not in history.inner_text()
+    history.get_by_text("8 passes left it untouched").click()
     page.screenshot(path=OUTPUT / "mlir_origin.png")

@@ -161,8 +161,10 @@ function passageLines(passages: readonly PassageWire[], actions: NodeActions): H
   for (let at = 0; at < passages.length;) {
     let past = at;
     while (past < passages.length && isIdle(passages[past]!)) past++;
-    if (past - at > IDLE_LINES) lines.push(h("div.faint", `${count(past - at)} passes left it untouched`));
-    else passages.slice(at, past).forEach((one) => lines.push(historyLine(one, -1, actions)));
+    const idle = passages.slice(at, past).map((one) => historyLine(one, -1, actions));
+    if (idle.length > IDLE_LINES)
+      lines.push(h("details", h("summary.faint", `${count(idle.length)} passes left it untouched`), ...idle));
+    else lines.push(...idle);
     if (past < passages.length) lines.push(historyLine(passages[past]!, -1, actions));
     at = past + 1;
   }
