@@ -257,3 +257,32 @@ def test_files_of_a_known_source_are_compared(peephole: Cli, tmp_path: Path) -> 
     a, b = trace("a.json", [100 + i % 3 for i in range(20)]), trace("b.json", [150 + i % 3 for i in range(20)])
     found = json.loads(peephole("diff", a, b, "--json", check=False).stdout)
     assert [(row["name"], row["verdict"]) for row in found["times"]] == [("gemm", "slower")]
+
+
+def test_the_same_captures_on_both_sides_are_the_same_in_any_order(
+    peephole: Cli, captures: tuple[Path, Path], tmp_path: Path
+) -> None:
+    old, new = captures
+    found = json.loads(peephole("diff", old, new, "--", new, old, "--json").stdout)
+    assert found["same"] and found["verdict"].startswith("The same: "), found["verdict"]
+    assert found["notes"][0] == "Both sides are the same captures, old, new."
+    assert any("new (B) was compiled otherwise than old" in note for note in found["notes"])
+    assert {row["verdict"] for row in found["times"]} == {"same"} and found["kernels"]["changed"] == []
+    again = peephole("diff", old, old, new, "--", new, new, new, old)
+    assert again.stdout.startswith("The same: "), "a capture that is given twice counts once"
+    kept = tmp_path / "kept"
+    for name, side in (("one", old), ("two", new)):
+        peephole("diff", old, side, "--baseline", kept, "--save", name, check=False)
+    assert peephole("diff", "--baseline", kept, "one", "two", "--", "two", "one").stdout.startswith("The same: ")
+
+
+def test_of_several_captures_the_one_in_the_middle_says_how_often_kernels_ran(peephole: Cli, tmp_path: Path) -> None:
+    def capture(name: str, runs: int) -> Path:
+        return write_kernels(tmp_path / f"{name}.peep", OLD, {key: (own * 9)[:runs] for key, own in RUNS.items()})
+
+    a = [capture(f"a{runs}", runs) for runs in (90, 10, 20)]
+    b = [capture(f"b{runs}", runs) for runs in (20, 30, 10)]
+    found = json.loads(peephole("diff", *a, "--", *b, "--json").stdout)
+    assert found["same"] and "launches" not in found["verdict"], found["verdict"]
+    assert {row["name"]: (row["a"], row["b"]) for row in found["counts"]}["launches"] == (40, 40)
+    assert {(row["runs_a"], row["runs_b"]) for row in found["times"]} == {(20, 20)}

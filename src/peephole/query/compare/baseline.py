@@ -6,7 +6,7 @@ import base64
 import json
 import re
 import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -85,7 +85,7 @@ def load_baseline(path: Path) -> Recorded:
         kept = parse(text.decode("utf-8"))
         if kept["peephole_baseline"] > FORMAT:
             raise CaptureError(f"{path} was written by a newer Peephole; update this one.")
-        return _recorded(path.name.removesuffix(SUFFIX), shaped(_Kept, kept))
+        return replace(_recorded(path.name.removesuffix(SUFFIX), shaped(_Kept, kept)), path=str(path.resolve()))
     except (OSError, zlib.error, ValueError, TypeError, KeyError) as error:
         raise CaptureError(
             f"{path} is not a baseline that can be read ({type(error).__name__}); save it again."

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from peephole.errors import PeepholeError
-from peephole.query.compare.counts import count_rows, message_rows, pass_rows, rule_rows
+from peephole.query.compare.counts import count_rows, launches_of, message_rows, pass_rows, rule_rows, work_of
 from peephole.query.compare.kernels import kernel_rows, things_of
 from peephole.query.compare.memory import memory_rows
 from peephole.query.compare.pairs import Pairs, all_pairs, divergences
@@ -14,6 +16,7 @@ from peephole.query.compare.recorded import Recorded
 from peephole.query.compare.remembered import REMEMBERED
 from peephole.query.compare.results import Comparison, SideFacts
 from peephole.query.compare.rule_lines import LINES
+from peephole.query.compare.several import in_order, middle, middle_messages, middle_peaks
 from peephole.query.compare.times import noise_of, time_rows
 from peephole.query.compare.totals import portions, total_rows
 from peephole.query.compare.verdict import verdict_of
@@ -38,6 +41,8 @@ def compare(
 ) -> Comparison:
     """What differs between two sides; of several captures a side, the first says what was compiled.
 
+    How often things ran and what was held is of the capture in the middle of each count.
+
     `noise` are further recordings of A's program: what they differ by from A is not claimed of B.
     """
     return compared(a, b, noise, by_hand).comparison
@@ -50,6 +55,7 @@ def compared(
     by_hand: Iterable[tuple[str, str]] = (),
 ) -> Compared:
     """The same, with what it was made from."""
+    a, b = in_order(a, b)
     one, two = a[0], b[0]
     for side, which in ((one, "A"), (two, "B")):
         if side.empty:
@@ -74,9 +80,9 @@ def compared(
     kernels = kernel_rows(one, two, found, times)
     rules = () if "rewrites" in missing else rule_rows(one.compiled, two.compiled, found)
     passes = pass_rows(one.compiled, two.compiled)
-    memory = [] if "memory" in missing else memory_rows(list(one.peaks), list(two.peaks))
-    counts = count_rows(one, two, passes, kernels, ran="times" not in missing)
-    messages = [] if "messages" in missing else message_rows(one, two)
+    memory = [] if "memory" in missing else memory_rows(middle_peaks(a), middle_peaks(b))
+    counts = count_rows(a, b, passes, kernels, ran="times" not in missing)
+    messages = [] if "messages" in missing else message_rows(middle_messages(a), middle_messages(b))
     same = not (
         missing - {"compile"}
         or parted
@@ -118,8 +124,6 @@ def _mean(side: Sequence[Recorded], group: str) -> float:
 
 def _facts(side: Sequence[Recorded]) -> SideFacts:
     one = side[0]
-    known = one.compiled.step_dur
-    kernels = [run for run in one.runs.runs if run.group == "kernels"]
     return SideFacts(
         tuple(recorded.name for recorded in side),
         one.source,
@@ -129,10 +133,10 @@ def _facts(side: Sequence[Recorded]) -> SideFacts:
         len(one.compiled.units),
         len(one.compiled.step_id),
         int(one.compiled.step_matches.sum()),
-        sum(run.count for run in kernels),
-        sum(run.flops * run.count for run in kernels),
-        sum(run.bytes * run.count for run in kernels),
-        int(known[known > 0].sum()),
+        int(middle(side, launches_of)),
+        middle(side, lambda own: work_of(own, "flops")),
+        middle(side, lambda own: work_of(own, "bytes")),
+        int(middle(side, lambda own: np.maximum(own.compiled.step_dur, 0).sum())),
         _mean(side, "kernels"),
         one.capture is None,
     )

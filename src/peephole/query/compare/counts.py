@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from peephole.query.compare.by_content.hash_loops import Ints
 from peephole.query.compare.remembered import counted_once
 from peephole.query.compare.results import CountRow, KernelRow, PassRow, RuleRow
+from peephole.query.compare.several import middle
 
 if TYPE_CHECKING:
     from peephole.query.compare.compiled import Compiled, RuleLine
@@ -93,10 +95,14 @@ def _passes(side: Compiled) -> dict[str, tuple[int, int, int, int, int]]:
 
 
 def count_rows(
-    a: Recorded, b: Recorded, passes: Sequence[PassRow], kernels: Sequence[KernelRow], ran: bool = True
+    a: Sequence[Recorded],
+    b: Sequence[Recorded],
+    passes: Sequence[PassRow],
+    kernels: Sequence[KernelRow],
+    ran: bool = True,
 ) -> list[CountRow]:
-    """Contexts, steps, matches and, when both `ran`, launches, operations and bytes, as far as there are any."""
-    one, two = a.compiled, b.compiled
+    """Contexts, steps, matches of the first captures and, when both `ran`, launches, operations and bytes."""
+    one, two = a[0].compiled, b[0].compiled
     rows = []
     if one.units and two.units:
         rows.append(CountRow("contexts", len(one.units), len(two.units), len(one.units) != len(two.units)))
@@ -109,14 +115,20 @@ def count_rows(
     launches = [sum(row.launches_a for row in kernels), sum(row.launches_b for row in kernels)]
     uneven = any(row.uneven for row in kernels)
     rows.append(CountRow("launches", launches[0], launches[1], launches[0] != launches[1] or uneven))
-    work = {name: [_work(side, name) for side in (a, b)] for name in ("flops", "bytes")}
+    work = {name: [middle(side, partial(work_of, name=name)) for side in (a, b)] for name in ("flops", "bytes")}
     # nothing runs without moving a byte: a side without any does not know what was done
     if not all(launches) or not any(work["bytes"]) or all(work["bytes"]):
         rows += [CountRow(name, own, other, _unlike(own, other)) for name, (own, other) in work.items()]
     return [row for row in rows if row.a or row.b]
 
 
-def _work(side: Recorded, name: str) -> float:
+def launches_of(side: Recorded) -> int:
+    """How often kernels ran in a capture."""
+    return sum(run.count for run in side.runs.runs if run.group == "kernels")
+
+
+def work_of(side: Recorded, name: str) -> float:
+    """Operations or bytes of all kernels of a capture."""
     return float(sum(getattr(run, name) * run.count for run in side.runs.runs if run.group == "kernels"))
 
 
@@ -125,10 +137,9 @@ def _unlike(a: float, b: float) -> bool:
     return abs(a - b) > 1e-3 * max(abs(a), abs(b))
 
 
-def message_rows(a: Recorded, b: Recorded) -> list[CountRow]:
+def message_rows(a: Mapping[str, int], b: Mapping[str, int]) -> list[CountRow]:
     """Of tapes: the kinds of messages, those whose numbers differ first."""
     rows = [
-        CountRow(name, a.messages.get(name, 0), b.messages.get(name, 0), a.messages.get(name) != b.messages.get(name))
-        for name in dict.fromkeys([*a.messages, *b.messages])
+        CountRow(name, a.get(name, 0), b.get(name, 0), a.get(name) != b.get(name)) for name in dict.fromkeys([*a, *b])
     ]
     return sorted(rows, key=lambda row: (not row.differs, -abs(row.a - row.b), row.name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import median_low
 from typing import Final, Literal
 
 import numpy as np
@@ -39,7 +40,7 @@ class TimeRow:
     name: str
     name_b: str
     count_a: int
-    """All runs of the side's first capture that has any, its first run too."""
+    """All runs, its first run too, of the capture in the middle of those that have any."""
     count_b: int
     n_a: int
     """Runs that are compared."""
@@ -124,8 +125,8 @@ def _row(thing: Thing) -> TimeRow:
 
 
 def _launches(side: Sets) -> int:
-    """How often it ran in one capture: the first says what a program did, however many captures there are."""
-    return next((sum(run.count for run in runs) for runs in side if runs), 0)
+    """How often it ran in one capture: the one in the middle of those in which it ran."""
+    return median_low([sum(run.count for run in runs) for runs in side if runs] or [0])
 
 
 def of_captures(a: Floats, b: Floats) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from peephole.query.compare.several import unlike
 from peephole.query.compare.verdict import counted
 from peephole.query.timeline.group_tracks import GROUPS
 
@@ -62,7 +63,7 @@ def missing_parts(a: Recorded, b: Recorded) -> set[str]:
 def notes_of(a: Sequence[Recorded], b: Sequence[Recorded], missing: set[str]) -> list[str]:
     """Sentences about what cannot be compared, and about the sides."""
     one, two = a[0], b[0]
-    notes = _on_both(a, b)
+    notes = [*_on_both(a, b), *unlike(a, "A"), *unlike(b, "B")]
     for side, which in ((one, "A"), (two, "B")):
         if side.live:
             notes.append(f"{side.name} ({which}) is still being recorded: what there is by now is compared.")
