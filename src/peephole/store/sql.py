@@ -69,7 +69,10 @@ def run_sql(
     import duckdb
 
     limits = limits or Limits()
-    connection = duckdb.connect(":memory:")
+    try:
+        connection = duckdb.connect(":memory:")  # which has no memory left where other questions took all
+    except duckdb.Error as error:
+        raise _refusal(error, limits) from None
     watch = Watch(connection, limits, gone)
     try:
         if limits.memory:
@@ -97,8 +100,9 @@ def run_sql(
         statement = statements[0]
         cursor = watch.run(lambda: connection.execute(statement))
         description = cursor.description or []
-    except duckdb.Error as error:
-        raise _refusal(error, limits) from None
+    except (duckdb.Error, PeepholeError) as error:
+        connection.close()  # what it holds, and its threads, would go only when somebody collects
+        raise error if isinstance(error, PeepholeError) else _refusal(error, limits) from None
     names = tuple(column[0] for column in description)
     return Answer(names, tuple(str(column[1]) for column in description), _rows(cursor, watch, limits))
 
