@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 
@@ -85,6 +86,53 @@ def test_every_tab_shows_something(compare: Shown, tab: str) -> None:
         compare.page.locator(".cmp-track canvas").first.hover()
         compare.page.mouse.wheel(0, -400)
         compare.until("(before) => location.href !== before && location.hash.includes('t=')", before)
+
+
+def test_branches_of_both_call_trees_close_and_are_sorted(compare: Shown) -> None:
+    page = compare.page
+    compare.open("#/small/compare?b=other&tab=calls")
+    rows = page.locator(".cmp-stage tbody tr")
+    branch = page.locator('.cmp-stage tr[aria-expanded="true"][aria-level="1"]').first
+    branch.wait_for()
+    name, whole = branch.locator("td").first.inner_text().lstrip("▾"), rows.count()
+    branch.click()
+    closed = page.locator('.cmp-stage tr[aria-expanded="false"]')
+    closed.wait_for()
+    assert closed.locator("td").first.inner_text() == f"▸{name}" and rows.count() < whole
+    page.keyboard.press("ArrowRight")
+    compare.until("(whole) => document.querySelectorAll('.cmp-stage tbody tr').length === whole", whole)
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("() => document.activeElement.ariaLevel") == "2"
+    page.keyboard.press("ArrowLeft")  # an open branch closes; what has none goes to its caller
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("() => document.activeElement.ariaLevel") == "1"
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("() => document.activeElement.ariaExpanded") == "false"
+
+    def outermost() -> list[str]:
+        own = page.locator('.cmp-stage tr[aria-level="1"] td:first-child')
+        return [text.lstrip("▾▸") for text in own.all_inner_texts()]
+
+    page.get_by_role("button", name="Function").click()
+    compare.until("() => location.hash.includes('sort=name')")
+    down = outermost()
+    page.get_by_role("button", name="Function").click()
+    compare.until("() => location.hash.includes('down=0')")
+    assert outermost() == down[::-1] and len(down) > 1
+
+
+def test_what_the_filter_finds_in_both_call_trees_keeps_its_callers(compare: Shown) -> None:
+    page = compare.page
+    compare.open("#/small/compare?b=other&tab=calls")
+    page.locator('.cmp-stage tr[aria-level="2"]').first.wait_for()
+    inner = page.locator('.cmp-stage tr[aria-level="2"] td:first-child').first.inner_text().lstrip("▾▸")
+    compare.open(f"#/small/compare?b=other&tab=calls&q={quote(inner)}")
+    page.locator('.cmp-stage tr[aria-level="2"]').first.wait_for()
+    assert page.locator(".cmp-stage tbody tr").first.get_attribute("aria-level") == "1"
+    page.locator(".cmp-filter input").fill("nothing is called this")
+    page.get_by_text("No function is left").wait_for()
+    page.keyboard.press("Escape")
+    page.locator('.cmp-stage tr[aria-level="2"]').first.wait_for()
 
 
 # boxes of the drawings with their places on the screen, in their half

@@ -8,7 +8,6 @@ import type { CaptureRow } from "../../wire/capture.ts";
 import type {
   BothWindowsWire,
   BothCallsWire,
-  CallRowWire,
   CompareWire,
   CurvesWire,
   KernelPairWire,
@@ -17,6 +16,7 @@ import type {
 import { filterBox } from "../common/filter_box.ts";
 import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/states.ts";
 import type { Page, View } from "../registry.ts";
+import { CallPair } from "./call_pair.ts";
 import { codePair } from "./code_pair.ts";
 import { memoryPair } from "./memory_pair.ts";
 import { otherCaptures } from "./other_captures.ts";
@@ -24,7 +24,7 @@ import { GraphStage } from "./graph_stage.ts";
 import { formatPairs, HandPairs, pairQuery, parsePairs } from "./hand_pairs.ts";
 import { graphHead, graphNotes, type PartActions, partSide, shownGraphs } from "./part_side.ts";
 import { SortTable, type SortColumn } from "./sort_table.ts";
-import { callColumns, kernelColumns, passColumns, ruleColumns, timeColumns } from "./tables.ts";
+import { kernelColumns, passColumns, ruleColumns, timeColumns } from "./tables.ts";
 import { TimelinePair } from "./timeline_pair.ts";
 import { drawVerdict, statusParts } from "./verdict.ts";
 
@@ -49,6 +49,7 @@ export class CompareView implements View {
   private table: SortTable<KernelWire> | null = null;
   private timelines: TimelinePair | null = null;
   private graphs: GraphStage | null = null;
+  private calls: CallPair | null = null;
   private asked = "";
   private askedPair = "";
   private drawn = "";
@@ -266,7 +267,7 @@ export class CompareView implements View {
   }
 
   private drawStage(found: CompareWire, tab: string): void {
-    const kind = `${this.asked} ${tab} ${tab === "calls" ? (this.params["q"] ?? "") : ""}`;
+    const kind = `${this.asked} ${tab}`;
     const changed = kind !== this.drawn;
     this.drawn = kind;
     if (tab !== "graphs") {
@@ -293,10 +294,12 @@ export class CompareView implements View {
       this.drawTable("Rules", ruleColumns(), found.rules, (row) => `${row.rule} ${row.text_a} ${row.text_b}`);
     else if (tab === "passes") this.drawTable("Passes", passColumns(), found.passes, (row) => row.name);
     else if (changed) void this.drawLater(found, tab);
+    else if (tab === "calls" && this.calls) this.drawCalls(this.calls);
   }
 
   private async drawLater(found: CompareWire, tab: string): Promise<void> {
     fill(this.stage);
+    this.calls = null;
     const signal = this.loading.signal;
     if (tab === "memory") {
       const curves = await waitFor(
@@ -316,16 +319,13 @@ export class CompareView implements View {
       signal,
     );
     if (!calls || this.params["tab"] !== tab) return;
-    const table = new SortTable<CallRowWire>("Call trees of both", callColumns(), { sort: () => undefined });
-    const words = (this.params["q"] ?? "").toLowerCase();
-    const rows = calls.rows.filter((row) => bothNames(row.name, row.name_b).toLowerCase().includes(words));
-    table.show(rows, "", true, () => false);
-    fill(
-      this.stage,
-      calls.rows.length > 0
-        ? table.element
-        : h("div.layer", emptyState("No host slices", "Neither side recorded what its host did.")),
-    );
+    this.calls = new CallPair(calls.rows, (sort, down) => this.sort(sort, down));
+    fill(this.stage, this.calls.element);
+    this.drawCalls(this.calls);
+  }
+
+  private drawCalls(calls: CallPair): void {
+    calls.show(this.params["q"] ?? "", this.params["sort"] ?? "total", this.params["down"] !== "0");
   }
 
   private drawTable<Row>(

@@ -226,26 +226,49 @@ export function passColumns(): SortColumn<PassCountWire>[] {
   ];
 }
 
-export function callColumns(): SortColumn<CallRowWire>[] {
+/** Columns of the call trees of both; `open` says whether what a row calls is shown, null where it calls nothing. */
+export function callColumns(open: (row: CallRowWire) => boolean | null): SortColumn<CallRowWire>[] {
+  const called = (row: CallRowWire): string =>
+    row.calls_a && row.calls_b ? bothNames(row.name, row.name_b) : row.calls_a ? row.name : row.name_b;
   return [
     {
       id: "name",
       title: "Function",
+      value: called,
       cell: (row) => {
-        const name = row.calls_a && row.calls_b ? bothNames(row.name, row.name_b) : row.calls_a ? row.name : row.name_b;
-        const cell = h("span.mono.ell", { title: name }, name);
+        const twisty = h("span.tw", { "aria-hidden": "true" }, open(row) === null ? "" : open(row) ? "▾" : "▸");
+        const cell = h("span.mono.ell", { title: called(row) }, twisty, called(row));
         cell.style.paddingLeft = `${row.depth * 14}px`;
         return cell;
       },
     },
-    { id: "a", title: "A", num: true, cell: (row) => (row.calls_a ? duration(row.total_a) : h("span.faint", "none")) },
-    { id: "b", title: "B", num: true, cell: (row) => (row.calls_b ? duration(row.total_b) : h("span.faint", "none")) },
-    { id: "total", title: "Difference", num: true, cell: (row) => difference(row.total_a, row.total_b) },
+    {
+      id: "a",
+      title: "A",
+      num: true,
+      value: (row) => row.total_a,
+      cell: (row) => (row.calls_a ? duration(row.total_a) : h("span.faint", "none")),
+    },
+    {
+      id: "b",
+      title: "B",
+      num: true,
+      value: (row) => row.total_b,
+      cell: (row) => (row.calls_b ? duration(row.total_b) : h("span.faint", "none")),
+    },
+    {
+      id: "total",
+      title: "Difference",
+      num: true,
+      value: (row) => Math.abs(row.total_b - row.total_a),
+      cell: (row) => difference(row.total_a, row.total_b),
+    },
     {
       id: "self",
       title: "Self",
       num: true,
       wide: true,
+      value: (row) => Math.abs(row.self_b - row.self_a),
       cell: (row) => h("span.dim", difference(row.self_a, row.self_b)),
     },
     {
@@ -253,6 +276,7 @@ export function callColumns(): SortColumn<CallRowWire>[] {
       title: "Calls A, B",
       num: true,
       wide: true,
+      value: (row) => row.calls_a + row.calls_b,
       cell: (row) =>
         h(`span${row.calls_a === row.calls_b ? ".dim" : ""}`, `${count(row.calls_a)}, ${count(row.calls_b)}`),
     },
