@@ -15,7 +15,17 @@ COLUMNS = {"numpy", "pyarrow", "pyarrow.parquet"}
 """What reads tables."""
 SQL = {"duckdb", "pyarrow.dataset", "pyarrow.compute"}
 HEAVY = (
-    *("numpy", "numpy.random", "pyarrow", "pyarrow.parquet", "pyarrow.compute", "pyarrow.dataset", "duckdb", "numba"),
+    *(
+        "numpy",
+        "numpy.random",
+        "numpy.ma",
+        "pyarrow",
+        "pyarrow.parquet",
+        "pyarrow.compute",
+        "pyarrow.dataset",
+        "duckdb",
+        "numba",
+    ),
     *("pandas", "matplotlib", "rich.console", "rich.table", "starlette", "uvicorn", "tinygrad", "distributed"),
     *("asyncio", "concurrent.futures", "multiprocessing", "http.client", "unittest"),
     # what seals a capture, and what follows one that is still written
@@ -36,16 +46,18 @@ print(json.dumps([code, len(out.getvalue()), loaded, threading.active_count()]))
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("small") / "small.peep"
     with CaptureWriter(path) as writer:
-        writer.append("tracks", {"id": [0, 1], "name": ["CPU", "main"], "kind": ["device", "thread"]})
+        kinds = ["device", "thread", "thread"]
+        writer.append("tracks", {"id": [0, 1, 2], "name": ["CPU", "main", "main"], "kind": kinds})
         row = list(range(1000))
         writer.append(
             "slices",
             {
-                "track": [i % 2 for i in row],
+                "track": [i % 3 for i in row],
                 "start": [i * 100 for i in row],
                 "dur": [50] * 1000,
                 "name": [f"k{i % 9}" for i in row],
-                "args": ['{"n":1}'] * 1000,
+                "context": [0] * 1000,
+                "args": ['{"n":1,"flops":2.5}'] * 1000,
             },
         )
         writer.append("contexts", {"id": [0], "name": ["schedule"], "kind": ["schedule"], "start": [0], "dur": [9]})
@@ -61,6 +73,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["show", "{capture}"], COLUMNS),
         (["show", "-t", "{capture}"], COLUMNS),
         (["show", "--ls", "{capture}"], COLUMNS),
+        (["show", "--calls", "{capture}"], COLUMNS),
+        (["show", "-s", "CPU", "-i", "k0", "{capture}"], COLUMNS),
+        (["search", "k1", "{capture}"], COLUMNS),
         (["idle", "{capture}"], COLUMNS),
         (["rules", "{capture}"], COLUMNS),
         (["why", "k1", "k2", "{capture}"], COLUMNS),

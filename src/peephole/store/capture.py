@@ -23,7 +23,7 @@ from peephole.store.index.windows import Buckets, lane_window, stored_level
 from peephole.store.journal.state import is_live, is_sealed
 from peephole.store.manifest import Manifest, read_manifest
 from peephole.store.opening import check_folder, sealed_folder
-from peephole.store.tables.arrow import as_array
+from peephole.store.tables.arrow import as_array, take
 from peephole.store.tables.columns import to_frame
 from peephole.store.tables.files import open_table, table_path
 from peephole.store.tables.frame import Frame, Texts
@@ -249,7 +249,7 @@ class Capture:
 
         first = int(rows[0])
         args = self._arrow("slices", ["args"], first, int(rows[-1]) + 1).column("args")
-        return numbers_in(args.take(as_array(rows - first)), keys)
+        return numbers_in(take(args, as_array(rows - first)), keys)
 
     def counter(self, track: int) -> Series | StoredSeries:
         """The values of a counter over time."""

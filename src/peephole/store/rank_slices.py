@@ -7,8 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset as ds
-from pyarrow import fs
 
 from peephole.errors import PeepholeError
 from peephole.model.tables import TABLES
@@ -51,6 +49,8 @@ def register_rank_slices(connection: Any, run: Capture) -> None:
 
     PeepholeError where a rank's capture is gone. A run in object storage brings all of its ranks here.
     """
+    import pyarrow.dataset as ds
+
     ranks = read_run_table(run.path, "ranks", ["rank", "capture", "offset_ns", "drift", "clock_ns"])
     number_of: dict[str, int] = {}
     owner = [number_of.setdefault(path or "", len(number_of)) for path in ranks.texts("capture")]
@@ -76,6 +76,9 @@ def register_rank_slices(connection: Any, run: Capture) -> None:
 
 
 def _fragment(path: Path, number: int) -> Any:
+    import pyarrow.dataset as ds
+    from pyarrow import fs
+
     return ds.ParquetFileFormat().make_fragment(
         str(path), fs.LocalFileSystem(), partition_expression=ds.field("capture") == number
     )

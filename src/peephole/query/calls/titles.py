@@ -51,7 +51,7 @@ def track_titles(capture: Capture, apart: bool = False) -> Titles:
     ids, number = np.concatenate([ids, unknown])[order], np.concatenate([number, more])[order]
     found, names = list(values), dict[str, str]()
     used_names = number[np.isin(ids, used)]
-    if apart and len(np.unique(used_names)) < len(used_names):
+    if apart and len(set(used_names.tolist())) < len(used_names):  # np.unique would load numpy.ma
         where = told_apart(tracks(capture))
         for place, id in enumerate(ids.tolist()):
             if id in where:

@@ -68,5 +68,5 @@ def runs(capture: Capture, name: str, tracks: list[Track], interval: tuple[int, 
             names = frame.texts("name")
             codes = [code for code, text in enumerate(names.values) if plain(text) == plain(name)]
             own = np.isin(names.codes, codes) & np.isin(frame["track"], list(chosen))
-            linked.update(np.unique(frame["context"][own]).tolist())
+            linked.update(frame["context"][own].tolist())
     return Runs(rows, tuple(item for item in compiled(capture) if item.context.id in linked))

@@ -164,9 +164,13 @@ class RowGroups:
                 inside = np.minimum(start[a:b] + dur[a:b], t1) - np.maximum(start[a:b], t0)
                 result.add(number, kinds[number], inside, name[a:b])
         groups = sorted(whole)
-        half = len(groups) // 2
-        other = self._beside().submit(self._sum, 1, groups[half:], whole, lanes, kinds)
-        for found in (self._sum(0, groups[:half], whole, lanes, kinds), other.result()):
+        if len(groups) <= _ALONE:
+            parts = [self._sum(0, groups, whole, lanes, kinds)]
+        else:
+            half = len(groups) // 2
+            other = self._beside().submit(self._sum, 1, groups[half:], whole, lanes, kinds)
+            parts = [self._sum(0, groups[:half], whole, lanes, kinds), other.result()]
+        for found in parts:
             for own, more in zip(result.columns(), found.columns(), strict=True):
                 own += more
         return result

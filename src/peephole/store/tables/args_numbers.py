@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from peephole.model.json_text import json_object
+from peephole.store.tables import arrow
 
 Floats = NDArray[np.float64]
 
@@ -22,19 +22,16 @@ def numbers_in(args: pa.ChunkedArray, keys: Sequence[str]) -> dict[str, Floats]:
         return found
     text = args.combine_chunks() if isinstance(args, pa.ChunkedArray) else args
     if pa.types.is_dictionary(text.type):
-        text = text.cast(pa.string())
+        text = arrow.as_type(text, pa.string())
     # one object without others in it, and without a word that hides something
-    flat = pc.equal(pc.count_substring(text, "{"), 1)
-    plain = pc.and_(flat, pc.invert(pc.match_substring(text, "\\")))
-    simple = pc.fill_null(plain, False).to_numpy(zero_copy_only=False)
+    simple = (arrow.count_text(text, "{") == 1) & ~arrow.with_text(text, "\\")
     for key in keys:
-        if not pc.any(pc.match_substring(text, f'"{key}"')).as_py():
+        if not arrow.with_text(text, f'"{key}"').any():
             continue
         form = rf'[{{,]\s*"{key}"\s*:\s*(?P<n>-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*[,}}]'
-        part = pc.struct_field(pc.extract_regex(text, form), "n")
-        values = pc.fill_null(pc.cast(part, pa.float64()), np.nan).to_numpy(zero_copy_only=False)
+        values = arrow.numbers_of(text, form)
         found[key] = np.where(simple & np.isfinite(values), values, np.nan)
-    for row in np.flatnonzero(~simple & text.is_valid().to_numpy(zero_copy_only=False)).tolist():
+    for row in np.flatnonzero(~simple & arrow.valid(text)).tolist():
         facts = json_object(text[row].as_py()) or {}
         for key in keys:
             value = facts.get(key)

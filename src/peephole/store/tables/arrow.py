@@ -14,11 +14,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 try:
-    from pyarrow._compute import CastOptions, call_function
+    from pyarrow._compute import (
+        CastOptions,
+        ExtractRegexOptions,
+        MatchSubstringOptions,
+        StructFieldOptions,
+        call_function,
+    )
 except ImportError:  # it is not promised to stand there; what is public has it too
-    from pyarrow.compute import CastOptions, call_function
+    from pyarrow.compute import (
+        CastOptions,
+        ExtractRegexOptions,
+        MatchSubstringOptions,
+        StructFieldOptions,
+        call_function,
+    )
 
-Data = TypeVar("Data", pa.Array, pa.Table)
+Data = TypeVar("Data", pa.Array, pa.ChunkedArray, pa.Table)
 
 
 def as_array(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> pa.Array:
@@ -68,6 +80,37 @@ def encoded(data: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 def as_text(data: pa.Array) -> pa.Array:
     """Numbers written out."""
     return call_function("cast", [data], CastOptions.safe(pa.large_string()))
+
+
+def as_type(data: pa.Array, type: pa.DataType) -> pa.Array:
+    """The same values in another type; an error where one does not fit."""
+    return call_function("cast", [data], CastOptions.safe(type))
+
+
+def count_text(data: pa.Array, part: str) -> NDArray[np.int32]:
+    """How often a text stands in each row; 0 for null."""
+    found = call_function("count_substring", [data], MatchSubstringOptions(part))
+    counts: NDArray[np.int32] = _without_null(found, 0).to_numpy(zero_copy_only=False)
+    return counts
+
+
+def with_text(data: pa.Array, part: str) -> NDArray[np.bool_]:
+    """Which rows a text stands in; none that is null."""
+    found = call_function("match_substring", [data], MatchSubstringOptions(part))
+    flags: NDArray[np.bool_] = _without_null(found, False).to_numpy(zero_copy_only=False)
+    return flags
+
+
+def numbers_of(data: pa.Array, form: str) -> NDArray[np.float64]:
+    """The number that the first group of an expression finds in each row, NaN where there is none."""
+    groups = call_function("extract_regex", [data], ExtractRegexOptions(form))
+    part = call_function("struct_field", [groups], StructFieldOptions([0]))
+    found: NDArray[np.float64] = _without_null(as_type(part, pa.float64()), np.nan).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _without_null(data: pa.Array, value: object) -> pa.Array:
+    return call_function("coalesce", [data, pa.scalar(value, data.type)]) if data.null_count else data
 
 
 def joined(parts: Sequence[pa.Array | pa.Scalar]) -> pa.Array:
