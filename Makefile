@@ -49,6 +49,7 @@ $(VENV)/.installed: pyproject.toml packaging/hatch_build.py packaging/peephole-s
 
 # what the demo needs is a fraction of what the tests need: two minutes should do on a fresh machine
 $(VENV)/.demo: pyproject.toml packaging/hatch_build.py packaging/peephole-startup.pth | $(BIN)/python src/peephole/server/static/.built
+	@[ -e $(VENV)/.installed ] || echo "installing what the demo needs into $(VENV): a minute, the first time"
 	[ -e $(VENV)/.installed ] || $(BIN)/pip install --quiet --editable '.[tinygrad]'
 	$(BIN)/python -m compileall -q src
 	@touch $@

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from peephole.cli.called import called
 from peephole.cli.main import main
 from peephole.query.capture.names import tracks
 from peephole.store.capture import open_capture
@@ -31,7 +33,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     """The demo, recorded once, on the device that is everywhere."""
     folder = tmp_path_factory.mktemp("demo")
     path = folder / "demo.peep"
-    env = {**os.environ, "STEPS": "3", "DEV": "PYTHON", "PEEPHOLE_DIR": str(folder), "NO_COLOR": "1"}
+    on_path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    env = {**os.environ, "STEPS": "3", "DEV": "PYTHON", "PEEPHOLE_DIR": str(folder), "NO_COLOR": "1", "PATH": on_path}
     done = subprocess.run(
         [sys.executable, "-m", "peephole", "demo", "-o", str(path)],
         env={name: value for name, value in env.items() if name != "COLUMNS"},
@@ -53,6 +56,22 @@ def test_the_summary_shows_the_training(demo: Demo) -> None:
     assert "tinygrad 0." in demo.output
     assert re.search(r"\d+ compilations, [\d,]+ passes, [\d,]+ rewrites; [\d,]+ slices, \d+ buffers", demo.output)
     assert f"peephole serve {demo.path} {demo.other}" in demo.output
+
+
+def test_commands_to_type_work_where_the_path_does_not_lead_to_peephole(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = Path(sys.executable).with_name("peephole")
+    monkeypatch.setenv("PATH", str(script.parent))
+    assert called() == "peephole"
+    (tmp_path / "peephole").write_text("#!/bin/sh\n")
+    (tmp_path / "peephole").chmod(0o755)
+    for elsewhere in (tmp_path, tmp_path / "nowhere"):
+        monkeypatch.setenv("PATH", str(elsewhere))
+        monkeypatch.chdir(script.parent.parent)
+        assert called() == os.path.join("bin", "peephole")  # noqa: PTH118 - as one types it
+        monkeypatch.chdir(tmp_path)
+        assert shlex.split(called()) == [str(script)]
 
 
 def test_an_interpreters_speed_is_not_shown(demo: Demo) -> None:

@@ -98,7 +98,8 @@ def test_run_in_a_terminal_shows_the_capture_when_the_program_has_ended(tmp_path
 def test_run_elsewhere_prints_the_command_that_would_show_it(tmp_path: Path) -> None:
     (tmp_path / "prog.py").write_text("print('done')\n")
     command = [sys.executable, "-m", "peephole", "run", "-o", "shown.peep", "prog.py"]
-    env = {**os.environ, "PEEPHOLE_DIR": str(tmp_path)}
+    on_path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    env = {**os.environ, "PEEPHOLE_DIR": str(tmp_path), "PATH": on_path}
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout == "done\n"
     assert "`peephole serve shown.peep`" in done.stderr

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
 from peephole import demo
+from peephole.cli.called import called
 from peephole.cli.format import Printer, count, duration
 from peephole.errors import PeepholeError
 from peephole.model.folder import SUFFIX, captures_folder, free_name
@@ -101,9 +103,9 @@ def _sum_up(out: Path, other: Path, device: str) -> None:
             continue  # a tab without data is not shown
         printer.line((f"  {tab:<9} ", "bold"), what)
     printer.line()
-    printer.line(f"peephole serve {out} {other}")
-    printer.line(f"peephole diff {out} {other}")
-    printer.line(f"peephole show {out}")
+    first, second = (shlex.quote(str(path)) for path in (out, other))
+    for line in (f"serve {first} {second}", f"diff {first} {second}", f"show {first}"):
+        printer.line(f"{called()} {line}")
 
 
 def _parsed(module: object, arguments: list[str]) -> argparse.Namespace:

@@ -156,7 +156,9 @@ def _finish(capture: str) -> None:
     except KeyboardInterrupt:
         _say("not sealed; that happens when the capture is opened")
     if recorded:
-        _say(f"recorded {capture}; open it with `peephole serve {_shown(capture)}`")
+        from peephole.cli.called import called
+
+        _say(f"recorded {capture}; open it with `{called()} serve {_shown(capture)}`")
 
 
 def _shown(capture: str) -> str:
