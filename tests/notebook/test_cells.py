@@ -65,7 +65,8 @@ def test_where_the_page_comes_from(steps: Path, monkeypatch: pytest.MonkeyPatch)
     address = re.findall(r'src="(http://127\.0\.0\.1:\d+/)"', local)[0]
     with urllib.request.urlopen(address, timeout=120) as page:
         assert "X-Frame-Options" not in page.headers
-        assert "frame-ancestors http://localhost:*" in page.headers["Content-Security-Policy"]
+        policy = page.headers["Content-Security-Policy"]
+        assert "frame-ancestors http://localhost:* http://127.0.0.1:* vscode-webview: vscode-file:" in policy
     assert address in peephole.view(peephole.capture(steps))._repr_html_()  # one server for one capture
     monkeypatch.setenv("JUPYTERHUB_API_URL", "http://hub")
     assert 'src="data:text/html;base64,' in peephole.view(steps)._repr_html_()

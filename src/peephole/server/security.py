@@ -57,10 +57,11 @@ HEADERS: dict[str, str] = {
 FRAMED: dict[str, str] = {
     **{name: value for name, value in HEADERS.items() if name != "X-Frame-Options"},
     "Content-Security-Policy": CONTENT_POLICY.replace(
-        "frame-ancestors 'none'", "frame-ancestors http://localhost:* http://127.0.0.1:* vscode-webview:"
+        "frame-ancestors 'none'", "frame-ancestors http://localhost:* http://127.0.0.1:* vscode-webview: vscode-file:"
     ),
 }
-"""The same where a notebook on this machine shows the page in a cell: it alone may frame it."""
+"""The same where a notebook on this machine shows the page in a cell: it alone may frame it. All that is around a
+frame has to be named: in VS Code the cell's own page, and the window that this lies in."""
 
 
 @dataclass(frozen=True)
