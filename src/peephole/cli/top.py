@@ -126,7 +126,7 @@ def _dask(address: str) -> Iterator[Now]:
     try:
         from distributed import Client
     except ImportError:
-        raise PeepholeError("Following a Dask scheduler needs Dask itself: `pip install peephole[dask]`.") from None
+        raise PeepholeError("Following a Dask scheduler needs Dask itself: `pip install distributed`.") from None
     try:
         client: Any = Client(address, timeout="5s", set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:

@@ -30,7 +30,7 @@ def on_cluster(scheduler: str, files: Sequence[RankFile]) -> Iterator[Iterator[R
     try:
         from distributed import Client, as_completed
     except ImportError:
-        raise PeepholeError("--scheduler needs Dask: pip install 'peephole[dask]'") from None
+        raise PeepholeError("--scheduler needs Dask: pip install distributed") from None
     _check_address(scheduler)
     try:
         client = Client(scheduler, timeout=_PATIENCE, set_as_default=False)

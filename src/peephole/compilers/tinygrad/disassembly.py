@@ -18,7 +18,7 @@ def instructions(code: bytes, arch: str) -> list[Instruction]:
         from tinygrad.renderer.amd import detect_format
     except ImportError:
         raise Undecodable(
-            "Disassembly needs tinygrad on this machine: pip install 'peephole[tinygrad]'. "
+            "Disassembly needs tinygrad on this machine: pip install tinygrad. "
             "Waves, occupancy and counters are shown without it."
         ) from None
     kind = "rdna3" if arch.startswith("gfx11") else "rdna4" if arch.startswith("gfx12") else "cdna"
