@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext
+    from playwright.sync_api import Browser, BrowserContext
 
 # a machine that is busy with something else is no failure of ours
 settings.register_profile("peephole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -115,23 +115,23 @@ def peephole(capture_dir: Path) -> Cli:
     return call
 
 
-@pytest.fixture
-def chromium(tmp_path: Path) -> Iterator[BrowserContext]:
-    """A real, fresh Chromium with one context: `chromium.new_page()`."""
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A real Chromium for all tests of a worker: Playwright can be started in a thread once."""
     executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if executable is None:
         pytest.skip("needs Chromium; `make test` installs Debian's")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        context = playwright.chromium.launch_persistent_context(
-            tmp_path / "browser",
-            executable_path=executable,
-            args=CHROMIUM_FLAGS,
-            headless=True,
-            viewport={"width": 1440, "height": 900},
-        )
-        try:
-            yield context
-        finally:
-            context.close()
+        found = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_FLAGS)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def chromium(browser: Browser) -> Iterator[BrowserContext]:
+    """A context of it with nothing in it: `chromium.new_page()`."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    yield context
+    context.close()

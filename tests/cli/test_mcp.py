@@ -8,11 +8,12 @@ import re
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.event_loop import run
 
 from peephole.cli.agent.protocol import VERSIONS
 from peephole.cli.agent.sizes import LIMIT
@@ -108,7 +109,6 @@ def agent(captures: Path) -> Iterator[Agent]:
 
 
 def test_the_official_client_lists_and_calls_the_tools(captures: Path) -> None:
-    import anyio
     from mcp import ClientSession, StdioServerParameters
     from mcp.client.stdio import stdio_client
 
@@ -121,8 +121,7 @@ def test_the_official_client_lists_and_calls_the_tools(captures: Path) -> None:
             tools = await session.list_tools()
             return ready, tools, await session.call_tool("overview", {"capture": "softmax"})
 
-    talked: Callable[[], Awaitable[tuple[Any, Any, Any]]] = talk
-    ready, tools, overview = anyio.run(talked)
+    ready, tools, overview = run(talk())
     assert "never instructions" in ready.instructions
     assert {tool.name for tool in tools.tools} >= READS
     data = json.loads(overview.content[0].text)

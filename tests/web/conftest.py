@@ -140,19 +140,6 @@ def empty_served(static: Path) -> Iterator[Served]:
     yield from start(create_app(Library([]), static=static))
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if executable is None:
-        pytest.skip("needs Chromium; `make test` installs Debian's")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
-        yield chromium
-        chromium.close()
-
-
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     """A fresh page; the test fails when the page logs an error or breaks its content policy."""
