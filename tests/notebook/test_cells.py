@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
+import importlib.util
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,13 +14,17 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.timeline_capture import write_timeline
 
 import peephole
+from peephole.errors import PeepholeError
 from peephole.notebook import viewing
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 @pytest.fixture
@@ -69,7 +73,31 @@ def test_where_the_page_comes_from(steps: Path, monkeypatch: pytest.MonkeyPatch)
         assert "frame-ancestors http://localhost:* http://127.0.0.1:* vscode-webview: vscode-file:" in policy
     assert address in peephole.view(peephole.capture(steps))._repr_html_()  # one server for one capture
     monkeypatch.setenv("JUPYTERHUB_API_URL", "http://hub")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert 'src="data:text/html;base64,' in peephole.view(steps)._repr_html_()
+    with pytest.raises(PeepholeError, match="pip install anywidget"):
+        peephole.view(steps, where="widget")
+
+
+def test_a_page_asks_its_kernel(steps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("anywidget", reason="needs anywidget; `make test` installs it")
+    monkeypatch.setenv("JUPYTERHUB_API_URL", "http://hub")
+    shown = peephole.view(steps)
+    assert "steps" in repr(shown) and "<table>" in shown._repr_mimebundle_()[0]["text/html"]
+    answers: list[tuple[dict[str, Any], bytes]] = []
+    monkeypatch.setattr(shown, "send", lambda content, buffers: answers.append((content, buffers[0])))
+
+    def ask(**question: Any) -> None:
+        shown._handle_custom_msg(question, [])
+
+    ask(id=1, path="captures", method="GET", body="")
+    ask(id=2, path="captures/nothing/../../../etc", method="GET", body="")
+    handle = json.loads(answers[0][1])["captures"][0]["id"]
+    ask(id=3, path=f"captures/{handle}/sql?q=SELECT+count(*)+FROM+slices", method="GET", body="")
+    ask(id=4, path="captures", method="CONNECT", body="")
+    ask(id="5", path="captures")
+    assert [(content["id"], content["status"]) for content, _ in answers] == [(1, 200), (2, 404), (3, 200)]
+    assert str(peephole.capture(steps).table("slices").num_rows).encode() in answers[2][1]
 
 
 def run_cells(folder: Path, cells: list[str]) -> Path:
@@ -114,13 +142,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
         process.wait(20)
 
 
-def test_in_a_real_jupyterlab(lab: tuple[str, Path]) -> None:
+def test_in_a_real_jupyterlab(lab: tuple[str, Path], browser: Browser) -> None:
     address, folder = lab
-    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if executable is None:
-        pytest.skip("needs Chromium; `make test` installs Debian's")
-    from playwright.sync_api import sync_playwright
-
+    widgets = importlib.util.find_spec("anywidget") is not None
     run_cells(
         folder,
         [
@@ -131,30 +155,32 @@ def test_in_a_real_jupyterlab(lab: tuple[str, Path]) -> None:
             "print(capture.table('slices').num_rows, recorded.table('slices').num_rows > 0)",
             "peephole.view(capture, height=500)",
             "peephole.view(recorded, height=500, where='copy')",
+            *(["peephole.view(capture, height=500, where='widget')"] if widgets else []),
         ],
     )
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
-        page = chromium.new_page(viewport={"width": 1600, "height": 2600})
-        page.set_default_timeout(60_000)
-        page.goto(f"{address}lab/tree/it.ipynb")
-        page.wait_for_selector(".jp-Notebook .jp-Cell")
-        page.wait_for_selector("text=| Idle")
-        page.click("text=Run >> nth=0")
-        page.click("text=Run All Cells >> nth=0")
-        frames = page.locator(".jp-OutputArea iframe")
-        frames.nth(1).wait_for(state="attached")
-        said: Any = page.locator(".jp-OutputArea-output").all_inner_texts()
-        assert any("work 0" in text for text in said) and any("inner" in text for text in said), said
-        assert page.locator(".jp-OutputArea img[alt=timeline]").count() >= 2
-        assert any(re.match(r"\d+ True", text) for text in said), said
-        for place in (0, 1):
-            frame = frames.nth(place).content_frame
-            frame.locator(".tabs a[data-title=Timeline]").wait_for()
-            frame.locator("canvas.tl-rows").wait_for()
-            frame.locator(".tabs a[data-title=Calls]").click()
-            frame.locator(".flame[data-boxes]").wait_for()
-        output = Path(__file__).resolve().parent.parent.parent / "test-output"
-        output.mkdir(exist_ok=True)
-        page.screenshot(path=output / "notebook.png")
-        chromium.close()
+    context = browser.new_context(viewport={"width": 1600, "height": 3200})
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(f"{address}lab/tree/it.ipynb")
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    page.wait_for_selector("text=| Idle")
+    page.click("text=Run >> nth=0")
+    page.click("text=Run All Cells >> nth=0")
+    frames = page.locator(".jp-OutputArea iframe")
+    frames.nth(1 + widgets).wait_for(state="attached")
+    said: Any = page.locator(".jp-OutputArea-output").all_inner_texts()
+    assert any("work 0" in text for text in said) and any("inner" in text for text in said), said
+    assert page.locator(".jp-OutputArea img[alt=timeline]").count() >= 2
+    assert any(re.match(r"\d+ True", text) for text in said), said
+    for place in range(2 + widgets):
+        frame = frames.nth(place).content_frame
+        frame.locator(".tabs a[data-title=Timeline]").wait_for()
+        frame.locator("canvas.tl-rows").wait_for()
+        frame.locator(".tabs a[data-title=Calls]").click()
+        frame.locator(".flame[data-boxes]").wait_for()
+        # a copy cannot be asked with SQL; who asks a server or the kernel can
+        assert frame.locator(".tabs a[data-title=SQL]").count() == (place != 1)
+    output = Path(__file__).resolve().parent.parent.parent / "test-output"
+    output.mkdir(exist_ok=True)
+    page.screenshot(path=output / "notebook.png")
+    context.close()

@@ -89,8 +89,11 @@ const copy = {
     },
   ],
 };
-if (watch) for (const one of [page, copy]) await (await context(one)).watch();
+// the page for a notebook's cell, all views in one script; and the cell around it, a module (`peephole.view`)
+const bridged = { ...copy, entryPoints: { bridged: "src/bridged.ts" }, plugins: [] };
+const cell = { ...copy, entryPoints: { cell: "src/cell.ts" }, format: "esm", plugins: [] };
+if (watch) for (const one of [page, copy, bridged, cell]) await (await context(one)).watch();
 else {
   await build(page);
-  if (pages.includes("index.html")) await build(copy);
+  if (pages.includes("index.html")) for (const one of [copy, bridged, cell]) await build(one);
 }

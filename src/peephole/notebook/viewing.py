@@ -1,18 +1,23 @@
-"""`peephole.view`: the page in a cell, from a server of this kernel or as a copy that needs none."""
+"""`peephole.view`: the page in a cell, from a server of this kernel, asking the kernel, or as a copy."""
 
 from __future__ import annotations
 
 import base64
+import importlib.util
 import os
 import sys
 import tempfile
 import threading
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from peephole.errors import PeepholeError
 from peephole.notebook.cell import CaptureCell, html_of
 from peephole.store.capture import Capture, open_capture
+
+if TYPE_CHECKING:
+    from peephole.notebook.widget import Bridged
 
 COPY_LIMIT = 8_000_000
 """Bytes of a copy that goes into a cell: it is kept in the notebook too."""
@@ -41,15 +46,25 @@ class View:
 def view(
     capture: str | os.PathLike[str] | Capture | CaptureCell | Any,
     height: int = 640,
-    where: Literal["auto", "server", "copy"] = "auto",
-) -> View:
+    where: Literal["auto", "server", "widget", "copy"] = "auto",
+) -> View | Bridged:
     """The page of a capture, to be shown by a cell.
 
-    `where`: "server" shows it from this kernel, which the browser must reach at 127.0.0.1; "copy" puts a shared copy
-    into the cell, which needs nobody; "auto" chooses by whether the kernel seems to run on the browser's machine.
+    `where`: "server" shows it from this kernel, which the browser must reach at 127.0.0.1; "widget" has the cell ask
+    the kernel, wherever that is, which needs anywidget; "copy" puts a shared copy into the cell, which needs nobody;
+    "auto" chooses by whether the kernel seems to run on the browser's machine, and whether anywidget is installed.
     """
     path = Path(capture if isinstance(capture, (str, os.PathLike)) else capture.path)
-    own = where == "copy" or (where == "auto" and is_remote())
+    there = importlib.util.find_spec("anywidget") is not None
+    if where == "auto":
+        where = "server" if not is_remote() else "widget" if there else "copy"
+    if where == "widget":
+        if not there:
+            raise PeepholeError('where="widget" needs another package: pip install anywidget.')
+        from peephole.notebook.widget import Bridged
+
+        return Bridged(path, int(height))
+    own = where == "copy"
     source = _copied(path) if own else _served(path)
     picture = html_of(open_capture(path)) if not own else ""
     frame = (

@@ -1,11 +1,11 @@
-"""The file itself: the viewer, what the copy is, and its parts, under a policy that lets nothing in or out."""
+"""A page that is one file: the viewer and, for a copy, its parts, under a policy that lets nothing in or out."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,10 @@ _POLICY = (
 )
 
 
-def viewer() -> tuple[bytes, bytes]:
+def viewer(name: str = "shared") -> tuple[bytes, bytes]:
     """Script and style of the page that answers its own questions; PeepholeError when it is not built."""
     try:
-        script, style = ((VIEWER / name).read_bytes() for name in ("shared.js", "shared.css"))
+        script, style = ((VIEWER / f"{name}{ending}").read_bytes() for ending in (".js", ".css"))
     except OSError:
         raise PeepholeError("The page is not built, so there is nothing to put a copy into: run `make web`.") from None
     if b"</script" in script.lower() or b"<!--" in script or b"</style" in style.lower():
@@ -32,10 +32,18 @@ def viewer() -> tuple[bytes, bytes]:
 
 def page(title: str, manifest: Mapping[str, Any], texts: list[bytes]) -> Iterator[bytes]:
     """The bytes of the file, piece by piece."""
-    script, style = viewer()
-    policy = _POLICY.format(script=_hash(script), style=_hash(style))
     # data: neither an element nor a comment can begin in it
     facts = json.dumps(manifest, ensure_ascii=True).replace("<", "\\u003c")
+    data = [b'<script type="application/json" id="peephole-copy">', facts.encode(), b"</script>\n"]
+    for number, text in enumerate(texts):
+        data += [f'<script type="application/octet-stream" id="peephole-part-{number}">'.encode(), text, b"</script>\n"]
+    return document(title, "shared", data)
+
+
+def document(title: str, name: str, data: Iterable[bytes] = ()) -> Iterator[bytes]:
+    """A page that is one file, under the policy: the viewer of that name, and data in elements."""
+    script, style = viewer(name)
+    policy = _POLICY.format(script=_hash(script), style=_hash(style))
     yield (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -44,11 +52,8 @@ def page(title: str, manifest: Mapping[str, Any], texts: list[bytes]) -> Iterato
         f'<title>{_escaped(title)}</title>\n<link rel="icon" href="data:,">\n<style>'
     ).encode()
     yield style
-    yield f'</style>\n</head>\n<body>\n<script type="application/json" id="peephole-copy">{facts}</script>\n'.encode()
-    for number, text in enumerate(texts):
-        yield f'<script type="application/octet-stream" id="peephole-part-{number}">'.encode()
-        yield text
-        yield b"</script>\n"
+    yield b"</style>\n</head>\n<body>\n"
+    yield from data
     yield b"<script>"
     yield script
     yield b"</script>\n</body>\n</html>\n"
