@@ -15,6 +15,7 @@ from peephole.cli.called import called
 from peephole.cli.format import Printer, count, duration
 from peephole.errors import PeepholeError
 from peephole.model.folder import SUFFIX, captures_folder, free_name
+from peephole.record.place import check_system
 
 HELP = """Records a small training program (tinygrad, on the CPU with clang, else on its PYTHON device; torch.compile
 where there is torch and no tinygrad), and once more with another activation to have something to compare with; says
@@ -41,6 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Records the program as `peephole run` does and prints the summary."""
+    check_system()
     if not demo.framework():
         name = demo.FRAMEWORK
         raise PeepholeError(f"The demo trains a model with {name}, which is not installed: pip install {name}")

@@ -15,11 +15,20 @@ _WITH_VALUE: Final = "mWX"
 """Python's own options that may stand before a module and take a value."""
 
 
+def check_system() -> None:
+    """PeepholeError where nothing can be recorded: the recorder stands on processes as Linux has them."""
+    if not hasattr(os, "register_at_fork"):
+        raise PeepholeError(
+            f"Recording needs Linux, and this is {sys.platform}: record there; what was recorded there opens here."
+        )
+
+
 def begin_capture(name: str | os.PathLike[str] | None, program: str, argv: list[str], replace: bool = True) -> str:
     """The path of a capture that was just made, ready for recorders; PeepholeError when it cannot be.
 
     An earlier capture of that name gives way, unless it is not to be replaced.
     """
+    check_system()
     if name is None:
         return _begin_default(program, argv)
     path = named(os.fspath(name))
