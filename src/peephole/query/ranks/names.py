@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 _COMMUNICATION: Final = re.compile(
-    r"^(?:gloo|nccl|rccl|mpi|ucc|xccl|hccl):|^(?:void )?(?:nccl|rccl)(?:Dev)?Kernel|^ncclKernel|"
+    r"^(?:gloo|nccl|rccl|mpi|ucc|xccl|hccl):|^(?:void )?(?:nccl|rccl)(?:Symk?)?(?:Dev)?Kernel|"
     r"^(?:all[-_ ]?(?:reduce|gather|to[-_ ]?all)|reduce[-_ ]?scatter|collective[-_ ]?permute)(?:[-_.]|\b|$)",
     re.I,
 )
@@ -17,9 +17,9 @@ _STEP: Final = re.compile(
 _WAITS_FOR_ALL: Final = re.compile(
     r"all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|barrier|all[-_ ]?to[-_ ]?all(?!v)", re.I
 )
-_ONE_SIDED: Final = re.compile(r"broadcast|send|recv|all[-_ ]?to[-_ ]?all[-_ ]?v|scatter_(?!reduce)", re.I)
+_ONE_SIDED: Final = re.compile(r"broadcast|send|recv|all[-_ ]?to[-_ ]?all[-_ ]?v", re.I)
 _BETWEEN_TWO: Final = re.compile(r"^\w+:(?:send|recv)", re.I)
-_KERNEL: Final = re.compile(r"^(?:void )?(?:nccl|rccl)(?:Dev)?Kernel_?([A-Za-z]+)")
+_KERNEL: Final = re.compile(r"^(?:void )?(?:nccl|rccl)(?:Symk?)?(?:Dev)?Kernel_?([A-Za-z]+)")
 
 
 def is_communication(name: str) -> bool:
