@@ -63,6 +63,37 @@ def test_who_came_late_because_another_group_held_it_up_is_not_slow() -> None:
     assert [tables["ranks"]["slow_steps"][number] for number in range(6)] == [[], [], [], [], [], [7]]
 
 
+def test_who_loses_time_little_by_little_is_slow() -> None:
+    """Rank 2 computes 4 ms instead of 3 before each of 25 collectives: never late by much, and yet a fourth of the step
+    is its fault. Ranks 1 and 3 are late as often as they are early."""
+    ranks = []
+    for number in range(6):
+        late = np.array([1.0 if number == 2 else 0.6 * (-1) ** at if number in (1, 3) else 0.0 for at in range(25)])
+        seen: list[Seen] = [
+            ("0", "nccl:_allgather_base" if at % 2 else "nccl:_reduce_scatter_base", 4 * at, 4 * at + 2)
+            for at in range(25)
+        ]
+        ranks.append(rank(number, seen, [(4, -3, 100)]))
+        ranks[-1].collectives.start += (late * MS).astype(np.int64)
+    tables, problems = made(ranks)
+    assert not problems
+    assert tables["ranks"]["slow_steps"] == [[], [], [4], [], [], []]
+    # where all of them compute beside it, nobody was held up by that
+    for one in ranks:
+        one.collectives.held[:] = False
+    assert made(ranks)[0]["ranks"]["slow_steps"] == [[]] * 6
+
+
+def test_one_delay_that_several_collectives_in_flight_show_counts_once() -> None:
+    """15 ms late to three reductions that are under way at once, in a step of 100 ms: not a fifth of it."""
+    ranks = []
+    for number in range(4):
+        late = 15 if number == 1 else 0
+        seen: list[Seen] = [("0", "gloo:all_reduce", 10 + 20 * at + late, 90) for at in range(3)]
+        ranks.append(rank(number, seen, [(1, 0, 100)]))
+    assert made(ranks)[0]["ranks"]["slow_steps"] == [[]] * 4
+
+
 def test_sends_and_receives_do_not_part_the_order_of_a_group() -> None:
     ranks = []
     for number in range(3):

@@ -80,14 +80,17 @@ def step_columns(
 ) -> dict[str, NDArray[Any]]:
     """The columns of `rank_steps`: a row for each rank and step, and whether the rank was slow in it."""
     parts: dict[str, list[Ints]] = {}
-    owner = []
+    owner, free, kept = [], [], []
+    usual = _usual_arrivals(found, matched, held)
     for column, (summary, clock) in enumerate(zip(summaries, clocks, strict=True)):
         began = found.start[:, column]
         waits = (began != MISSING) & (found.wait[:, column] > 0)
-        # collectives in flight at once make the same moment wait twice: their union counts
-        waiting = union(began[waits], began[waits] + found.wait[waits, column])
         begin, end = clock.to_run(summary.steps[:, 1]), clock.to_run(summary.steps[:, 2])
-        wait = lengths_within(waiting, begin, end)
+        # collectives in flight at once make the same moment wait twice: their union counts
+        wait, blocked = (
+            lengths_within(union(began[chosen], began[chosen] + found.wait[chosen, column]), begin, end)
+            for chosen in (waits, waits & held[:, column])
+        )
         busy, talk, together = summary.step_figures.T
         columns = {"rank": np.full(len(begin), summary.rank), "step": summary.steps[:, 0], "start_ns": begin,
                    "dur_ns": end - begin, "busy_ns": busy, "communication_ns": talk, "overlap_ns": together,
@@ -96,8 +99,11 @@ def step_columns(
         for name, values in columns.items():
             parts.setdefault(name, []).append(values)
         owner.append(np.full(len(begin), column))
+        free.append(end - begin - blocked)
+        kept.append(_kept_waiting(began, found.end[:, column], usual, begin, end))
     joined: dict[str, NDArray[Any]] = {name: np.concatenate(values) for name, values in parts.items()}
     joined["slow"] = _slow(joined, np.concatenate(owner), _lateness(found, matched, held))
+    joined["slow"] |= _slow_by_and_by(joined, np.concatenate(free), np.concatenate(kept))
     return joined
 
 
@@ -114,6 +120,55 @@ def _slow(rows: dict[str, NDArray[Any]], owner: Ints, late: dict[int, Ints]) -> 
         over = late[step][owner[members]] if step in late else own - np.median(own)
         slow[members] = over > _SLOW * float(np.median(rows["dur_ns"][members]))
     return slow
+
+
+def _slow_by_and_by(rows: dict[str, NDArray[Any]], free: Ints, kept: Ints) -> NDArray[np.bool_]:
+    """A rank is slow in a step of many collectives too when it loses as much little by little: `free`, the time in
+    which nobody held it up, is over that of the median rank by a fifth of the median step, and it `kept` others waiting
+    for as long."""
+    slow = np.zeros(len(free), np.bool_)
+    order = np.argsort(rows["step"], kind="stable")
+    bounds = np.flatnonzero(np.diff(rows["step"][order])) + 1
+    for members in np.split(order, bounds):
+        if len(members) < 2:
+            continue
+        over = free[members] - _middle(free[members])
+        if len(members) > 2:
+            over = np.where(over > 3 * int(np.median(np.abs(over))), over, 0)
+        slow[members] = np.minimum(over, kept[members]) > _SLOW * float(np.median(rows["dur_ns"][members]))
+    return slow
+
+
+def _usual_arrivals(found: Arrivals, matched: Matched, held: NDArray[np.bool_]) -> Ints:
+    """By collective, when the median rank came, if those who were there by then did nothing else; else MISSING."""
+    usual = np.full(len(matched), MISSING, np.int64)
+    for i in np.flatnonzero(matched.all_wait).tolist():
+        columns = np.flatnonzero(found.start[i] != MISSING)
+        arrival = found.start[i, columns]
+        middle = _middle(arrival)
+        if 2 * int(held[i, columns[arrival <= middle]].sum()) > int((arrival <= middle).sum()):
+            usual[i] = middle
+    return usual
+
+
+def _kept_waiting(came: Ints, done: Ints, usual: Ints, begin: Ints, end: Ints) -> Ints:
+    """By step, how long after the median rank one came to collectives, added up. What it was late by in one that it did
+    not wait for the end of counts once."""
+    rows = np.flatnonzero((usual != MISSING) & (came != MISSING))
+    rows = rows[np.argsort(came[rows], kind="stable")]
+    lost = behind = np.maximum(came[rows] - usual[rows], 0)
+    if len(rows) > 1:
+        under_way = done[rows[:-1]] > came[rows[1:]]
+        lost = np.append(behind[:1], np.maximum(behind[1:] - np.where(under_way, behind[:-1], 0), 0))
+    until = np.append(0, np.cumsum(lost))
+    first, past = np.searchsorted(came[rows], begin, "left"), np.searchsorted(came[rows], end, "right")
+    kept: Ints = until[past] - until[first]
+    return kept
+
+
+def _middle(values: Ints) -> int:
+    """The median; of two who wait for each other the first."""
+    return int(values.min() if len(values) == 2 else np.median(values))
 
 
 def _lateness(found: Arrivals, matched: Matched, held: NDArray[np.bool_]) -> dict[int, Ints]:
