@@ -18,12 +18,14 @@ from peephole.sources.xla.noted import read_miss, read_notes
 from peephole.store.capture import Capture, open_capture
 
 PROGRAM = """
-import os, signal, sys, time
+import logging, os, signal, sys, time
 import jax, jax.numpy as jnp
 import peephole
 
+print(os.environ.get("XLA_FLAGS"))
 if "late" in sys.argv:
     os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+    jax.config.update("jax_compilation_cache_dir", sys.argv[-1])
 
 @jax.jit
 def f(x):
@@ -39,6 +41,9 @@ if "profile" in sys.argv:
     f(jnp.ones((8, 8))).block_until_ready()
 for i in range(2):
     jax.jit(lambda x: x * 2 + i)(jnp.ones(3))
+logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+jax.jit(jnp.cos)(jnp.ones(3))
+logging.info("the program's own log")
 print(os.environ.get("XLA_FLAGS"), os.environ.get("JAX_DUMP_IR_TO"))
 if "kill" in sys.argv:
     time.sleep(6.5)
@@ -84,7 +89,8 @@ def test_a_killed_program_has_its_passes_kernels_and_reasons(tmp_path: Path) -> 
         env={**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": given},
         check=True,
     )
-    assert printed == plain.stdout, "the same results, and the program's variables are its own again"
+    assert printed == plain.stdout, "the same results and log, and the program's variables are its own"
+    assert "the program's own log" in printed
     assert "CACHE MISS" not in said, "reasons are recorded, not printed"
     assert capture.manifest.problems == [] and not (capture.path / "left").exists()
     assert kernel_slices(capture)
@@ -104,7 +110,8 @@ def test_a_killed_program_has_its_passes_kernels_and_reasons(tmp_path: Path) -> 
 
 
 def test_kernels_are_on_the_clock_of_spans_and_find_their_instructions(tmp_path: Path) -> None:
-    capture, printed, _ = record(tmp_path, "late")
+    capture, printed, said = record(tmp_path, "late", str(tmp_path / "cache"))
+    assert "cache" not in said.lower(), "nor is said what JAX's cache of compilations does"
     assert printed.splitlines()[-1] == "--xla_force_host_platform_device_count=2 None", "as the program set it"
     module = next(one.id for one in contexts(capture) if one.name.endswith(".jit_f"))
     assert "fusion" in [step.name for step in steps(capture, module)], "and passes were dumped nevertheless"

@@ -6,6 +6,7 @@ Standard library only: this runs inside the user's program.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 import time
@@ -22,22 +23,78 @@ from peephole.sources.xla.live.profile import Profile
 if TYPE_CHECKING:
     from peephole.record.recorder import Recorder
 
-_IR: Final = {"JAX_DUMP_IR_TO": "", "JAX_DUMP_IR_MODES": "jaxpr"}
-"""Variables of JAX that have it write its own programs."""
 _live: Live | None = None
 _cpus: Final[list[set[int]]] = []
 """The CPUs that the program may run on, while it runs on one."""
+_started: Final[set[str]] = set()
+"""Platforms whose backends have been started."""
 
 
 def prepare() -> None:
-    """Sets XLA_FLAGS and JAX's variables; called before jax is imported."""
+    """Has JAX write its own programs; called before jax is imported, which reads its variables then."""
     recorder = active.recorder
-    if recorder is None or os.environ.get("PEEPHOLE_ONLY") == "profile":
+    if recorder is None or not _wants_dumps():
         return
+    given = os.environ.get("JAX_DUMP_IR_TO", "")
     if _has_started():
         recorder.problem("JAX had started before the recording began, so XLA was not asked for its dumps")
+    elif not given or given.startswith(str(_left(recorder.path))):
+        variables.put("JAX_DUMP_IR_TO", str(Log(recorder.path).folder / "ir"))
+        variables.put("JAX_DUMP_IR_MODES", "jaxpr")
+
+
+def attach(recorder: Recorder) -> None:
+    """Listens to the jax that is loaded by now; may be called any number of times."""
+    global _live  # noqa: PLW0603  one process, one jax
+    jax = sys.modules.get("jax")
+    if jax is None or not hasattr(jax, "__version__"):
         return
-    _ask(recorder)
+    if _live is None:
+        if variables.are_set():
+            variables.give_back()  # JAX has read them
+            _keep_quiet_about_jaxprs()
+        if not _ask_at_the_start() and _wants_dumps() and not _has_started():
+            _ask(recorder)
+        _live = Live(recorder, jax)
+    elif _live.recorder is not recorder:
+        _live.begin(recorder)
+
+
+def _wants_dumps() -> bool:
+    return os.environ.get("PEEPHOLE_ONLY") != "profile"
+
+
+def _keep_quiet_about_jaxprs() -> None:
+    """Keeps out of the program's log that jaxprs are written, which it did not ask for.
+
+    JAX says so by `logging.log`, which sets up the root logger: the program's own `basicConfig` would do nothing then.
+    """
+    writer = sys.modules.get("jax._src.jaxpr_util")
+    if getattr(writer, "logging", None) is logging:
+        writer.logging = Silent(logging)  # type: ignore[union-attr]
+
+
+def _ask_at_the_start() -> bool:
+    """Has XLA_FLAGS ask for dumps while a backend starts, and not before; says whether that is possible."""
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    start = getattr(bridge, "_init_backend", None)
+    if start is None:
+        return False
+
+    def started(platform: str, *args: Any, **words: Any) -> Any:
+        recorder = active.recorder
+        if recorder is not None and _wants_dumps():
+            _ask(recorder)
+        try:
+            return start(platform, *args, **words)
+        finally:
+            _started.add(platform)
+            # on a CPU flags are read with the start; elsewhere they may be with the first compilation
+            if _started == {"cpu"}:
+                variables.give_back()
+
+    bridge._init_backend = started  # type: ignore[union-attr]
+    return True
 
 
 def _ask(recorder: Recorder) -> None:
@@ -48,7 +105,8 @@ def _ask(recorder: Recorder) -> None:
     place = next((word.partition("=")[2] for word in own if flags.name_of(word) == flags.PLACE), None)
     if place is not None:
         # theirs, with what they asked for; what is written there from now on is read when the capture is sealed
-        log.note("dumped", folder=str(Path(place).absolute()), wall=time.time_ns())
+        if not _started:
+            log.note("dumped", folder=str(Path(place).absolute()), wall=time.time_ns())
         return
     wanted = {flags.PLACE: str(log.folder), **flags.PASSES, **(flags.FULL if _full() else {})}
     taken = {flags.name_of(word) for word in own}
@@ -58,44 +116,26 @@ def _ask(recorder: Recorder) -> None:
         recorder.problem("jaxlib's library was not found, so XLA was not asked for its dumps")
         return
     known = flags.known(libraries, wanted)
-    if len(known) < len(wanted):
+    if len(known) < len(wanted) and not _started:
         left_out = ", ".join(name for name in wanted if name not in known)
         recorder.problem(f"this jaxlib does not know all flags of XLA's dumps: {left_out} left out")
     if flags.PLACE in known:
         variables.put("XLA_FLAGS", flags.with_flags(" ".join(own), {name: wanted[name] for name in known}))
         if flags.EMITTERS in known and not _cpus:
             _on_one_cpu()
-        if "JAX_DUMP_IR_TO" not in os.environ or os.environ["JAX_DUMP_IR_TO"].startswith(str(_left(recorder.path))):
-            variables.put("JAX_DUMP_IR_TO", str(log.folder / "ir"))
-            variables.put("JAX_DUMP_IR_MODES", _IR["JAX_DUMP_IR_MODES"])
 
 
-def attach(recorder: Recorder) -> None:
-    """Listens to the jax that is loaded by now; may be called any number of times."""
-    global _live  # noqa: PLW0603  one process, one jax
-    jax = sys.modules.get("jax")
-    if jax is None or not hasattr(jax, "__version__"):
-        return
-    if _live is None:
-        _ask_again_at_the_start()
-        _live = Live(recorder, jax)
-    elif _live.recorder is not recorder:
-        _live.begin(recorder)
+class Silent:
+    """`logging` for a module that is to log nothing."""
 
+    def __init__(self, real: Any) -> None:
+        self._real = real
 
-def _ask_again_at_the_start() -> None:
-    """Sees to it that XLA is asked although the program sets XLA_FLAGS between importing JAX and using it."""
-    bridge = sys.modules.get("jax._src.xla_bridge")
-    start = getattr(bridge, "_init_backend", None)
-    if start is None:
-        return
+    def log(self, *args: Any, **words: Any) -> None:
+        """Does nothing."""
 
-    def started(*args: Any, **words: Any) -> Any:
-        if variables.is_changed("XLA_FLAGS") and active.recorder is not None:
-            _ask(active.recorder)
-        return start(*args, **words)
-
-    bridge._init_backend = started  # type: ignore[union-attr]
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
 
 
 class Live:

@@ -21,10 +21,15 @@ PHASES: Final = {
 }
 _HIT: Final = "/jax/compilation_cache/cache_hits"
 _SETTING: Final = "explain_cache_misses"
-_LOGGERS: Final = ("jax._src.interpreters.partial_eval", "jax._src.pjit", "jax._src.compiler")
+_LOGGERS: Final = (
+    "jax._src.interpreters.partial_eval",
+    "jax._src.pjit",
+    "jax._src.compiler",
+    "jax._src.compilation_cache",
+)
 _MISS: Final = "TRACING CACHE MISS"
-_ASKED: Final = (_MISS, "PERSISTENT COMPILATION CACHE MISS")
-"""What JAX says only because it was asked to explain."""
+_LOUDER: Final = ("PERSISTENT COMPILATION CACHE MISS", "Not writing persistent cache entry", "Writing %s to persistent")
+"""What JAX warns of because it was asked to explain, and else says when debugging."""
 _MOST_TEXT: Final = 20_000
 
 
@@ -94,8 +99,11 @@ class _Explained(logging.Filter):
         self._compilations, self._setting = compilations, setting
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if not (isinstance(record.msg, str) and record.msg.startswith(_ASKED)):
+        if not isinstance(record.msg, str) or not record.msg.startswith((_MISS, *_LOUDER)):
             return True
-        if record.msg.startswith(_MISS):
+        if is_miss := record.msg.startswith(_MISS):
             self._compilations.missed(record.getMessage())
-        return not isinstance(self._setting.value, _Ours)
+        if not isinstance(self._setting.value, _Ours):
+            return True
+        record.levelno, record.levelname = logging.DEBUG, "DEBUG"
+        return not is_miss and logging.getLogger(record.name).isEnabledFor(logging.DEBUG)

@@ -13,20 +13,20 @@ _ours: Final[dict[str, str]] = {}
 
 def put(name: str, value: str) -> None:
     """Sets a variable, and remembers what the program had there."""
-    if is_changed(name) or name not in _before:
+    if _is_changed(name) or name not in _before:
         _before[name] = os.environ.get(name)
     os.environ[name] = _ours[name] = value
 
 
-def is_changed(name: str) -> bool:
-    """Whether the program has set a variable since then."""
-    return name in _ours and os.environ.get(name) != _ours[name]
+def are_set() -> bool:
+    """Whether any is not given back yet."""
+    return bool(_ours)
 
 
 def give_back() -> None:
     """Makes them what they were; one that the program has set since then stays."""
     for name, before in _before.items():
-        if is_changed(name):
+        if _is_changed(name):
             continue
         if before is None:
             os.environ.pop(name, None)
@@ -34,3 +34,8 @@ def give_back() -> None:
             os.environ[name] = before
     _before.clear()
     _ours.clear()
+
+
+def _is_changed(name: str) -> bool:
+    """Whether the program has set a variable since then."""
+    return name in _ours and os.environ.get(name) != _ours[name]
