@@ -17,6 +17,8 @@ from peephole.query.capture.contexts import contexts, steps
 from peephole.query.memory.buffers import memory
 from peephole.query.rewrites.step_graphs import graph_at
 from peephole.query.timeline.context_runs import runs_of_contexts
+from peephole.sources.xla.found_modules import FoundModules
+from peephole.sources.xla.modules import ReadModule
 from peephole.store.capture import Capture, open_capture
 from peephole.store.sql import run_sql
 
@@ -166,3 +168,13 @@ def test_a_damaged_profile(jax_run: JaxRun, peephole: Cli, tmp_path: Path) -> No
     cut.write_bytes(data[: len(data) // 2])
     done = peephole("import", cut, "-o", tmp_path / "cut.peep", check=False)
     assert done.returncode == 2 and "cut off or is damaged" in done.stderr and not (tmp_path / "cut.peep").exists()
+
+
+def test_kernels_of_modules_out_of_jax_s_cache_find_them_under_their_other_number() -> None:
+    found = FoundModules()
+    # as in a real profile: events said 3 and 6 of what is carried as 5 and 8; 9 was compiled, and is called 9
+    for number, name, is_loaded in ((5, "jit_f", True), (8, "jit_f", True), (9, "jit_f", False), (12, "jit_g", True)):
+        module = ReadModule(number, name, number * 10, kernels={"dot": number}, is_loaded=is_loaded)
+        found.add(module)
+    assert [found.context_of("", one, "jit_f", "dot") for one in (3, 6, 9)] == [5, 8, 9]
+    assert found.context_of("", 10, "jit_g", "tanh") == 120 and found.context_of("", 1, "jit_f", "dot") == -1

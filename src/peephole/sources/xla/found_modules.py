@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from peephole.model.tables import NONE
 from peephole.sources.xla.modules import ReadModule
+
+_LOADED: Final = 2
+"""A module out of JAX's cache gets a number when it is loaded, which its kernels are called by, and then, within so
+many numbers, the one that the profile has it under (seen with jaxlib 0.10.2)."""
 
 
 class FoundModules:
@@ -33,6 +38,8 @@ class FoundModules:
         named = [one for one in numbered if one.name == module or not module]
         if not numbered:
             named = _of(process, self._by_name.get(module, ()))
+            if len(named) > 1:
+                named = [one for one in named if one.is_loaded and 0 < one.number - program <= _LOADED]
         is_known = len({one.process for one in named}) == 1 and (bool(numbered) or len(named) == 1)
         return named[0].kernels.get(instruction, named[0].context) if is_known else NONE
 

@@ -65,6 +65,8 @@ class ReadModule:
     process: str = ""
     compiled: Compiled | None = None
     """When, and why, where a recording noted it."""
+    is_loaded: bool = False
+    """Whether only its final state is there, as of one that JAX had in its cache."""
 
 
 class ModuleReader:
@@ -95,6 +97,7 @@ class ModuleReader:
         if states.last is None:
             return None
         module = ReadModule(files.number, files.name, NONE, full_name=files.full_name, process=files.process)
+        module.is_loaded = before < 0 and not dumps
         module.compiled = self._claim(files)
         module.context = self._context(files, module.compiled)
         steps = [PassStep("before_optimizations", 0, before, before)] if before >= 0 else []
@@ -131,7 +134,7 @@ class ModuleReader:
         graph = states.of(proto)
         if graph < 0:
             return None
-        module = ReadModule(number, name, NONE, full_name=files.full_name, process=process)
+        module = ReadModule(number, name, NONE, full_name=files.full_name, process=process, is_loaded=True)
         module.context = self._context(files)
         self._rows.step(module.context, "after_optimizations", 0, graph, graph)
         self._kernels(module, files, states)

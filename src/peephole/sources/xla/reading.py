@@ -199,4 +199,5 @@ class Reading:
             for phase, start, dur in one.phases:
                 self._rows.slice(track, start, dur, f"{phase} {one.name}", of.get(id(one), NONE))
         if hits := sum(one.hit for one in self._noted.compiled):
-            self._sink.problem("modules out of JAX's cache of compilations, of which XLA dumps nothing", hits)
+            what = "modules out of JAX's cache of compilations, which have their final graph and no passes"
+            self._sink.problem(what, hits)
