@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from tests.conftest import Cli
@@ -11,14 +12,15 @@ from tests.recorded_jax import PROGRAM
 
 from peephole.compilers.labels import Family, NodeText
 from peephole.compilers.xla.compiler import compiler
-from peephole.compilers.xla.fusion import came_from
+from peephole.compilers.xla.fusion import came_from, why_kernels
+from peephole.compilers.xla.schedule import module_schedule
 from peephole.query.capture.contexts import contexts, steps
 from peephole.query.rewrites.calls import called_context
 from peephole.query.rewrites.origins import all_origins, kernels_of
 from peephole.query.rewrites.passes import pass_stats
 from peephole.query.rewrites.step_graphs import count_matches, graph_at
 from peephole.query.rewrites.why import answer, why
-from peephole.store.capture import Capture
+from peephole.store.capture import Capture, open_capture
 
 BLOCK = "jit_block"
 
@@ -110,6 +112,22 @@ def test_passes_are_summed_up(five: Capture, peephole: Cli) -> None:
     assert "fusion" in peephole("rules", five.path).stdout
 
 
-def test_why_says_how_to_record_it(five: Capture, peephole: Cli) -> None:
+def test_why_is_answered_in_the_terminal(five: Capture, peephole: Cli) -> None:
     done = peephole("why", "exp.1", "reduce_divide_fusion", five.path).stdout
     assert "expensive producer would be duplicated" in done and "fusion" in done
+
+
+def test_why_says_how_to_have_reasons_where_there_are_none(jax_recorded: Path) -> None:
+    capture = open_capture(jax_recorded)
+    again = [one for one in contexts(capture) if one.name.endswith(".jit_train_step")][-1]
+    reasons = capture.read("decisions", ["kind"]).texts("kind")
+    assert set(reasons) == {"recompile"}, "which says nothing of kernels"
+    schedule = module_schedule(capture, again.id)
+    edge = schedule.edges[0]
+    (boundary,) = why_kernels(capture, again.id, edge.first, again.id, edge.second).boundaries
+    assert boundary.reason == "not recorded" and "peephole run --full" in boundary.text
+    after = {one.first: one.second for one in schedule.edges}
+    direct = {(one.first, one.second) for one in schedule.edges}
+    far = next((a, after[b]) for a, b in after.items() if b in after and (a, after[b]) not in direct)
+    found = why_kernels(capture, again.id, far[0], again.id, far[1])
+    assert found.relation == "between" and "peephole run --full" in found.text

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from peephole.store.capture import Capture
 
 HOW: Final = (
-    "this capture has no explanations of fusion: dump with XLA_FLAGS=--xla_dump_fusion_visualization beside the other "
-    "flags"
+    "this capture has no explanations of fusion: record with peephole run --full, or dump with "
+    "XLA_FLAGS=--xla_dump_fusion_visualization beside the other flags"
 )
 
 
@@ -44,6 +44,8 @@ def why_kernels(capture: Capture, module_a: int, a: int, module_b: int, b: int) 
         relation = "between"
         names = " → ".join(first_of.kernels[at].name for at in between)
         text = f"{names}; ask about neighbours of that path"
+        if not boundaries and not _words(capture, trace_of(capture), module_a):
+            text += f"; {HOW}"
     else:
         relation = "independent"
         text = f"{second.name} needs nothing that {first.name} computes, so there was nothing to fuse."
@@ -104,7 +106,10 @@ def _words(capture: Capture, trace: RewriteTrace, module: int) -> list[tuple[int
         reasons = frame.texts("reason")
         nodes = trace.instructions()
         rows = {name: trace.table.rows(frame[name]) for name in ("a", "b")}
+        kinds = frame.texts("kind")
         for at in np.flatnonzero(trace.context_of_steps(frame["step"]) == module).tolist():
+            if kinds[at] not in ("fused", "refused"):
+                continue
             a, b = (nodes.name(int(rows[name][at])) if rows[name][at] >= 0 else None for name in ("a", "b"))
             found.append((int(frame["step"][at]), a or "", b or "", reasons[at] or ""))
     kept[module] = found
