@@ -90,10 +90,13 @@ def found_problems(capture: Capture) -> list[FoundProblem]:
         found = [one for module in modules for one in module.copies()]
         found += [one for module in modules for one in module.calls()]
         largest, peaks = _memory(capture, modules)
-    by_kind: dict[str, list[FoundProblem]] = {}
-    for one in [*found, *peaks, *largest]:
+    by_kind: dict[str, list[FoundProblem]] = {"copy": [], "fallback": [], "memory": peaks}
+    for one in [*found, *largest]:
         by_kind.setdefault(one.words.kind, []).append(one)
-    return [one for kind in by_kind.values() for one in sorted(kind, key=lambda one: -one.bytes)[:_MOST]]
+    for kind, all in by_kind.items():
+        if kind != "memory":
+            by_kind[kind] = sorted(all, key=lambda one: -one.bytes)[:_MOST]
+    return [one for all in by_kind.values() for one in all]
 
 
 class _Module:
@@ -202,14 +205,15 @@ class _Module:
 
 
 def _memory(capture: Capture, modules: list[_Module]) -> tuple[list[FoundProblem], list[FoundProblem]]:
-    """The largest buffers, and what is live at the peak of each module by line of the program."""
+    """The largest buffers, and what is live at the peak by line of the program: the modules with the highest first,
+    none of them cut in two."""
     frame = capture.read("buffers", ["device", "alloc", "free", "bytes", "name", "dtype"])
     if not len(frame):
         return [], []
     devices, names = np.array(frame.texts("device").codes), frame.texts("name")
     values = list(frame.texts("device").values)
     largest: list[FoundProblem] = []
-    peaks: list[FoundProblem] = []
+    peaks: list[tuple[int, list[FoundProblem]]] = []
     for module in modules:
         if module.name not in values:
             continue
@@ -224,7 +228,8 @@ def _memory(capture: Capture, modules: list[_Module]) -> tuple[list[FoundProblem
             key = (calls[0].file, calls[0].line) if calls else ("", -1)
             lines.setdefault(key, []).append(at)
             places[at] = (op_name, key)
-        for (file, line), own in lines.items():
+        told = []
+        for (file, line), own in sorted(lines.items(), key=lambda one: -int(size[one[1]].sum()))[:_LINES]:
             bytes = int(size[own].sum())
             most = sorted(own, key=lambda at: -int(size[at]))[:4]
             parts = ", ".join(names[rows[at]] or "?" for at in most)
@@ -233,7 +238,8 @@ def _memory(capture: Capture, modules: list[_Module]) -> tuple[list[FoundProblem
             title = f"{bytes / max(peak, 1):.0%} of the peak"
             count = f"{len(own)} values {what} are" if len(own) > 1 else f"1 value {what} is"
             words = ProblemWords("memory", title, f"{count} live then: {parts}")
-            peaks.append(FoundProblem(module.context, words, file, line, bytes))
+            told.append(FoundProblem(module.context, words, file, line, bytes))
+        peaks.append((peak, told))
         for at in np.argsort(-size, kind="stable")[:_LINES].tolist():
             op_name, (file, line) = places.get(at, ("", ("", -1)))
             if at not in places:
@@ -243,7 +249,11 @@ def _memory(capture: Capture, modules: list[_Module]) -> tuple[list[FoundProblem
             when = "live at the peak" if at in places else "not live at the peak"
             words = ProblemWords("buffer", names[rows[at]] or "?", f"{when}{' · ' if op_name else ''}{op_name}")
             largest.append(FoundProblem(module.context, words, file, line, int(size[at])))
-    return largest, peaks
+    listed: list[FoundProblem] = []
+    for _, told in sorted(peaks, key=lambda one: -one[0]):
+        if len(listed) < _MOST:
+            listed += told
+    return largest, listed
 
 
 def _at_peak(alloc: np.ndarray, free: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, int]:
