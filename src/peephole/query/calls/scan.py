@@ -156,12 +156,12 @@ class Scan:
                     starts.append(part.start)
                     ends.append(part.end)
                     nodes.append(node)
-            if lane != some[-1]:
+            if any(map(len, starts)):  # of a range a row may have nothing between two that have something
                 above = Level(np.concatenate(starts), np.concatenate(ends), np.concatenate(nodes), above)
 
     def _place(self, above: Level | None, part: Part) -> NDArray[np.int32]:
         """Adds slices of one depth and gives their nodes."""
-        if above is None or not len(above.start):
+        if above is None:
             return self._add(part, part.root, nested=False)
         place = callers(above, part.start, part.end)
         inside = place >= 0
