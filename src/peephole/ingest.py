@@ -93,27 +93,36 @@ def common_source(paths: Sequence[Path]) -> tuple[Source, list[Path]]:
     return sources.find(groups[0][0]), groups[0]
 
 
-def by_source(paths: Sequence[Path]) -> list[list[Path]]:
+def by_source(paths: Sequence[Path], together: bool = True) -> list[list[Path]]:
     """Files of any known sources, those of one together, with those that it takes along at the end; an error for one of
-    no known source."""
-    groups: dict[str, list[Path]] = {}
+    no known source. Where nobody said that they belong `together`, a file goes along only if it may be of the same run.
+    """
     found: dict[str, Source] = {}
+    groups: dict[str, list[Path]] = {}
+    of: dict[Path, str] = {}
     for path in paths:
         source = sources.find(path)
         found[source.name] = source
-        groups.setdefault(source.name, []).append(path)
-    for name, source in found.items():
-        for other in getattr(source, "takes_along", ()):
-            if name in groups and other in groups:
-                groups[name] += groups.pop(other)
-    return list(groups.values())
+        of[path] = source.name
+    for path, name in of.items():
+        hosts = [host for host, one in found.items() if name in getattr(one, "takes_along", ())]
+        taken = [host for host in hosts if together or _may_be_beside(found[host], path)]
+        # of several, one that has a file in the same folder
+        taken.sort(key=lambda host: all(of[other] != host or other.parent != path.parent for other in of))
+        groups.setdefault(taken[0] if taken else name, []).append(path)
+    # a source's own files come first
+    return [sorted(group, key=lambda path: of[path] != name) for name, group in groups.items()]
+
+
+def _may_be_beside(source: Source, path: Path) -> bool:
+    return not hasattr(source, "may_be_beside") or bool(source.may_be_beside(sources.head_of(path)))
 
 
 def by_run(paths: Sequence[Path]) -> list[list[Path]]:
     """Files of any known sources, those that make one capture together: one source's, of one run where it has several;
     an error for one of no known source."""
     found: list[list[Path]] = []
-    for group in by_source(paths):
+    for group in by_source(paths, together=False):
         source = sources.find(group[0])
         found += source.runs(group) if hasattr(source, "runs") else [group]
     return found

@@ -75,3 +75,23 @@ def test_files_of_several_runs_are_a_capture_each(folder: Path) -> None:
     ]
     # one of each kind is one run, wherever they lie
     assert by_run([given[0], given[3]]) == [[given[0], given[3]]]
+
+
+def test_what_has_nothing_to_do_with_each_other_stays_apart(folder: Path, tmp_path: Path) -> None:
+    """Logs of two programs in torch, a profile of one of them, and a trace that no torch wrote: three captures."""
+    logs = []
+    for run in ("first", "second"):
+        (folder / run).mkdir()
+        logs.append(folder / run / "torch_trace.log")
+        record = 'V1119 10:00:00.000000 7 torch/_logging/structured.py:1] {"chromium_event": {}, "has_payload": "0"}'
+        logs[-1].write_text(f"{record}\n\t{{}}\n")
+    other = chrome(folder / "other.json", "a")
+    profile = folder / "second" / "profile.json"
+    profile.write_text('{"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1}]}')
+    first, second = logs
+    assert by_run([first, other, second, profile]) == [[first], [second, profile], [other]]
+    assert by_run([first, profile]) == [[first, profile]]
+    ranks = [folder / run / "torch_trace_rank_0_x.log" for run in ("first", "second")]
+    for log, named in zip(logs, ranks, strict=True):
+        log.rename(named)
+    assert by_run(ranks) == [ranks]

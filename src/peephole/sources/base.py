@@ -71,6 +71,9 @@ class TakesAlong(Protocol):
     takes_along: tuple[str, ...]
     """Names of those sources. `read` gets all files, its own first."""
 
+    def may_be_beside(self, head: bytes) -> bool:
+        """Whether a file of theirs that begins so may be of the same run, where nobody said that it is."""
+
 
 class ComesInRuns(Protocol):
     """A source may also have this: not every file of it belongs to the others, since one run is one or two files."""

@@ -51,6 +51,10 @@ class ChakraSource:
         """Whether it is one of them."""
         return bool(kind_of(head))
 
+    def may_be_beside(self, head: bytes) -> bool:
+        """Whether a Chrome trace is one of torch.profiler's."""
+        return b'"schemaVersion"' in head
+
     def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
         """Reads the traces, and links profiles with them; CaptureError when nothing in them is an operator."""
         from peephole.sources.chakra.reading import read

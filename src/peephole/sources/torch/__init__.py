@@ -35,6 +35,16 @@ class Torch:
 
         return files_in(folder)
 
+    def may_be_beside(self, head: bytes) -> bool:
+        """Whether a Chrome trace is one of torch.profiler's."""
+        return b'"schemaVersion"' in head
+
+    def runs(self, paths: Sequence[Path]) -> list[list[Path]]:
+        """Logs of one folder are one run, as are those of several ranks; a trace is of the logs that it lies beside."""
+        from peephole.sources.torch.log.folder import runs
+
+        return runs(paths)
+
     def read(self, paths: Sequence[Path], sink: Sink, progress: Progress) -> None:
         """Reads logs of one run, and traces of torch.profiler beside them."""
         from peephole.sources.torch.log.reader import read

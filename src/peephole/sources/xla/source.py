@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from typing import Final
 from peephole.model.sink import Sink
 from peephole.sources.base import FileFormat, Progress
 
+_PLANE: Final = re.compile(rb'"/(?:host|device):')
 MOST_FILES: Final = 200_000
 """Files of a folder that are read."""
 
@@ -28,6 +30,10 @@ class XlaSource:
 
         # kernels and tables of a dump say nothing of XLA; given together with the rest they are known by their names
         return is_module_text(head) or is_proto(head) or is_known(path)
+
+    def may_be_beside(self, head: bytes) -> bool:
+        """Whether it is MLIR, or a Chrome trace of XLA's profiler, whose processes have such names."""
+        return head.lstrip()[:1] not in (b"{", b"[") or _PLANE.search(head) is not None
 
     def may_be_empty(self, path: Path) -> bool:
         """A dump that is still being written."""

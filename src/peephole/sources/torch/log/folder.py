@@ -39,6 +39,20 @@ def files_in(folder: Path) -> list[Path]:
     return [*sorted(logs), *sorted(parts)]
 
 
+def runs(paths: Sequence[Path]) -> list[list[Path]]:
+    """Files of torch and traces beside them, by run: logs of one folder, or of the ranks of one, make one."""
+    logs = [path for path in paths if _kind(path) == sniff.LOG and not re.search(r"rank_\d", path.name)]
+    homes = list(dict.fromkeys(path.parent for path in logs))
+    if len(homes) <= 1:
+        return [list(paths)]
+    found: dict[Path, list[Path]] = {}
+    for path in paths:
+        above = [home for home in homes if home == path.parent or home in path.parents]
+        alone = path if _kind(path) == sniff.OTHER else homes[0]
+        found.setdefault(max(above, key=lambda home: len(home.parts), default=alone), []).append(path)
+    return list(found.values())
+
+
 def _kind(path: Path) -> str:
     from peephole.errors import CaptureError
 
