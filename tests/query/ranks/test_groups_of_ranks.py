@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -151,3 +152,24 @@ def test_hosts_are_linked_to_the_first_one_through_others() -> None:
         "hosts whose clocks are more than a minute off, or whose files are of another run": 1,
         "hosts that share no collective with the first one, nor with one that does: their clocks are as they were": 1,
     }
+
+
+def test_what_many_groups_take_grows_with_the_arrivals_alone() -> None:
+    """256 ranks in pairs that reduce 60 times: a table of collectives by ranks would have 16 MB a column, and 15,360
+    arrivals 123 kB. Rank 5 keeps its pair waiting."""
+    ranks = []
+    for number in range(256):
+        pair = number // 2
+        late = 3 * (number == 5)
+        seen: list[Seen] = [(f"pair {pair}", "nccl:allreduce", 10 * at + late, 10 * at + 4) for at in range(60)]
+        ranks.append(rank(number, seen, [(1, 0, 600)]))
+    tracemalloc.start()
+    try:
+        tables, problems = made(ranks)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert not problems and peak < 16_000_000
+    assert len(tables["collectives"]["index"]) == 128 * 60 and set(tables["collectives"]["ranks"].tolist()) == {2}
+    assert tables["arrivals"]["rank"].reshape(-1, 2).sum(axis=0).tolist() == [60 * 127 * 128, 60 * 128 * 128]
+    assert {number: wait for number, wait in enumerate(tables["ranks"]["wait_ns"].tolist()) if wait} == {4: 180 * MS}

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.query.ranks.intervals import Ints
-from peephole.query.ranks.matching import MISSING, Matched
+from peephole.query.ranks.matching import Matched
 from peephole.query.ranks.summary import RankSummary
 
 _DRIFT: Final = 500e-6
@@ -22,6 +22,8 @@ _DRIFT: Final = 500e-6
 _ODD: Final = 60_000_000_000
 """ns that clocks of one cluster are never apart by, and that are worth a word."""
 _FAR: Final = float(1 << 62)
+_AT_ONCE: Final = 1 << 14
+"""Collectives that hosts are compared in at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Clock:
         moved: Ints = times - self.offset
         if self.drift:
             moved = moved - np.rint((times - self.at) * self.drift).astype(np.int64)
-        return np.where(times == MISSING, MISSING, moved)
+        return moved
 
     def through(self, other: Clock) -> Clock:
         """This clock, which is one against another host's, against the run's, which the other host's is known by."""
@@ -55,44 +57,84 @@ def align(summaries: Sequence[RankSummary], matched: Matched, problem: Callable[
     hosts = [summary.host for summary in summaries]
     if len(set(hosts)) < 2:
         return [Clock()] * len(hosts)
-    chosen = matched.all_wait
-    start, end = matched.start[chosen], matched.end[chosen]
-    columns = {host: [i for i, one in enumerate(hosts) if one == host] for host in dict.fromkeys(hosts)}
+    seen = _seen_by_hosts(hosts, matched)
     reference = hosts[0]
     clocks = {reference: Clock()}
-    for host, through in _linked(columns, start != MISSING):
-        first, last = np.ma.masked_equal(start, MISSING), np.ma.masked_equal(end, MISSING)
-        own, other = columns[host], columns[through]
+    spans = np.array([summary.span for summary in summaries], np.int64)
+    for host, through in _linked(seen):
+        own, other = seen[host], seen[through]
+        _, here, there = np.intersect1d(own.which, other.which, assume_unique=True, return_indices=True)
         # of all ranks of a host, the one that ends first and the one that begins last say most
-        up = last[:, own].min(axis=1) - first[:, other].max(axis=1)
-        down = first[:, own].max(axis=1) - last[:, other].min(axis=1)
-        when = first[:, own].max(axis=1)
-        known = ~(np.ma.getmaskarray(up) | np.ma.getmaskarray(down))
-        spans = np.array([summaries[column].span for column in own], np.int64)
-        span = int(spans[:, 0].min()), int(spans[:, 1].max())
-        fitted = _fit(host, when.data[known], down.data[known], up.data[known], span, problem)
+        when = own.came[here]
+        down, up = when - other.done[there], own.done[here] - other.came[there]
+        columns = [column for column, one in enumerate(hosts) if one == host]
+        span = int(spans[columns, 0].min()), int(spans[columns, 1].max())
+        fitted = _fit(host, when, down, up, span, problem)
         clocks[host] = fitted.through(clocks[through])
         if abs(clocks[host].offset) > _ODD:
             problem("hosts whose clocks are more than a minute off, or whose files are of another run", 1, host)
-    for host in columns:
+    for host in seen:
         if host not in clocks:
             problem("hosts that share no collective with the first one, nor with one that does: their clocks are as "
                     "they were", 1, host)  # fmt: skip
     return [clocks.get(host, Clock(bound=-1)) for host in hosts]
 
 
-def _linked(columns: Mapping[str, Sequence[int]], there: NDArray[np.bool_]) -> Iterator[tuple[str, str]]:
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a host saw of collectives that other hosts took part in too and that all wait for, in their order."""
+
+    which: Ints
+    came: Ints
+    """When the last of its ranks came."""
+    done: Ints
+    """When the first of its ranks was done."""
+
+
+def _seen_by_hosts(hosts: Sequence[str], matched: Matched) -> dict[str, _Seen]:
+    """For each host, by the first of its ranks."""
+    numbers = {host: number for number, host in enumerate(dict.fromkeys(hosts))}
+    number_of = np.array([numbers[host] for host in hosts], np.int64)
+    which, host = matched.collective(), number_of[matched.column]
+    low, high = (part.reduceat(host, matched.bounds[:-1]) if len(host) else host for part in (np.minimum, np.maximum))
+    rows = np.flatnonzero((matched.all_wait & (low < high))[which])
+    key = host[rows] * len(matched) + which[rows]
+    order = np.argsort(key, kind="stable")
+    key, rows = key[order], rows[order]
+    begins = np.flatnonzero(np.diff(key, prepend=-1))
+    came = np.maximum.reduceat(matched.start[rows], begins) if len(rows) else key
+    done = np.minimum.reduceat(matched.end[rows], begins) if len(rows) else key
+    bounds = np.searchsorted(key[begins], np.arange(len(numbers) + 1) * len(matched)).tolist()
+    return {
+        one: _Seen(which[rows[begins[first:past]]], came[first:past], done[first:past])
+        for one, first, past in zip(numbers, bounds, bounds[1:], strict=False)
+    }
+
+
+def _linked(seen: Mapping[str, _Seen]) -> Iterator[tuple[str, str]]:
     """The hosts that collectives link to the first one, each with the one nearer to it that it is compared with: that
     with which it shares most collectives."""
-    present = {host: there[:, own].any(axis=1) for host, own in columns.items()}
-    near, *rest = columns
+    near, *rest = seen
     reached = [near]
     while reached and rest:
-        links = np.array([present[host] for host in reached], np.float32)
-        shared = links @ np.array([present[host] for host in rest], np.float32).T
+        shared = _shared([seen[host].which for host in reached], [seen[host].which for host in rest])
         found = {host: reached[int(shared[:, at].argmax())] for at, host in enumerate(rest) if shared[:, at].any()}
         yield from found.items()
         reached, rest = list(found), [host for host in rest if host not in found]
+
+
+def _shared(some: Sequence[Ints], others: Sequence[Ints]) -> Ints:
+    """How many collectives each of these hosts shares with each of the others."""
+    found = np.zeros((len(some), len(others)), np.int64)
+    known = np.unique(np.concatenate(some))
+    for begin in range(0, len(known), _AT_ONCE):
+        part = known[begin : begin + _AT_ONCE]
+        left, right = (np.zeros((len(side), len(part)), np.float32) for side in (some, others))
+        for marks, side in ((left, some), (right, others)):
+            for row, which in zip(marks, side, strict=True):
+                row[np.searchsorted(part, np.intersect1d(part, which, assume_unique=True))] = 1
+        found += (left @ right.T).astype(np.int64)
+    return found
 
 
 def _fit(

@@ -9,14 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peephole.query.ranks.intervals import Ints
 from peephole.query.ranks.names import SEND_RECEIVE, is_between_two, makes_all_wait
 from peephole.query.ranks.pairs import channels
 from peephole.query.ranks.summary import RankSummary, group_titles
 
-MISSING = np.iinfo(np.int64).min
 _LATE = np.iinfo(np.int64).max
+_EARLY = np.iinfo(np.int64).min // 2
 _READ_OFF = 1_000_000
 """ns by which ends and starts on threads or devices of one host may be off."""
 _Member = tuple[int, Ints]
@@ -25,25 +26,48 @@ _Member = tuple[int, Ints]
 
 @dataclass(slots=True)
 class Matched:
-    """Collectives by ranks: a row for each collective, a column for each rank; MISSING where a rank took no part."""
+    """Collectives, and the arrivals of ranks at them: a row for each rank that took part, by collective, then rank.
+
+    Where ranks have many groups each collective is of a few of them: a table of collectives by ranks would be empty
+    but for one place in a hundred.
+    """
 
     group: list[str]
     name: list[str]
     step: Ints
     """-1 outside of any."""
     bytes: Ints
-    start: Ints
-    """ns on each rank's own clock."""
-    end: Ints
-    all_wait: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    all_wait: NDArray[np.bool_]
     """No rank could end it before the last had begun."""
     receiver: Ints
     """Of a send and its receive the column of who receives; -1 of what is none, BOTH where each sends to the other."""
-    place: list[Ints]
-    """For each rank, the row of each of its collectives here; -1 for one that was not matched."""
+    bounds: Ints
+    """The arrivals of the i-th are the rows from bounds[i] to bounds[i + 1]."""
+    column: Ints
+    """Of each arrival: which of the summaries is its rank's."""
+    start: Ints
+    """Of each arrival, ns on its rank's own clock."""
+    end: Ints
+    held: NDArray[np.bool_]
+    """Of each arrival, whether its rank was held up by it."""
+    own: list[Ints]
+    """For each rank, the arrival that each of its collectives is; -1 for one that was not matched."""
 
     def __len__(self) -> int:
         return len(self.group)
+
+    def counts(self) -> Ints:
+        """How many ranks took part in each."""
+        return np.diff(self.bounds)
+
+    def collective(self) -> Ints:
+        """Of each arrival the collective that it is at."""
+        return np.repeat(np.arange(len(self)), self.counts())
+
+    def arrivals_of(self, column: int) -> Ints:
+        """The rows of one rank's arrivals."""
+        own = self.own[column]
+        return own[own >= 0]
 
 
 @dataclass(slots=True)
@@ -54,9 +78,8 @@ class _Stretch:
     names: Ints
     step: Ints
     bytes: Ints
-    start: Ints
-    end: Ints
     members: list[_Member]
+    """The ranks by column, each with its collectives in order: as many as it has of these places."""
     receiver: int = -1
 
 
@@ -95,34 +118,52 @@ def match(summaries: Sequence[RankSummary], problem: Callable[[str, int, str], N
             if stretch:
                 stretch.receiver = pair.receiver
                 found.append(stretch)
-    place = [np.full(len(summary.collectives), -1, np.int64) for summary in summaries]
-    if not found:
-        none = np.zeros((0, len(summaries)), np.int64)
-        return Matched([], [], none[:, 0], none[:, 0], none, none, np.zeros(0, np.bool_), none[:, 0], place)
-    start = np.vstack([one.start for one in found])
-    order = np.argsort(np.where(start == MISSING, _LATE, start).min(axis=1), kind="stable")
-    row_of = np.empty(len(order), np.int64)
-    row_of[order] = np.arange(len(order))
-    begun = 0
-    for one in found:
+    return _arranged(found, summaries, list(texts))
+
+
+def _arranged(found: Sequence[_Stretch], summaries: Sequence[RankSummary], texts: Sequence[str]) -> Matched:
+    """The collectives of all stretches by the time of their first arrival, and their arrivals."""
+    sizes = np.array([len(one.names) for one in found], np.int64)
+    begins = (np.cumsum(sizes) - sizes).tolist()
+    first, count = np.full(sizes.sum(), _LATE), np.zeros(sizes.sum(), np.int64)
+    for one, begin in zip(found, begins, strict=True):
         for column, rows in one.members:
-            rows = rows[: len(one.names)]
-            place[column][rows] = row_of[begun : begun + len(rows)]
-        begun += len(one.names)
-    every = list(texts)
-    waits = np.array([makes_all_wait(text) for text in every], np.bool_)
-    name = np.concatenate([one.names for one in found])[order]
-    group = [one.group for one in found for _ in range(len(one.names))]
+            here = slice(begin, begin + len(rows))
+            np.minimum(first[here], summaries[column].collectives.start[rows], out=first[here])
+            count[here] += 1
+    order = np.argsort(first, kind="stable")
+    bounds = np.append(0, np.cumsum(count[order]))
+    free = np.empty(len(order), np.int64)
+    free[order] = bounds[:-1]  # where the next arrival at each goes
+    columns, start, end = (np.empty(bounds[-1], np.int64) for _ in range(3))
+    held = np.empty(bounds[-1], np.bool_)
+    own = [np.full(len(summary.collectives), -1, np.int64) for summary in summaries]
+    for one, begin in zip(found, begins, strict=True):
+        for column, rows in one.members:
+            talk, here = summaries[column].collectives, slice(begin, begin + len(rows))
+            at = free[here].copy()
+            columns[at], start[at], end[at], held[at] = column, talk.start[rows], talk.end[rows], talk.held[rows]
+            own[column][rows] = at
+            free[here] += 1
+    waits = np.array([*map(makes_all_wait, texts), False], np.bool_)
+    name, step, size = (
+        np.concatenate([np.zeros(0, np.int64), *parts])[order]
+        for parts in ([one.names for one in found], [one.step for one in found], [one.bytes for one in found])
+    )
+    group = np.repeat(np.arange(len(found)), sizes)[order]
     return Matched(
-        [group[i] for i in order.tolist()],
-        [every[i] for i in name.tolist()],
-        np.concatenate([one.step for one in found])[order],
-        np.concatenate([one.bytes for one in found])[order],
-        start[order],
-        np.vstack([one.end for one in found])[order],
+        [found[i].group for i in group.tolist()],
+        [texts[i] for i in name.tolist()],
+        step,
+        size,
         waits[name],
-        np.repeat([one.receiver for one in found], [len(one.names) for one in found])[order],
-        place,
+        np.array([one.receiver for one in found], np.int64)[group],
+        bounds,
+        columns,
+        start,
+        end,
+        held,
+        own,
     )
 
 
@@ -196,7 +237,6 @@ def _match_stretch(
         problem("collectives that some ranks did not record", most - least, f"{where}: ranks {short[:8]}")
     shared = sorted(lengths)[-2]  # what only one rank has is not shared
     name, when, size = (np.full(shared, -1, np.int64) for _ in range(3))
-    start, end = (np.full((shared, len(summaries)), MISSING, np.int64) for _ in range(2))
     parts, other = shared, -1
     for column, rows in chosen:
         rows = rows[:shared]
@@ -207,9 +247,9 @@ def _match_stretch(
             parts, other = int(differs[0]), int(own[differs[0]])
         new = name[here] < 0
         when[here][new], name[here][new] = steps[column][rows][new], own[new]
-        start[here, column], end[here, column] = talk.start[rows], talk.end[rows]
         np.maximum(size[here], talk.bytes[rows], out=size[here])
-    passed = 0 if group else _passed(start[:parts], end[:parts], name[:parts], chosen, summaries, texts)
+    kept = [(column, rows[:parts]) for column, rows in chosen]
+    passed = 0 if group else _passed(kept, name[:parts], summaries, texts)
     if passed:
         problem("collectives that ended on a rank before another one of its host came: of several groups, or after "
                 "some that are missing; who waited for whom in them is a guess", passed, where)  # fmt: skip
@@ -217,23 +257,22 @@ def _match_stretch(
         both = sorted((texts[int(name[parts])], texts[other]))
         problem("collectives whose names differ between ranks; from there on the group is not matched",
                 most - parts, f"{where}: {' and '.join(both)}")  # fmt: skip
-    kept = slice(0, parts)
-    return _Stretch(group, name[kept], when[kept], size[kept], start[kept], end[kept], chosen) if parts else None
+    return _Stretch(group, name[:parts], when[:parts], size[:parts], kept) if parts else None
 
 
-def _passed(
-    start: Ints, end: Ints, name: Ints, chosen: list[_Member], summaries: Sequence[RankSummary], texts: list[str]
-) -> int:
+def _passed(members: list[_Member], name: Ints, summaries: Sequence[RankSummary], texts: list[str]) -> int:
     """How many collectives ended on one rank before another of the same host had begun them: what all wait for cannot,
     so that these are two."""
-    hosts: dict[str, list[int]] = {}
-    for column, _ in chosen:
-        hosts.setdefault(summaries[column].host, []).append(column)
+    latest: dict[str, Ints] = {}
+    done: dict[str, Ints] = {}
+    for column, rows in members:
+        host, talk, here = summaries[column].host, summaries[column].collectives, slice(0, len(rows))
+        came = latest.setdefault(host, np.full(len(name), _EARLY))[here]
+        left = done.setdefault(host, np.full(len(name), _LATE))[here]
+        np.maximum(came, talk.start[rows], out=came)
+        np.minimum(left, talk.end[rows], out=left)
     passed = np.zeros(len(name), np.bool_)
-    for columns in hosts.values():
-        if len(columns) > 1:
-            there = start[:, columns] != MISSING
-            done = np.where(there, end[:, columns], _LATE).min(axis=1)
-            passed |= start[:, columns].max(axis=1) - _READ_OFF > done
+    for host, came in latest.items():
+        passed |= came - _READ_OFF > done[host]
     passed &= np.array([makes_all_wait(text) for text in texts], np.bool_)[name]
     return int(passed.sum())

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peephole.model.sink import Strings
 from peephole.query.ranks.clocks import Clock, align
 from peephole.query.ranks.intervals import Ints
-from peephole.query.ranks.matching import MISSING, Matched, match
+from peephole.query.ranks.matching import Matched, match
 from peephole.query.ranks.summary import RankSummary
 from peephole.query.ranks.waits import Arrivals, arrivals, step_columns
 
@@ -24,20 +23,18 @@ def run_tables(summaries: Sequence[RankSummary], problem: Problem) -> dict[str, 
     """The columns of each table of `model.run_tables`: collectives matched, clocks aligned."""
     matched = match(summaries, problem)
     clocks = align(summaries, matched, problem)
-    held = _held(summaries, matched)
-    found = arrivals(matched, clocks, held)
+    found = arrivals(matched, clocks)
     if not len(matched) and len(summaries) > 1:
         apart = len({summary.host for summary in summaries}) > 1
         clocks_are = "clocks are not aligned, " if apart else ""
         problem(f"runs without a collective that ranks share: {clocks_are}nobody is seen to wait", 1, "")
-    steps = step_columns(summaries, clocks, found, matched, held)
+    steps = step_columns(summaries, clocks, found, matched)
     _say_what_is_missing([summary.rank for summary in summaries], steps, problem)
     slow: dict[int, list[int]] = {}
     for rank, step in zip(steps["rank"][steps["slow"]].tolist(), steps["step"][steps["slow"]].tolist(), strict=True):
         slow.setdefault(rank, []).append(step)
-    tables: dict[str, Columns] = {"ranks": _rank_columns(summaries, clocks, found, slow)}
+    tables: dict[str, Columns] = {"ranks": _rank_columns(summaries, clocks, matched, found, slow)}
     ranks = np.array([summary.rank for summary in summaries], np.int64)
-    there = found.start != MISSING
     tables["collectives"] = {
         "index": np.arange(len(matched)),
         "group": matched.group,
@@ -47,19 +44,18 @@ def run_tables(summaries: Sequence[RankSummary], problem: Problem) -> dict[str, 
         "skew_ns": found.skew,
         "latency_ns": found.latency,
         "bytes": matched.bytes,
-        "start_ns": np.where(there, found.start, np.iinfo(np.int64).max).min(axis=1) if len(matched) else found.skew,
-        "end_ns": found.end.max(axis=1) if len(matched) else found.skew,
+        "start_ns": found.first,
+        "end_ns": np.maximum.reduceat(found.end, matched.bounds[:-1]) if len(matched) else found.first,
         "caused_ns": found.caused,
-        "ranks": there.sum(axis=1),
+        "ranks": matched.counts(),
     }
-    which, column = np.nonzero(there)
     tables["arrivals"] = {
-        "collective": which,
-        "rank": ranks[column],
-        "start_ns": found.start[which, column],
-        "end_ns": found.end[which, column],
-        "wait_ns": found.wait[which, column],
-        "held": held[which, column],
+        "collective": matched.collective(),
+        "rank": ranks[matched.column],
+        "start_ns": found.start,
+        "end_ns": found.end,
+        "wait_ns": found.wait,
+        "held": matched.held,
     }
     tables["rank_steps"] = steps
     tables["rank_collectives"] = _seen(summaries, matched)
@@ -76,12 +72,14 @@ def _seen(summaries: Sequence[RankSummary], matched: Matched) -> Columns:
     texts: dict[str, int] = {}
     codes = [np.array([texts.setdefault(text, len(texts)) for text in part.texts], np.int64) for part in parts]
 
+    which = matched.collective()
+
     def joined(columns: Iterable[Ints]) -> Ints:
         return np.concatenate([np.zeros(0, np.int64), *columns])
 
     return {
         "rank": np.repeat([s.rank for s in summaries], [len(part) for part in parts]),
-        "collective": joined(matched.place),
+        "collective": joined(np.where(own < 0, -1, which[own]) if len(which) else own for own in matched.own),
         "group": Strings(joined(code[part.group] for code, part in zip(codes, parts, strict=True)), list(texts)),
         "place": joined(part.places() for part in parts),
         "name": Strings(joined(code[part.name] for code, part in zip(codes, parts, strict=True)), list(texts)),
@@ -91,15 +89,6 @@ def _seen(summaries: Sequence[RankSummary], matched: Matched) -> Columns:
         "held": joined(part.held.astype(np.int64) for part in parts) > 0,
         "peer": joined(part.peer for part in parts),
     }
-
-
-def _held(summaries: Sequence[RankSummary], matched: Matched) -> NDArray[np.bool_]:
-    """By collective and rank, whether the rank was held up by it."""
-    held = np.zeros(matched.start.shape, np.bool_)
-    for column, (summary, place) in enumerate(zip(summaries, matched.place, strict=True)):
-        known = place >= 0
-        held[place[known], column] = summary.collectives.held[known]
-    return held
 
 
 def _say_what_is_missing(numbers: Sequence[int], steps: Columns, problem: Problem) -> None:
@@ -120,11 +109,16 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str,
 
 
 def _rank_columns(
-    summaries: Sequence[RankSummary], clocks: Sequence[Clock], found: Arrivals, slow: dict[int, list[int]]
+    summaries: Sequence[RankSummary],
+    clocks: Sequence[Clock],
+    matched: Matched,
+    found: Arrivals,
+    slow: dict[int, list[int]],
 ) -> dict[str, Any]:
     spans = [clock.to_run(np.array(s.span, np.int64)) for s, clock in zip(summaries, clocks, strict=True)]
     waited_for = found.last >= 0
-    caused, last = np.zeros(len(summaries), np.int64), np.zeros(len(summaries), np.int64)
+    wait, caused, last = (np.zeros(len(summaries), np.int64) for _ in range(3))
+    np.add.at(wait, matched.column, found.wait)
     np.add.at(caused, found.last[waited_for], found.caused[waited_for])
     np.add.at(last, found.last[waited_for], 1)
     return {
@@ -135,7 +129,7 @@ def _rank_columns(
         "bound_ns": [clock.bound for clock in clocks],
         "clock_ns": [clock.at for clock in clocks],
         "drift": [clock.drift for clock in clocks],
-        "wait_ns": found.wait.sum(axis=0) if len(found.wait) else [0] * len(summaries),
+        "wait_ns": wait,
         "last": last,
         "caused_ns": caused,
         "busy_ns": [s.busy for s in summaries],

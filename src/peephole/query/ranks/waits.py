@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from peephole.query.ranks.clocks import Clock
 from peephole.query.ranks.intervals import Ints, lengths_within, union
-from peephole.query.ranks.matching import MISSING, Matched
+from peephole.query.ranks.matching import Matched
 from peephole.query.ranks.summary import RankSummary
 
+_NEVER: Final = np.iinfo(np.int64).max
+_AT_ONCE: Final = 1 << 20
+"""Arrivals whose medians are sought at once."""
 _SLOW: Final = 0.2
 """Own time over the median of the step, as a part of the median step, from which a rank is slow in it."""
-_LATEST: Final = np.iinfo(np.int64).max
 
 
 @dataclass(slots=True)
@@ -24,50 +26,57 @@ class Arrivals:
     """The matched collectives on the run's clock, with what they say about ranks."""
 
     start: Ints
+    """Of each arrival, as are `end` and `wait`."""
     end: Ints
-    """A row per collective, a column per rank; MISSING where a rank did not take part."""
+    wait: Ints
+    """0 where nobody waits."""
+    first: Ints
+    """Of each collective its first arrival, as are the others."""
     last: Ints
     """Column of the rank that came last; -1 where nobody waits for it."""
     skew: Ints
     latency: Ints
-    wait: Ints
-    """A row per collective, a column per rank; 0 where nobody waits."""
     caused: Ints
     """By the last rank: what the others waited beyond the second-last arrival."""
 
 
-def arrivals(matched: Matched, clocks: Sequence[Clock], held: NDArray[np.bool_]) -> Arrivals:
+def arrivals(matched: Matched, clocks: Sequence[Clock]) -> Arrivals:
     """What the collectives say once they are on one clock."""
     if not len(matched):
         none = np.zeros(0, np.int64)
-        return Arrivals(matched.start, matched.end, none, none, none, matched.start, none)
+        return Arrivals(none, none, none, none, none, none, none, none)
     start, end = matched.start.copy(), matched.end.copy()
-    for i, clock in enumerate(clocks):
+    for column, clock in enumerate(clocks):
         if clock.offset or clock.drift:
-            start[:, i], end[:, i] = clock.to_run(start[:, i]), clock.to_run(end[:, i])
-    there = start != MISSING
-    latest = start.max(axis=1)
-    first = np.where(there, start, _LATEST).min(axis=1)
-    wait = np.where(there & matched.all_wait[:, None], latest[:, None] - start, 0)
-    last = np.where(matched.all_wait, start.argmax(axis=1), -1)
-    second = np.partition(start, -2, axis=1)[:, -2]
-    others = there.sum(axis=1) - 1
-    caused = np.where(matched.all_wait, (latest - np.maximum(second, first)) * others, 0)
-    latency = np.where(there, end - start, _LATEST).min(axis=1)
-    pair = np.flatnonzero(matched.receiver != -1)
-    if len(pair):
-        wait[pair] = _waits_of_two(matched.receiver[pair], start[pair], end[pair], there[pair] & held[pair])
-        caused[pair] = wait[pair].sum(axis=1)
-        last[pair] = np.where(caused[pair] > 0, start[pair].argmax(axis=1), -1)
-    return Arrivals(start, end, last, latest - first, latency, wait, caused)
+            rows = matched.arrivals_of(column)
+            start[rows], end[rows] = clock.to_run(start[rows]), clock.to_run(end[rows])
+    which, begins = matched.collective(), matched.bounds[:-1]
+    first, latest = np.minimum.reduceat(start, begins), np.maximum.reduceat(start, begins)
+    behind = latest[which] - start
+    latecomers = np.flatnonzero(behind == 0)
+    latecomers = latecomers[np.diff(which[latecomers], prepend=-1) != 0]  # the first of those that came as late
+    last = matched.column[latecomers]
+    behind[latecomers] = _NEVER
+    second = latest - np.minimum.reduceat(behind, begins)
+    behind[latecomers] = 0
+    wait = np.where(matched.all_wait[which], behind, 0)
+    caused = np.where(matched.all_wait, (latest - second) * (matched.counts() - 1), 0)
+    latency = np.minimum.reduceat(end - start, begins)
+    pair = matched.receiver != -1
+    if pair.any():
+        rows = np.flatnonzero(pair[which])
+        wait[rows] = _waits_of_two(matched, start[rows], end[rows], latest[which[rows]], rows, which[rows])
+        caused[pair] = np.add.reduceat(wait, begins)[pair]
+    last = np.where(matched.all_wait | (pair & (caused > 0)), last, -1)
+    return Arrivals(start, end, wait, first, last, latest - first, latency, caused)
 
 
-def _waits_of_two(receiver: Ints, start: Ints, end: Ints, held: NDArray[np.bool_]) -> Ints:
+def _waits_of_two(matched: Matched, start: Ints, end: Ints, latest: Ints, rows: Ints, which: Ints) -> Ints:
     """The waits of those who send and receive, where they held the rank up: a receive waits for its send. A send waits
     for its receive unless it was done before: a small one is taken by a buffer."""
-    latest = start.max(axis=1)[:, None]
-    receives = np.arange(start.shape[1]) == receiver[:, None]
-    found: Ints = np.where(held & (receives | (end >= latest)), np.minimum(latest, end) - start, 0)
+    receives = matched.column[rows] == matched.receiver[which]
+    waits = matched.held[rows] & (receives | (end >= latest))
+    found: Ints = np.where(waits, np.minimum(latest, end) - start, 0)
     return found
 
 
@@ -76,20 +85,20 @@ def step_columns(
     clocks: Sequence[Clock],
     found: Arrivals,
     matched: Matched,
-    held: NDArray[np.bool_],
 ) -> dict[str, NDArray[Any]]:
     """The columns of `rank_steps`: a row for each rank and step, and whether the rank was slow in it."""
     parts: dict[str, list[Ints]] = {}
     owner, free, kept = [], [], []
-    usual = _usual_arrivals(found, matched, held)
+    typical = _Typical(found, matched)
+    which = matched.collective()
     for column, (summary, clock) in enumerate(zip(summaries, clocks, strict=True)):
-        began = found.start[:, column]
-        waits = (began != MISSING) & (found.wait[:, column] > 0)
+        rows = matched.arrivals_of(column)
+        waits = rows[found.wait[rows] > 0]
         begin, end = clock.to_run(summary.steps[:, 1]), clock.to_run(summary.steps[:, 2])
         # collectives in flight at once make the same moment wait twice: their union counts
         wait, blocked = (
-            lengths_within(union(began[chosen], began[chosen] + found.wait[chosen, column]), begin, end)
-            for chosen in (waits, waits & held[:, column])
+            lengths_within(union(found.start[chosen], found.start[chosen] + found.wait[chosen]), begin, end)
+            for chosen in (waits, waits[matched.held[waits]])
         )
         busy, talk, together = summary.step_figures.T
         columns = {"rank": np.full(len(begin), summary.rank), "step": summary.steps[:, 0], "start_ns": begin,
@@ -100,9 +109,10 @@ def step_columns(
             parts.setdefault(name, []).append(values)
         owner.append(np.full(len(begin), column))
         free.append(end - begin - blocked)
-        kept.append(_kept_waiting(began, found.end[:, column], usual, begin, end))
+        rows = rows[typical.alone[which[rows]]]
+        kept.append(_kept_waiting(found.start[rows], found.end[rows], typical.came[which[rows]], begin, end))
     joined: dict[str, NDArray[Any]] = {name: np.concatenate(values) for name, values in parts.items()}
-    joined["slow"] = _slow(joined, np.concatenate(owner), _lateness(found, matched, held))
+    joined["slow"] = _slow(joined, np.concatenate(owner), _lateness(found, matched, typical))
     joined["slow"] |= _slow_by_and_by(joined, np.concatenate(free), np.concatenate(kept))
     return joined
 
@@ -139,29 +149,53 @@ def _slow_by_and_by(rows: dict[str, NDArray[Any]], free: Ints, kept: Ints) -> ND
     return slow
 
 
-def _usual_arrivals(found: Arrivals, matched: Matched, held: NDArray[np.bool_]) -> Ints:
-    """By collective, when the median rank came, if those who were there by then did nothing else; else MISSING."""
-    usual = np.full(len(matched), MISSING, np.int64)
-    for i in np.flatnonzero(matched.all_wait).tolist():
-        columns = np.flatnonzero(found.start[i] != MISSING)
-        arrival = found.start[i, columns]
-        middle = _middle(arrival)
-        if 2 * int(held[i, columns[arrival <= middle]].sum()) > int((arrival <= middle).sum()):
-            usual[i] = middle
-    return usual
+class _Typical:
+    """When the median rank came to each collective, and what is the usual spread around it."""
+
+    def __init__(self, found: Arrivals, matched: Matched) -> None:
+        many = len(matched)
+        self.came = np.zeros(many, np.int64)
+        """The median arrival; of two the first."""
+        self.middle, self.spread = np.zeros(many, np.int64), np.zeros(many, np.int64)
+        """The median of all, and of how far they are from it."""
+        self.alone = np.zeros(many, np.bool_)
+        """Those who were there by then did nothing else."""
+        counts = matched.counts()
+        for count in np.unique(counts).tolist():
+            chosen = np.flatnonzero(counts == count)
+            for part in np.array_split(chosen, len(chosen) * count // _AT_ONCE + 1):
+                rows = matched.bounds[part][:, None] + np.arange(count)
+                behind = found.start[rows] - found.first[part][:, None]
+                middle = _medians(behind)
+                early = behind <= (middle if count > 2 else 0 * middle)[:, None]
+                self.middle[part] = middle
+                self.came[part] = found.first[part] + (middle if count > 2 else 0)
+                self.spread[part] = _medians(np.abs(behind - middle[:, None]))
+                self.alone[part] = 2 * (matched.held[rows] & early).sum(axis=1) > early.sum(axis=1)
+        self.middle += found.first
+        self.alone &= matched.all_wait
+
+
+def _medians(values: Ints) -> Ints:
+    """The median of each row, to the ns."""
+    half = values.shape[1] // 2
+    sorted_ = np.partition(values, (half - 1, half) if values.shape[1] % 2 == 0 else half, axis=1)
+    high = sorted_[:, half]
+    found: Ints = high if values.shape[1] % 2 else (sorted_[:, half - 1] + high) // 2
+    return found
 
 
 def _kept_waiting(came: Ints, done: Ints, usual: Ints, begin: Ints, end: Ints) -> Ints:
     """By step, how long after the median rank one came to collectives, added up. What it was late by in one that it did
     not wait for the end of counts once."""
-    rows = np.flatnonzero((usual != MISSING) & (came != MISSING))
-    rows = rows[np.argsort(came[rows], kind="stable")]
-    lost = behind = np.maximum(came[rows] - usual[rows], 0)
-    if len(rows) > 1:
-        under_way = done[rows[:-1]] > came[rows[1:]]
+    order = np.argsort(came, kind="stable")
+    came, done = came[order], done[order]
+    lost = behind = np.maximum(came - usual[order], 0)
+    if len(came) > 1:
+        under_way = done[:-1] > came[1:]
         lost = np.append(behind[:1], np.maximum(behind[1:] - np.where(under_way, behind[:-1], 0), 0))
     until = np.append(0, np.cumsum(lost))
-    first, past = np.searchsorted(came[rows], begin, "left"), np.searchsorted(came[rows], end, "right")
+    first, past = np.searchsorted(came, begin, "left"), np.searchsorted(came, end, "right")
     kept: Ints = until[past] - until[first]
     return kept
 
@@ -171,31 +205,40 @@ def _middle(values: Ints) -> int:
     return int(values.min() if len(values) == 2 else np.median(values))
 
 
-def _lateness(found: Arrivals, matched: Matched, held: NDArray[np.bool_]) -> dict[int, Ints]:
+def _lateness(found: Arrivals, matched: Matched, typical: _Typical) -> dict[int, Ints]:
     """By step, for each rank: how long after the median rank it came to a collective, at most; as far as it lies beyond
     the usual spread of arrivals. Who came late because it was held up in another group has nothing to do with it."""
     late: dict[int, Ints] = {}
     pair = matched.receiver != -1
-    waited = _Waited(found.start.shape[1]) if len(set(matched.group)) > 1 or pair.any() else None
+    ranks = len(matched.own)
+    waited = _Waited(ranks) if len(set(matched.group)) > 1 or pair.any() else None
     rows = np.flatnonzero((matched.all_wait | pair) & (matched.step >= 0))
     # by the last arrival: what held that rank up before is known then
-    for i in rows[np.argsort(found.start[rows].max(axis=1), kind="stable")].tolist():
-        columns = np.flatnonzero(found.start[i] != MISSING)
-        if waited is not None and pair[i]:
+    order = rows[np.argsort((found.first + found.skew)[rows], kind="stable")]
+    blocked = np.where(matched.held, found.wait, 0)
+    facts = zip(
+        order.tolist(), matched.step[order].tolist(), pair[order].tolist(), matched.bounds[order].tolist(),
+        matched.bounds[order + 1].tolist(), typical.middle[order].tolist(), typical.spread[order].tolist(), strict=True,
+    )  # fmt: skip
+    for i, step, two, begin, past, middle, spread in facts:
+        here = slice(begin, past)
+        columns = matched.column[here]
+        if waited is not None and two:
             # who waits in a pipeline is not late; whoever waits for it elsewhere may be held up by that
-            waited.add(int(matched.step[i]), None, columns, found.wait[i, columns])
+            waited.add(step, None, columns, found.wait[here])
             continue
-        arrival = found.start[i, columns]
-        behind = arrival - int(np.median(arrival))
-        step = int(matched.step[i])
+        behind = found.start[here] - middle
         if waited is not None:
-            behind -= waited.elsewhere(step, matched.group[i], columns)
-            waited.add(step, matched.group[i], columns, np.where(held[i, columns], found.wait[i, columns], 0))
-        usual = 3 * int(np.median(np.abs(behind)))
+            elsewhere = waited.elsewhere(step, matched.group[i], columns)
+            waited.add(step, matched.group[i], columns, blocked[here])
+            if elsewhere is not None:
+                behind -= elsewhere
+                spread = int(np.median(np.abs(behind)))
         if len(columns) > 2:
-            behind = np.where(behind > usual, behind, 0)
-        most = late.setdefault(step, np.zeros(found.start.shape[1], np.int64))
-        most[columns] = np.maximum(most[columns], behind)
+            behind[behind <= 3 * spread] = 0
+        if step not in late:
+            late[step] = np.zeros(ranks, np.int64)
+        late[step][columns] = np.maximum(late[step][columns], behind)
     return late
 
 
@@ -207,10 +250,10 @@ class _Waited:
         self._all: dict[int, Ints] = {}
         self._own: dict[tuple[int, str], tuple[Ints, Ints]] = {}
 
-    def elsewhere(self, step: int, group: str, columns: Ints) -> Ints:
-        """By column, what it waited in other groups more than the median of these columns did."""
+    def elsewhere(self, step: int, group: str, columns: Ints) -> Ints | None:
+        """By column, what it waited in other groups more than the median of these columns did; None for nothing."""
         if step not in self._all:
-            return np.zeros(len(columns), np.int64)
+            return None
         found = self._all[step][columns]
         known, sums = self._own.get((step, group), (columns[:0], columns[:0]))
         if len(known):
