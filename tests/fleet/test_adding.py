@@ -210,6 +210,26 @@ def test_ranks_that_only_the_names_of_files_tell(tmp_path: Path) -> None:
     assert not are_ranks([*map(str, texts)])
 
 
+def test_who_names_no_rank_takes_none_from_those_that_do(tmp_path: Path) -> None:
+    known = write_ranks(tmp_path, 4, slow=SLOW, hosts=1)
+    empty, nameless = tmp_path / "0-empty.json", tmp_path / "0-nameless.json.gz"
+    empty.write_text('{"traceEvents": []}')
+    nameless.write_bytes(known.files[0].read_bytes())
+    rewritten(nameless, lambda trace: trace.pop("distributedInfo"))
+    run = make_run([empty, nameless, *known.files], tmp_path / "run.peep")
+    found = open_run(open_capture(run))
+    assert found.ranks()[0].rank == 2 and {one.rank for one in found.ranks()} == {0, 1, 2, 3}
+    assert reasons(run) == {
+        "files that are not part of the run: there is nothing in them": 1,
+        "files that name no rank, of a run whose ranks are all there": 1,
+    }
+    states = {Path(one.path).name: one.state for one in inputs_of(found) if one.state != "read"}
+    assert states == {"0-empty.json": "without a slice", "0-nameless.json.gz": "of another run"}
+    # where a rank is missing it is the one
+    run = make_run([nameless, *known.files[1:]], tmp_path / "three.peep")
+    assert {one.rank for one in open_run(open_capture(run)).ranks()} == {0, 1, 2, 3} and reasons(run) == {}
+
+
 def test_clocks_far_apart_are_listed(tmp_path: Path) -> None:
     known = write_ranks(tmp_path, 3, slow=SLOW, offsets=[0, 3_600_000_000_000, 1_000_000])
     run = make_run(known.files, tmp_path / "run.peep")

@@ -12,7 +12,7 @@ from peephole.fleet.rank_task import RankDone
 from peephole.query.ranks.summary import RankSummary
 from peephole.query.ranks.tables import Columns, Problem
 
-READ, NOT_READ, OTHER_RUN, TWICE = "read", "not read", "of another run", "there twice"
+READ, NOT_READ, NOTHING, OTHER_RUN, TWICE = "read", "not read", "without a slice", "of another run", "there twice"
 _SINCE_1970 = 10**17
 """ns from which on a time is one since 1970: clocks of one host can be compared."""
 
@@ -41,7 +41,12 @@ def members(kept: Sequence[RankSummary], world: int, done: Sequence[RankDone], p
     found = {summary.rank: summary for summary in kept}
     others = _at_other_times([*kept, *(s for one in read if one.world in (-1, world) for s in one.summaries)])
     nameless = 0
-    for one in read:
+    # those that say which rank they are of come first: the others get the numbers that are left
+    for one in sorted(read, key=lambda one: any(summary.rank < 0 for summary in one.summaries)):
+        if not any(summary.slices for summary in one.summaries):
+            one.problem, state[one.path] = "there is nothing in it", NOTHING
+            problem("files that are not part of the run: there is nothing in them", 1, _name(one))
+            continue
         if one.world > 0 and one.world != world:
             one.problem = f"world size {one.world}, the others have {world}"
             state[one.path] = OTHER_RUN
@@ -57,6 +62,11 @@ def members(kept: Sequence[RankSummary], world: int, done: Sequence[RankDone], p
             if summary.rank < 0:
                 while nameless in found:
                     nameless += 1
+                if 0 < world <= nameless:
+                    one.problem = f"it names no rank, and all {world} ranks of the run are there"
+                    state[one.path] = OTHER_RUN
+                    problem("files that name no rank, of a run whose ranks are all there", 1, _name(one))
+                    continue
                 summary.rank = nameless
             if summary.rank in found:
                 one.problem = f"rank {summary.rank} is there already"
@@ -110,7 +120,7 @@ def _inputs(done: Sequence[RankDone], state: dict[str, str]) -> Columns:
         "state": [state[one.path] for one in done],
         "problem": [one.problem for one in done],
         "content": [one.content for one in done],
-        "ranks": [[s.rank for s in one.summaries] for one in done],
+        "ranks": [[s.rank for s in one.summaries if s.rank >= 0] for one in done],
         "worker": [one.worker for one in done],
         "tries": [one.tries for one in done],
         "dur_ns": [one.dur_ns for one in done],

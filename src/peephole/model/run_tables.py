@@ -147,7 +147,7 @@ RUN_TABLES: Final[dict[str, Table]] = {
             "a file or capture that was given to make the run",
             (
                 Column("path", "str", "", "where it was read from"),
-                Column("state", "str", "", "read, not read, of another run, or there twice"),
+                Column("state", "str", "", "read, not read, without a slice, of another run, or there twice"),
                 Column("problem", "str", "", "why it is not part of the run"),
                 Column("ranks", "ids", "", "ranks that it holds"),
                 Column("worker", "str", "", "machine and process that read it"),
