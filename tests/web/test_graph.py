@@ -162,6 +162,10 @@ def test_small_window_light_theme_and_minimap(graph: Graph) -> None:
     graph.show("rewrite(schedule(300), 3)")
     assert graph.page.locator(".graph-map").is_visible()
     graph.shot("300-light-1000")
+    graph.page.set_viewport_size({"width": 420, "height": 340})  # of which the map would hide a seventh
+    graph.until("() => document.querySelector('.graph-map').hidden")
+    graph.page.set_viewport_size({"width": 1000, "height": 700})
+    graph.until("() => !document.querySelector('.graph-map').hidden")
     graph.page.evaluate("view.fit()")
     graph.until("() => document.querySelector('.graph-map').hidden")
 

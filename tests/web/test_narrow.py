@@ -40,6 +40,13 @@ def test_buttons_are_within_reach(view: Shown, place: str, width: int, height: i
     if place.endswith("rewrites"):
         for name in ("Lay out again", "Follow", "Change", "Fit"):
             assert view.page.get_by_role("button", name=name).first.is_visible(), name
+        shown = view.page.evaluate(
+            """() => [...document.querySelectorAll('.bar.chips > *')].map(e => {
+              const bar = e.parentElement.getBoundingClientRect(), r = e.getBoundingClientRect();
+              return [e.textContent, r.top >= bar.bottom, r.right <= bar.right];
+            })"""
+        )
+        assert shown[0][1:] == [False, True] and all(gone or whole for _, gone, whole in shown), shown
     middle = view.page.locator("section.view").bounding_box()
     assert middle is not None and middle["width"] > 280
     for pane in (".pane.l", ".pane.r"):
@@ -77,6 +84,15 @@ def test_the_status_bar_drops_whole_parts_and_keeps_its_state(view: Shown) -> No
             })"""
         )
         assert cut == []
+    # where there is no room at all even the first figure goes, and goes whole
+    gone = view.page.evaluate(
+        """() => [...document.querySelectorAll('.status > .parts')].map(parts => {
+          parts.style.flex = '0 0 20px';
+          const first = parts.firstElementChild, box = parts.getBoundingClientRect();
+          return first === null || first.getBoundingClientRect().top >= box.bottom - 1;
+        })"""
+    )
+    assert gone and all(gone)
     assert "sealed" in full
 
 
@@ -85,6 +101,17 @@ def test_a_kernel_s_dots_stand_at_its_tail(view: Shown) -> None:
     view.open("#/small/code")
     names = view.page.locator(".tree .mono.both, .pane.l .mono.both")
     names.first.wait_for()
+    gaps = names.evaluate_all(
+        """all => all.filter(e => e.firstChild.scrollWidth <= e.firstChild.clientWidth).map(e => {
+          const [head, tail] = [...e.children].map(one => {
+            const text = document.createRange();
+            text.selectNodeContents(one);
+            return text.getBoundingClientRect();
+          });
+          return [e.textContent, tail.left - head.right];
+        })"""
+    )
+    assert [name for name, gap in gaps if gap > 2] == [], "in one piece where there is room"
     names.evaluate_all("all => all.forEach((e, at) => { e.style.width = `${62 + at % 7}px`; e.style.flex = 'none'; })")
     shown = [one for one in names.all() if one.evaluate("e => e.firstChild.scrollWidth > e.firstChild.clientWidth")]
     assert shown

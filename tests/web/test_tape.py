@@ -489,7 +489,14 @@ def test_the_side_is_whole_in_a_small_window(page: Page, address: str) -> None:
     page.set_viewport_size({"width": 800, "height": 450})
     page.goto(f"{address}#/small/messages")
     page.locator(".tp-pair.four").first.wait_for()
+    # as wide as the figures of a long tape are
+    page.evaluate(
+        """() => document.querySelectorAll('.tp-pair.four').forEach(row =>
+          ['5,402', '0.1% to 60%', '100%'].forEach((text, at) => { row.children[at + 1].textContent = text; }))"""
+    )
     assert page.evaluate(SIDE_CUT) == []
+    names = page.locator(".tp-pair.four .name").evaluate_all("all => all.map(e => [e.scrollWidth, e.clientWidth])")
+    assert names and all(wanted <= there for wanted, there in names)
 
 
 def test_ranks_without_steps_have_an_empty_state_and_no_buttons(page: Page, address: str) -> None:
@@ -507,7 +514,7 @@ def test_figures_of_workers_stand_apart_in_a_small_window(page: Page, address: s
     open_tape(page, address, "small/messages")
     for row in page.locator(".tp-pair.four").all():
         cells = row.evaluate(
-            """row => [...row.children].map(cell => {
+            """row => [...row.children].filter(cell => cell.checkVisibility()).map(cell => {
               const range = document.createRange();
               range.selectNodeContents(cell);
               const ink = range.getBoundingClientRect(), box = cell.getBoundingClientRect();

@@ -8,6 +8,8 @@ import type { Theme } from "./theme.ts";
 const MAP_WIDTH = 132;
 const MAP_HEIGHT = 148;
 const PAD = 7;
+/** A view of fewer map's sizes has no room for it: it would hide what it is a map of. */
+const LEAST_VIEWS = 8;
 
 /** The whole graph as a small map with the view marked in it; shown when part of the graph is outside the view. */
 export class Minimap {
@@ -63,9 +65,10 @@ export class Minimap {
     }
   }
 
-  /** Draws the map; false, and nothing, when the whole graph is in the view. */
+  /** Draws the map; false, and nothing, when the whole graph is in the view, or that is small. */
   draw(camera: Camera, width: number, height: number, theme: Theme, ratio: number): boolean {
     if (this.picture === null || this.boxes === null) return false;
+    if (width * height < LEAST_VIEWS * MAP_WIDTH * MAP_HEIGHT) return false;
     const view = seen(camera, width, height);
     const { bounds } = this.picture;
     if (

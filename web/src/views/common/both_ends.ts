@@ -24,7 +24,8 @@ export function bothEnds(tag: string, text: string, attributes: Record<string, s
   const name = clip(text, 160);
   const serial = /#\d+$/.exec(name)?.[0] ?? "";
   const tail = TAIL + serial.length;
-  if (!endsAsKernel(name.slice(0, name.length - serial.length)) || name.length <= tail)
+  // a head of one letter has no room for dots
+  if (!endsAsKernel(name.slice(0, name.length - serial.length)) || name.length <= tail + 1)
     return h(`${tag}.ell.name`, attributes, name);
   const head = h("span.ell", name.slice(0, -tail));
   head.style.setProperty("--tail", String(tail));

@@ -211,14 +211,14 @@ export class TapePane {
     const bound = workers.some((lane) => lane.busyMost > lane.busy);
     const section = this.section(
       "Workers",
-      bound ? "events · busy, at most · idle, at least" : "events · busy · idle",
+      h("span.faint", h("span.tp-events", "events · "), bound ? "busy, at most · idle, at least" : "busy · idle"),
       workers,
       (lane) =>
         tip(
           h(
             "div.tp-pair.four",
             h("span.ell.name", lane.name, partly(lane) && h("span.faint", " *")),
-            h("span.num.faint", count(lane.events)),
+            h("span.num.faint.tp-events", count(lane.events)),
             h("span.num", busyWords(lane)),
             h("span.num", part(lane.idle)),
           ),
@@ -246,7 +246,7 @@ export class TapePane {
   /** A headed list; a long one shows its first rows and says how many more there are. */
   private section<T>(
     title: string,
-    note: string,
+    note: string | HTMLElement,
     rows: readonly T[],
     render: (row: T) => HTMLElement,
     again: () => void,
@@ -256,7 +256,7 @@ export class TapePane {
     const shown = open ? rows : rows.slice(0, SHOWN);
     return h(
       "div.sec",
-      h("div.h", h("span", title), h("span.grow"), note !== "" && h("span.faint", note)),
+      h("div.h", h("span", title), h("span.grow"), typeof note === "string" ? note !== "" && h("span.faint", note) : note),
       ...shown.map(render),
       rows.length > SHOWN &&
         h(
