@@ -18,7 +18,7 @@ import { clearLayer, emptyState, failure, showLayer, waitFor } from "../common/s
 import type { Page, View } from "../registry.ts";
 import { CallPair } from "./call_pair.ts";
 import { codePair } from "./code_pair.ts";
-import { memoryPair } from "./memory_pair.ts";
+import { memoryPage, memoryPair } from "./memory_pair.ts";
 import { otherCaptures } from "./other_captures.ts";
 import { GraphStage } from "./graph_stage.ts";
 import { formatPairs, HandPairs, pairQuery, parsePairs } from "./hand_pairs.ts";
@@ -308,8 +308,7 @@ export class CompareView implements View {
         (stop) => this.page.client.get<CurvesWire>(`${this.below}/memory`, stop),
         signal,
       );
-      if (curves && this.params["tab"] === tab)
-        fill(this.stage, h("div.scroll.cmp-scroll", memoryPair(curves, found.memory, 220)));
+      if (curves && this.params["tab"] === tab) fill(this.stage, memoryPage(curves, found.memory));
       return;
     }
     const calls = await waitFor(

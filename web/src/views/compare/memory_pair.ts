@@ -7,6 +7,12 @@ import { change } from "../../data/compare.ts";
 const SVG = "http://www.w3.org/2000/svg";
 const W = 430;
 
+/** The same as a page of its own, which keys scroll. */
+export function memoryPage(curves: CurvesWire, peaks: readonly MemoryPeakWire[]): HTMLElement {
+  const about = { tabindex: 0, role: "region", "aria-label": "Memory of both" };
+  return h("div.scroll.cmp-scroll", about, memoryPair(curves, peaks, 220));
+}
+
 /** One drawing a device that both or either have. */
 export function memoryPair(curves: CurvesWire, peaks: readonly MemoryPeakWire[], height: number): HTMLElement {
   const devices = [...new Set([...curves.a, ...curves.b].map((curve) => curve.device))];

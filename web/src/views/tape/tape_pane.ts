@@ -256,7 +256,12 @@ export class TapePane {
     const shown = open ? rows : rows.slice(0, SHOWN);
     return h(
       "div.sec",
-      h("div.h", h("span", title), h("span.grow"), typeof note === "string" ? note !== "" && h("span.faint", note) : note),
+      h(
+        "div.h",
+        h("span", title),
+        h("span.grow"),
+        typeof note === "string" ? note !== "" && h("span.faint", note) : note,
+      ),
       ...shown.map(render),
       rows.length > SHOWN &&
         h(
