@@ -37,6 +37,14 @@ def test_buttons_are_within_reach(view: Shown, place: str, width: int, height: i
     view.page.wait_for_selector("section.view .bar button")
     view.page.wait_for_timeout(300)
     assert view.page.evaluate(CUT) == []
+    if place.endswith("code"):
+        view.page.wait_for_selector(".stage[data-traced]")
+        edges = view.page.evaluate(
+            """() => [...document.querySelectorAll('.codehead .pv span, .code .pv span:first-child')]
+              .filter(e => e.textContent && e.checkVisibility()).map(e => e.getBoundingClientRect().right)"""
+        )
+        right = view.page.evaluate("document.querySelector('section.view').getBoundingClientRect().right")
+        assert len(edges) > 2 and max(edges) <= right, "the column of ops stays"
     if place.endswith("rewrites"):
         for name in ("Lay out again", "Follow", "Change", "Fit"):
             assert view.page.get_by_role("button", name=name).first.is_visible(), name
