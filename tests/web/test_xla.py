@@ -132,6 +132,25 @@ def test_a_kernel_leads_to_its_lines_code_and_module(shown: Shown, kernel: Conte
     page.get_by_text("Assembly", exact=True).click()
     page.get_by_text("reduce_divide_fusion").first.wait_for()
     page.screenshot(path=OUTPUT / "xla_code.png")
+    assert page.get_by_role("button", name="Graph", exact=True).count() == 1, "an AST is tinygrad's"
+    inside = page.locator(".instructions [data-stage=fused] a").first
+    inside.wait_for()
+    name = inside.inner_text()
+    assert "div" in page.locator(".instructions [data-stage=traced]").inner_text()
+    inside.click()
+    shown.until("(name) => document.querySelector('.pane.r')?.innerText.includes(name)", name)
+    assert page.url.partition("#")[2].startswith("/jax_recorded/rewrites?"), "the instruction inside its fusion"
+
+
+def test_a_line_of_the_program_leads_to_its_kernels(shown: Shown, kernel: Context) -> None:
+    go(shown, "top")
+    line = next(at for at, text in enumerate(PROGRAM.read_text().splitlines(), 1) if "jax.nn.softmax" in text)
+    shown.page.get_by_text("dot").first.wait_for()
+    shown.page.keyboard.press("Control+k")
+    shown.page.keyboard.type(f"jax_program.py:{line}")
+    shown.page.get_by_role("option").filter(has_text=f"{kernel.name} in module_").first.click()
+    shown.wait_param("context", str(kernel.id))
+    assert "/code" in shown.page.url
 
 
 def test_schedule_lists_the_kernels_of_modules_by_name(shown: Shown, block: Context) -> None:

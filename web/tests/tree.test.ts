@@ -45,24 +45,24 @@ describe("the tree", () => {
     expect(shape(tree)).toEqual(["c0@0v", "s0@1>", "s2@1", "c1@0>"]);
   });
 
-  it("shows halves and kernels below their compile id", () => {
+  it("shows halves and kernels below their compile id, and what a kernel was made of below it", () => {
     const nested = {
       ...contexts,
-      id: [1, 2, 7, 9],
-      name: ["0/0", "1/0", "0/0 forward", "k"],
-      kind: ["graph", "graph", "half", "kernel"],
-      parent: [-1, -1, 1, 7],
-      steps: [0, 0, 3, 1],
-      matches: [0, 0, 5, 0],
-      start: [-1, -1, -1, -1],
-      dur: [-1, -1, -1, -1],
-      code: [0, 0, 0, 1],
+      id: [1, 2, 7, 9, 11],
+      name: ["0/0", "1/0", "0/0 forward", "k", "builtin.module @k"],
+      kind: ["graph", "graph", "half", "kernel", "module"],
+      parent: [-1, -1, 1, 7, 9],
+      steps: [0, 0, 3, 1, 0],
+      matches: [0, 0, 5, 0, 0],
+      start: [-1, -1, -1, -1, -1],
+      dur: [-1, -1, -1, -1, -1],
+      code: [0, 0, 0, 1, 0],
     };
     const tree = new ContextTree(nested, steps);
     expect(shape(tree)).toEqual(["c0@0>", "c1@0"]);
     expect(tree.open(9)).toBe(true);
     expect(tree.open(9)).toBe(false);
-    expect(shape(tree)).toEqual(["c0@0v", "c2@1v", "s0@2v", "s1@3", "s2@2", "c3@2v", "s3@3", "c1@0"]);
+    expect(shape(tree)).toEqual(["c0@0v", "c2@1v", "s0@2v", "s1@3", "s2@2", "c3@2v", "s3@3", "c4@3", "c1@0"]);
     expect(shape(tree, { ...NO_FILTER, matchesOnly: true })).toEqual(["c0@0v", "c2@1v", "s0@2v", "s1@3"]);
   });
 

@@ -19,6 +19,7 @@ terminal. Words may come in any order and case, and all must hold:
   kind:kernel track:CPU          what it is; the track that it ran on
   rule:symbolic.py               rules alone
   op:REDUCE                      ops, and instructions of that op, alone
+  prog.py:4                      the kernels that compute something of that line
 
 Exact names come first, then what begins with the words, the longest total time before the others."""
 

@@ -84,7 +84,7 @@ def _about(asking: Asking, context: int, with_code: bool) -> list[str]:
     artifacts = [one for one in found.get("artifacts", ()) if one["kind"] not in ("file", "data")]
     if artifacts:
         below = f"contexts/{context}"
-        paths += [f"{below}/runs", f"{below}/origin", f"{below}/lines", f"{below}/lines?operations=1"]
+        paths += [f"{below}/{one}" for one in ("runs", "origin", "instructions", "lines", "lines?operations=1")]
         paths += [f"artifacts/{one['row']}" for one in artifacts]
         paths += [f"artifacts/{one['row']}/flow" for one in artifacts if one["language"].startswith("gfx")]
     return paths

@@ -21,8 +21,8 @@ export interface TreeFilter {
 
 export const NO_FILTER: TreeFilter = { text: "", matchesOnly: false, kernelsOnly: false };
 
-/** Kinds of contexts that show those opened in them as their own: compile id, half of it, module, process. */
-const HOLDS = new Set(["graph", "half", "module", "process"]);
+/** Kinds of contexts that show those opened in them as their own: compile id, half of it, module, kernel, process. */
+const HOLDS = new Set(["graph", "half", "module", "kernel", "process"]);
 
 /** The tree over one capture. Closed contexts and folded steps are remembered by id. */
 export class ContextTree {

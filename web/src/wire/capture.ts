@@ -187,6 +187,8 @@ export interface ContextWire {
   start: number;
   dur: number;
   artifacts: ArtifactRow[];
+  /** One of its steps shows what the kernel was compiled from. */
+  hasAst: boolean;
 }
 
 export interface ArtifactRow {
@@ -241,7 +243,7 @@ export interface BirthsWire {
 
 /** A link of the chain from the program's line over a node to its kernels; -1 where there is no step, box or context. */
 export interface LinkWire {
-  stage: "line" | "dynamo" | "traced" | "rule" | "pass" | "lowered" | "fused" | "kernel";
+  stage: "line" | "dynamo" | "traced" | "rule" | "pass" | "lowered" | "fused" | "kernel" | "instruction";
   name: string;
   op: string;
   step: number;

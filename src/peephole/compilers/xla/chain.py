@@ -51,19 +51,20 @@ def named(capture: Capture, name: str) -> list[tuple[int, int]]:
             roots = trace.table.rows([trace.number("root", row), trace.number("after", row)]).tolist()
             hits = [hit for root in roots if root >= 0 and (hit := _first(trace, root, wanted, seen)) >= 0]
             if hits:
-                found.append((_first_step(trace, module, hits[0], row), int(trace.table.ids[hits[0]])))
+                step, first = _first_step(trace, module, name, hits[0], row)
+                found.append((step, int(trace.table.ids[first])))
                 break
     return found
 
 
-def _first_step(trace: RewriteTrace, module: int, wanted: int, row: int) -> int:
-    """The innermost step that shows a row first; that of a pipeline, in `row`, when none of its passes does."""
+def _first_step(trace: RewriteTrace, module: int, name: str, hit: int, row: int) -> tuple[int, int]:
+    """The innermost step that shows an instruction first, and its row there; the pipeline of `row` if no pass does."""
     lineage = Lineage(trace, module)
-    name = trace.instructions().name(wanted) or ""
-    if lineage.names(lineage.first).get(name) == wanted:
-        return lineage.first_step
-    step = next((one.step for one in lineage.passes if lineage.names(one.after).get(name) == wanted), NONE)
-    return step if step >= 0 else trace.number("id", row)
+    begin = lineage.names(lineage.first).get(name)
+    if begin is not None:
+        return lineage.first_step, begin
+    after = ((one.step, lineage.names(one.after).get(name)) for one in lineage.passes)
+    return next(((step, there) for step, there in after if there is not None), (trace.number("id", row), hit))
 
 
 def _first(trace: RewriteTrace, root: int, wanted: set[int], seen: set[int]) -> int:

@@ -1,9 +1,10 @@
-"""Names of a whole capture, found at once: contexts, steps, ops, rules, instructions and kernels."""
+"""Names of a whole capture, found at once: contexts, steps, ops, rules, instructions, kernels, and those of a line."""
 
 from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,8 +19,9 @@ from peephole.query.timeline.slice_times import SliceTimes
 from peephole.replay.work import work_of_contexts
 from peephole.store.capture import Capture
 
-KINDS: Final = ("kernel", "context", "step", "rule", "node", "op", "slice")
+KINDS: Final = ("line", "kernel", "context", "step", "rule", "node", "op", "slice")
 """Kinds in the order in which equally good hits are listed."""
+_LINE: Final = re.compile(r"[^\s:\"]+\.\w+:\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,16 @@ class Found:
 class SearchIndex:
     """All names of a capture. A search looks at each: tens of thousands take a few milliseconds."""
 
-    def __init__(self, hits: list[Hit], searched: dict[str, int], times: SliceTimes | None = None) -> None:
+    def __init__(
+        self,
+        hits: list[Hit],
+        searched: dict[str, int],
+        times: SliceTimes | None = None,
+        kernels_of: Callable[[str], list[Hit]] | None = None,
+    ) -> None:
+        """`kernels_of` gives the kernels that compute something of a line of the program."""
         self.searched = searched
+        self._kernels_of = kernels_of
         self._hits = hits
         self._texts = [f"{hit.text}\n{hit.note}" for hit in hits]
         self._names = [hit.text.lower() for hit in hits]
@@ -80,8 +90,18 @@ class SearchIndex:
             hit = on_tracks.get(at, self._hits[at])
             ranked.append((self._rank(at, whole), -hit.total_ns, -hit.count, at, hit))
         ranked.sort(key=lambda one: one[:4])
-        best = [hit for *_, hit in ranked[:limit]]
-        return Found(text, len(ranked), best, [] if best else self._near(query), self.searched)
+        named = [hit for *_, hit in ranked[:limit]]
+        of_line = self._of_line(text.strip()) if not any(hit.kind == "rule" for hit in named) else []
+        best = (of_line + named)[:limit]
+        return Found(text, len(of_line) + len(ranked), best, [] if best else self._near(query), self.searched)
+
+    @staticmethod
+    def is_line(text: str) -> bool:
+        """Whether the query is a place as `prog.py:4`, whose kernels are looked up in the capture."""
+        return _LINE.fullmatch(text.strip()) is not None
+
+    def _of_line(self, text: str) -> list[Hit]:
+        return self._kernels_of(text) if self._kernels_of is not None and self.is_line(text) else []
 
     def _check_kinds(self, query: Query) -> None:
         known = [*KINDS, *dict.fromkeys(hit.note for hit in self._hits if hit.kind == "context" and hit.note)]
@@ -169,7 +189,20 @@ def build_index(capture: Capture) -> SearchIndex:
     hits += _slices(times, set(names.values()))
     tables = ("contexts", "steps", "matches", "nodes", "slices")
     searched = {name: capture.count(name) for name in tables if capture.count(name)}
-    return SearchIndex(hits, searched, times)
+    return SearchIndex(hits, searched, times, lambda line: _of_line(capture, names, times, line))
+
+
+def _of_line(capture: Capture, names: dict[int, str], times: SliceTimes, line: str) -> list[Hit]:
+    """The kernels that compute something of a line of the program, those first that took longest."""
+    from peephole.query.rewrites.origins import kernels_of
+
+    ran = times.by_context() or {}
+    found: dict[int, Hit] = {}
+    for origin in kernels_of(capture, line):
+        runs, total = ran.get(origin.context, (0, 0))
+        note = f"{names.get(origin.context, origin.name)} in {names.get(origin.schedule, '?')}"
+        found.setdefault(origin.context, Hit("line", line, note, origin.context, runs=runs, total_ns=total))
+    return sorted((hit for context, hit in found.items() if context >= 0), key=lambda hit: -hit.total_ns)
 
 
 def _contexts(capture: Capture, names: dict[int, str], times: SliceTimes) -> list[Hit]:

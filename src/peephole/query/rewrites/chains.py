@@ -46,13 +46,22 @@ def chains_of(capture: Capture, name: str) -> list[tuple[int, int]]:
 
 def made_of(capture: Capture, context: int) -> list[ChainLink]:
     """The instructions of a kernel where a fusion made it: what passes began with, and what they are inside of it."""
-    own = next(one for one in contexts(capture) if one.id == context)
+    links = instructions_of(capture, context)[1:]
+    return links if any(link.stage == "fused" for link in links) else []
+
+
+def instructions_of(capture: Capture, context: int) -> list[ChainLink]:
+    """A kernel in the graphs of its compilation: the instruction that runs it, what passes began with, and what that is
+    inside of a fusion; nothing where a kernel is no instruction."""
+    own = next((one for one in contexts(capture) if one.id == context and one.kind == "kernel"), None)
+    if own is None:
+        return []
     trace = trace_of(capture)
     for step, node in compiler_of(capture, context).named(capture, own.name):
         if trace.number("context", trace.step_row(step)) == own.parent:
+            itself = _placed(capture, Link("instruction", own.name, "", step, 0, node, NONE, None, None))
             links = chain(capture, step, node)
-            if any(link.stage == "fused" for link in links):
-                return [link for link in links if link.stage in ("traced", "fused")]
+            return [itself, *(link for link in links if link.stage in ("traced", "fused"))]
     return []
 
 

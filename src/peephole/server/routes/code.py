@@ -17,6 +17,7 @@ from peephole.store.capture import Capture
 
 if TYPE_CHECKING:
     from peephole.compilers.answers import Origin
+    from peephole.query.rewrites.chains import ChainLink
 
 LONGEST = 8 << 20
 """Bytes of one artifact that are sent as text; the reply says when there is more."""
@@ -151,6 +152,18 @@ async def origin(request: Request) -> Response:
     return reply(await ask(shelf_of(request), answer))
 
 
+async def instructions(request: Request) -> Response:
+    """The instructions of a kernel in the graphs of its compilation, one object a link as in `chain`."""
+    number = path_number(request, "context")
+
+    def answer(capture: Capture) -> list[ChainLink]:
+        from peephole.query.rewrites.chains import instructions_of
+
+        return instructions_of(capture, number)
+
+    return reply(await ask(shelf_of(request), answer))
+
+
 def _origin(one: Origin, names: dict[int, str]) -> dict[str, Any]:
     return {
         "schedule": one.schedule,
@@ -167,6 +180,7 @@ def _origin(one: Origin, names: dict[int, str]) -> dict[str, Any]:
 
 ROUTES = [
     Route("/captures/{capture}/contexts/{context}/origin", origin),
+    Route("/captures/{capture}/contexts/{context}/instructions", instructions),
     Route("/captures/{capture}/contexts/{context}/runs", runs),
     Route("/captures/{capture}/code", list_code),
     Route("/captures/{capture}/artifacts/{row}", one_artifact),

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from peephole.model.tables import NONE
 from peephole.query.capture.context_tables import context_columns, step_columns
-from peephole.query.capture.contexts import context_detail
+from peephole.query.capture.contexts import context_detail, steps
 from peephole.query.rewrites.recorded_node import recorded_node
 from peephole.server.library import Shelf, ask, ask_once
 from peephole.server.replaying import ask_while_wanted
@@ -54,10 +54,17 @@ def _contexts(capture: Capture) -> dict[str, Any]:
 async def one_context(request: Request) -> Response:
     """Everything about one context but its steps: where it was opened, what it left behind."""
     context = path_number(request, "context")
-    found = await ask(shelf_of(request), lambda capture: context_detail(capture, context))
-    if found is None:
-        raise Refusal(404, f"This capture has no context {context}.")
-    return reply(found)
+
+    def answer(capture: Capture) -> dict[str, Any]:
+        from peephole.query.rewrites.calls import ast_steps
+
+        found = context_detail(capture, context)
+        if found is None:
+            raise Refusal(404, f"This capture has no context {context}.")
+        names = [step.name for step in steps(capture, context)]
+        return {**dataclasses.asdict(found), "hasAst": any(ast_steps(capture, [context] * len(names), names))}
+
+    return reply(await ask(shelf_of(request), answer))
 
 
 async def list_steps(request: Request) -> Response:

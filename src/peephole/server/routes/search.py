@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from peephole.errors import AskedError
-from peephole.server.library import ask_once
+from peephole.server.library import ask, ask_once
 from peephole.server.replies import query_number, reply
 from peephole.server.routes.captures import shelf_of
 
@@ -30,7 +30,11 @@ async def search(request: Request) -> Response:
     limit = min(query_number(request, "limit", 40, 1), 500)
     error = None
     try:
-        found = index.search(text, limit)
+        # all else is in the index: it waits for no other question
+        is_line = index.is_line(text)
+        found = (
+            await ask(shelf_of(request), lambda _: index.search(text, limit)) if is_line else index.search(text, limit)
+        )
     except AskedError as wrong:  # what is wrong with a query is an answer to it: one types, and it is not finished
         error, found = str(wrong), index.search("")
     hits, near = ([_wire(hit) for hit in hits] for hits in (found.hits, found.near))

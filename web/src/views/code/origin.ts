@@ -4,7 +4,7 @@ import { plain } from "../../base/ansi.ts";
 import { fill, h } from "../../base/dom.ts";
 import { clip, count, counted, duration, isOwnFile, percent } from "../../base/format.ts";
 import { codeNodes } from "../../base/highlight.ts";
-import type { ContextWire } from "../../wire/capture.ts";
+import type { ContextWire, LinkWire } from "../../wire/capture.ts";
 import type { OriginWire, PlaceOfOrigin, RunsWire } from "../../wire/code.ts";
 import { locationLink } from "../common/location.ts";
 import { failure } from "../common/states.ts";
@@ -13,10 +13,22 @@ import type { Page } from "../registry.ts";
 const MOST_OPERATIONS = 40;
 const MOST_PLACES = 12;
 const MOST_SCHEDULES = 6;
+const MOST_INSTRUCTIONS = 24;
+/** What the instructions of a kernel are to it. */
+const INSTRUCTIONS: Partial<Record<LinkWire["stage"], string>> = {
+  instruction: "runs as",
+  traced: "computes",
+  fused: "inside the fusion",
+};
 
 /** Fills itself when the server has answered. */
 export function originSections(page: Page, context: ContextWire): HTMLElement {
   const host = h("div", chain(page, context, []));
+  const inside = h("div");
+  page.client.once<LinkWire[]>(`contexts/${context.id}/instructions`).then(
+    (links) => fill(inside, instructionSection(page, links)),
+    () => undefined,
+  );
   const ask = (): Promise<void> =>
     page.client.once<OriginWire>(`contexts/${context.id}/origin`).then(
       ({ origins }) => {
@@ -39,7 +51,33 @@ export function originSections(page: Page, context: ContextWire): HTMLElement {
         ),
     );
   void ask();
-  return host;
+  return h("div", host, inside);
+}
+
+/** The kernel in the graphs of its compilation, each instruction a link to its box. */
+function instructionSection(page: Page, links: readonly LinkWire[]): HTMLElement | null {
+  if (links.length === 0 || !page.has("rewrites")) return null;
+  const box = (link: LinkWire): HTMLElement =>
+    h(
+      "a.mono.name",
+      {
+        href: page.nav.address("rewrites", {
+          step: String(link.step),
+          match: String(link.match),
+          node: String(link.identity),
+        }),
+        title: `${link.name} ${link.op}`.trim(),
+      },
+      clip(link.name, 80),
+    );
+  const rows = Object.entries(INSTRUCTIONS).flatMap(([stage, title]) => {
+    const own = links.filter((link) => link.stage === stage);
+    if (own.length === 0) return [];
+    const shown = own.slice(0, MOST_INSTRUCTIONS).flatMap((link, at) => [at > 0 ? ", " : "", box(link)]);
+    const left = own.length - MOST_INSTRUCTIONS;
+    return [h("dt", title), h("dd", { "data-stage": stage }, ...shown, left > 0 && `, and ${count(left)} more`)];
+  });
+  return h("div.sec", h("div.h", "Instructions"), h("dl.kv.instructions", ...rows));
 }
 
 /** How often the kernel ran, when somebody counted, and what else there is to say about it. */
@@ -109,23 +147,23 @@ function operations(origin: PlaceOfOrigin | null): HTMLElement | null {
   return h(
     "div",
     h("b", "Tensor operations"),
-    ...origin.operations.slice(0, MOST_OPERATIONS).map((made) => {
-      const [file, line] = splitPlace(made.line);
-      return h(
-        "div",
-        h(
-          "div.dim.ell",
-          file !== "" && locationLink(file, line),
-          file !== "" && " in ",
-          h("span.mono.name", clip(made.name, 80)),
-          made.nodes > 1 && h("span.faint", ` ${counted(made.nodes, "node")}`),
-        ),
-        sourceLine(made.source),
-      );
-    }),
+    ...[...Map.groupBy(origin.operations.slice(0, MOST_OPERATIONS), (made) => made.line).values()].map(ofOneLine),
     origin.operations.length > MOST_OPERATIONS &&
       h("div.faint", `and ${count(origin.operations.length - MOST_OPERATIONS)} more`),
   );
+}
+
+/** What one line of the program asked for: a line each once it is more than one operation, since names may be long. */
+function ofOneLine(made: PlaceOfOrigin["operations"]): HTMLElement {
+  const [file, line] = splitPlace(made[0]!.line);
+  const place = file === "" ? null : locationLink(file, line);
+  const names = made.map(({ name, nodes }) => [
+    h("span.mono.name", clip(name, 80)),
+    nodes > 1 && h("span.faint", ` ${counted(nodes, "node")}`),
+  ]);
+  const source = sourceLine(made[0]!.source);
+  if (names.length === 1) return h("div", h("div.dim.ell", place, place !== null && " in ", ...names[0]!), source);
+  return h("div", h("div.dim.ell", place), source, ...names.map((parts) => h("div.dim.wrap", ...parts)));
 }
 
 /** The schedules that run the kernel, each a link to it; null when none is known. */

@@ -21,6 +21,8 @@ export function contextPage(
   const compared = Array.from({ length: past - first }, (_, index) => first + index).some(
     (step) => steps.after[step]! >= 0,
   );
+  // what a kernel computes is one graph, which no pass of its own came to
+  const isGraph = past === first + 1 && steps.after[first]! >= 0 && steps.after[first] === steps.root[first];
   const draw = (known: boolean): void =>
     fill(
       page,
@@ -42,9 +44,16 @@ export function contextPage(
         contexts.kind[at] === "schedule" &&
           has("schedule") &&
           h("a.btn", { href: link({ context: String(id) }, "schedule") }, "Kernels of this schedule"),
-        past > first && h("a.btn", { href: link({ step: String(steps.id[first]!) }) }, "First pass ", h("kbd", "↓")),
+        past > first &&
+          h(
+            "a.btn",
+            { href: link({ step: String(steps.id[first]!) }) },
+            isGraph ? "Graph " : "First pass ",
+            h("kbd", "↓"),
+          ),
       ),
-      known && passTable(tree, [first, past], passes, compared, link),
+      isGraph && h("p", "What it computes is one graph; no pass of its own changed it."),
+      known && !isGraph && passTable(tree, [first, past], passes, compared, link),
     );
   draw(!compared);
   if (compared) void passes.read(id).then(() => draw(true));

@@ -13,6 +13,7 @@ const TITLES: Record<LinkWire["stage"], string> = {
   lowered: "Lowered as",
   fused: "Inside the fusion",
   kernel: "Kernel",
+  instruction: "Instruction",
 };
 const MOST = 8;
 

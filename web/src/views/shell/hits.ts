@@ -7,6 +7,7 @@ import type { Hit } from "../../wire/search.ts";
 export function placeOf(hit: Hit, has: (view: string) => boolean): { view: string; params: Params } | null {
   if (hit.kind === "kernel" && hit.runs > 0 && has("timeline"))
     return { view: "timeline", params: runsParams({ text: hit.text, group: "kernels", context: hit.context }) };
+  if (hit.kind === "line" && has("code")) return { view: "code", params: { context: String(hit.context) } };
   const params: Record<string, string> = {};
   if (hit.step >= 0) params["step"] = String(hit.step);
   else if (hit.context >= 0) params["context"] = String(hit.context);
