@@ -17,12 +17,14 @@ import time
 from pathlib import Path
 
 XPROF = """
-import json, resource, sys, time
+import json, sys, time
+from pathlib import Path
 from xprof.convert import raw_to_tool_data
 wall, cpu = time.perf_counter(), time.process_time()
 data, _ = raw_to_tool_data.xspace_to_tool_data([sys.argv[1]], "trace_viewer", {})
 row = {"what": f"xprof to trace_viewer, {len(data) / 1e6:.1f} MB", "s": round(time.perf_counter() - wall, 2)}
-memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+# ru_maxrss would be that of the process that started this one, where that is larger
+memory = int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) >> 10
 print(json.dumps({**row, "CPU s": round(time.process_time() - cpu, 2), "peak MB": memory}))
 """
 ROOT = Path(__file__).resolve().parent.parent

@@ -45,7 +45,7 @@ class JaxRun:
         return (self.folder / "output.txt").read_text()
 
 
-def _shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that all workers of the session have."""
     base = tmp_path_factory.getbasetemp()
     return base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
@@ -54,7 +54,7 @@ def _shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def jax_recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The capture of the five programs as `peephole run` records them; `.out` beside it is what they printed."""
-    shared = _shared(tmp_path_factory)
+    shared = shared_folder(tmp_path_factory)
     path = shared / "jax_recorded.peep"
     with (shared / "jax_recorded.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -70,7 +70,7 @@ def jax_recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def jax_run(tmp_path_factory: pytest.TempPathFactory) -> JaxRun:
     """The dumps and the profile of the five programs."""
-    shared = _shared(tmp_path_factory)
+    shared = shared_folder(tmp_path_factory)
     folder = shared / "jax_run"
     with (shared / "jax_run.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

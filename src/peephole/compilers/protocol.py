@@ -32,6 +32,8 @@ class Compiler:
 
     track: ClassVar[str] = "COMPILER"
     """What its work is listed under in a capture that has no track of it."""
+    kernel_graph: ClassVar[str] = "Graph"
+    """What the graph that a kernel is compiled from is called."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
 import re
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 from tests.capture_rows import rows
 from tests.kept_rows import KeptRows
+from tests.recorded_jax import shared_folder
 
 from peephole.compilers.traces import trace_of
 from peephole.errors import CaptureError
@@ -28,7 +30,8 @@ from peephole.store.capture import Capture, open_capture
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "fixtures" / "xla"
 HEAD = re.compile(r"^// -----// IR Dump (After|Before) (.*) //----- //$", re.MULTILINE)
-FLAGS = ["--iree-input-type=stablehlo", "--iree-hal-target-backends=llvm-cpu", "--mlir-print-ir-after-all"]
+FLAGS = ["--iree-input-type=stablehlo", "--iree-hal-target-backends=llvm-cpu", "--mlir-print-ir-after-all",
+         "--mlir-print-ir-after-change"]  # fmt: skip
 LOWERED = """
 import sys
 import jax, jax.numpy as jnp
@@ -56,32 +59,40 @@ SMALL = """module @m {
 
 @pytest.fixture(scope="session")
 def stablehlo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A function with a loop as JAX lowers it, with its locations."""
+    """A function with a loop as JAX lowers it, with its locations; made once for all workers."""
     pytest.importorskip("jax")
-    path = tmp_path_factory.mktemp("stablehlo") / "f.mlir"
-    program = path.with_name("program.py")
-    program.write_text(LOWERED)
-    subprocess.run([sys.executable, str(program), str(path)], check=True, timeout=250)
+    folder = shared_folder(tmp_path_factory) / "stablehlo"
+    path, program = folder / "f.mlir", folder / "program.py"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            folder.mkdir(exist_ok=True)
+            program.write_text(LOWERED)
+            subprocess.run([sys.executable, str(program), str(path)], check=True, timeout=250)
     return path
 
 
 @pytest.fixture(scope="session")
 def compiled(stablehlo: Path) -> Path:
-    """A folder with what IREE's compiler prints for it: change.log, generic.log (of several threads) and tree."""
+    """A folder with what IREE prints for it: change.log, generic.log (of several threads) and tree; made once for all
+    workers."""
     pytest.importorskip("iree.compiler", reason="needs iree-base-compiler, a real producer of MLIR logs")
+    folder = stablehlo.parent
     script = "import sys; from iree.compiler.tools.scripts.iree_compile.__main__ import main; sys.exit(main())"
-    command = [sys.executable, "-c", script]
-    for name, more in {
-        "change.log": ["--mlir-disable-threading", "--mlir-print-ir-after-change", "--mlir-print-debuginfo"],
-        "generic.log": ["--mlir-print-op-generic", "--mlir-print-ir-after-change"],
-        "tree": ["--mlir-disable-threading", "--mlir-print-ir-after-change",
-                 f"--mlir-print-ir-tree-dir={stablehlo.parent / 'tree'}"],
-    }.items():  # fmt: skip
-        run = [*command, *FLAGS, *more, str(stablehlo), "-o", str(stablehlo.parent / "out.vmfb")]
-        said = subprocess.run(run, check=True, capture_output=True, timeout=250).stderr
-        if name != "tree":
-            (stablehlo.parent / name).write_bytes(said)
-    return stablehlo.parent
+    runs = {
+        "change.log": ["--mlir-disable-threading", "--mlir-print-debuginfo"],
+        "generic.log": ["--mlir-print-op-generic"],
+        "tree": ["--mlir-disable-threading", f"--mlir-print-ir-tree-dir={folder / 'tree'}"],
+    }
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for name, more in runs.items() if not (folder / "compiled").exists() else ():
+            command = [sys.executable, "-c", script, *FLAGS, *more, str(stablehlo), "-o", str(folder / "out.vmfb")]
+            said = subprocess.run(command, check=True, capture_output=True, timeout=250).stderr
+            if name != "tree":
+                (folder / name).write_bytes(said)
+        (folder / "compiled").touch()
+    return folder
 
 
 def imported(folder: Path, *paths: Path) -> Capture:

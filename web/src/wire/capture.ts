@@ -187,8 +187,8 @@ export interface ContextWire {
   start: number;
   dur: number;
   artifacts: ArtifactRow[];
-  /** One of its steps shows what the kernel was compiled from. */
-  hasAst: boolean;
+  /** What its compiler calls the graph that a kernel is compiled from. */
+  kernelGraph: string;
 }
 
 export interface ArtifactRow {

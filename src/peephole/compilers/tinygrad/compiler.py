@@ -24,6 +24,7 @@ class Tinygrad(Compiler):
     """What is known about tinygrad's UOps."""
 
     track = "TINY"
+    kernel_graph = "AST"
 
     def __init__(self, name: str) -> None:
         super().__init__(name)

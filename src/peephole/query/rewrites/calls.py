@@ -37,6 +37,11 @@ def shows_kernels(capture: Capture, step: Step) -> bool:
     return compiler_of(capture, step.context).role(step.name) == KERNELS
 
 
+def kernel_graph(capture: Capture, context: int) -> str:
+    """What the compiler of a context calls the graph that a kernel is compiled from."""
+    return compiler_of(capture, context).kernel_graph
+
+
 def ast_steps(capture: Capture, contexts: Iterable[int], names: Iterable[str | None]) -> list[bool]:
     """The same for many steps, given by their contexts and names."""
     trace = trace_of(capture)

@@ -73,7 +73,7 @@ def _placed(capture: Capture, link: Link) -> ChainLink:
             named = named_step(trace, link.step)
             if named is not None:
                 identity, match = named.place_of(int(trace.table.rows([link.node])[0]))
-                match = named.touched_by(identity) if link.stage == "pass" else match
+                match = named.touched_by(identity) if link.stage in ("pass", "instruction") else match
     return ChainLink(
         link.stage,
         link.name,

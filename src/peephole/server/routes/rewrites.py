@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from peephole.model.tables import NONE
 from peephole.query.capture.context_tables import context_columns, step_columns
-from peephole.query.capture.contexts import context_detail, steps
+from peephole.query.capture.contexts import context_detail
 from peephole.query.rewrites.recorded_node import recorded_node
 from peephole.server.library import Shelf, ask, ask_once
 from peephole.server.replaying import ask_while_wanted
@@ -56,13 +56,12 @@ async def one_context(request: Request) -> Response:
     context = path_number(request, "context")
 
     def answer(capture: Capture) -> dict[str, Any]:
-        from peephole.query.rewrites.calls import ast_steps
+        from peephole.query.rewrites.calls import kernel_graph
 
         found = context_detail(capture, context)
         if found is None:
             raise Refusal(404, f"This capture has no context {context}.")
-        names = [step.name for step in steps(capture, context)]
-        return {**dataclasses.asdict(found), "hasAst": any(ast_steps(capture, [context] * len(names), names))}
+        return {**dataclasses.asdict(found), "kernelGraph": kernel_graph(capture, context)}
 
     return reply(await ask(shelf_of(request), answer))
 

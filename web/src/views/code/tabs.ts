@@ -50,7 +50,7 @@ export function tabsOf(context: ContextWire, machine: boolean): Tab[] {
         artifact,
         flow: true,
       });
-  tabs.push({ id: "ast", title: context.hasAst ? "AST" : "Graph", artifact: null });
+  tabs.push({ id: "ast", title: context.kernelGraph, artifact: null });
   const place = (tab: Tab): number => ORDER.indexOf(tab.flow ? "flow" : (tab.artifact?.kind ?? "ast"));
   return tabs.sort((a, b) => place(a) - place(b)).slice(0, MOST);
 }
