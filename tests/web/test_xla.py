@@ -99,6 +99,11 @@ def test_an_instruction_leads_into_its_fusion_and_to_its_kernel(shown: Shown, ca
     last = steps_of(capture, block)[-1]
     shown.until("(step) => location.hash.includes(`step=${step}`)", last)
     shown.until("(name) => document.querySelector('.pane.r')?.innerText.includes(name)", name)
+    shown.until(
+        "(name) => document.querySelector('.graph').graphView.boxes.some(b => b.name.split(' ')[0] === name)", name
+    )
+    (box,) = (one for one in shown.boxes() if one["name"].split(" ")[0] == name)
+    assert 0 < box["px"] < 1600 and 0 < box["py"] < 900, "its fusion's body is open, and it is in sight"
     shown.until("() => document.querySelectorAll('.chain [data-stage=traced] button').length > 0")
     assert "exp.1" in shown.page.locator(".chain [data-stage=traced]").inner_text()
     shown.page.locator(".chain [data-stage=kernel] a").first.click()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { label, listing, removedLines } from "../src/data/listing.ts";
-import { drawable, isNamed } from "../src/layout/instructions.ts";
+import { callersOf, drawable, isNamed } from "../src/layout/instructions.ts";
 import { LISTS, type GraphWire, type LooksWire } from "../src/wire/graph.ts";
 
 /** Looks that say the op and nothing else. */
@@ -62,6 +62,15 @@ describe("named instructions as a drawing", () => {
     expect(wire.id).toHaveLength(7);
     expect(sources(wire, 3)).toEqual([0, 2]);
     expect(wire.removed).toHaveLength(2);
+  });
+
+  it("have the body of one call when that is asked for, and say which have one", () => {
+    const closed = drawable(graph(), new Set(), -5);
+    expect(closed.bodied).toEqual([0, 1, 0, 0, 0]);
+    const open = drawable(graph(), new Set([3]), -5);
+    expect([open.id, open.bodied]).toEqual([drawable(graph(), true, -5).id, [0, 0, 0, 2, 0, 0, 0]]);
+    expect(callersOf(graph(), 1)).toEqual([3]);
+    expect(callersOf(graph(), 5)).toEqual([]);
   });
 
   it("are known by having names", () => {

@@ -12,10 +12,13 @@ export function isNamed(graph: GraphWire): boolean {
 
 /**
  * The graph as it is drawn: boxes have the names of their instructions. A list of them reads what it lists and nobody else
- * reads; the one around all of it is hidden as a sink is. Bodies of calls are left out unless they are asked for.
- * `scope` takes the place of the step: graphs of one scope keep each other's places.
+ * reads; the one around all of it is hidden as a sink is. Bodies of calls are left out unless all are asked for, or those
+ * that instructions of these identities call. `scope` takes the place of the step: graphs of one scope keep each other's
+ * places.
  */
-export function drawable(graph: GraphWire, bodies: boolean, scope: number): GraphWire {
+export function drawable(graph: GraphWire, asked: boolean | ReadonlySet<number>, scope: number): GraphWire {
+  const bodies = asked === true;
+  const opened = asked === true || asked === false ? new Set<number>() : asked;
   const { srcStart, src, op, ops } = graph;
   const count = graph.id.length;
   const isGraph = (v: number): boolean => (graph.fold[v]! & LISTS) !== 0;
@@ -28,7 +31,8 @@ export function drawable(graph: GraphWire, bodies: boolean, scope: number): Grap
       const v = stack.pop()!;
       if (v < 0 || keep[v] === 1) continue;
       keep[v] = 1;
-      for (let i = srcStart[v]!; i < srcStart[v + 1]!; i++) if (!isGraph(src[i]!) || isGraph(v)) stack.push(src[i]!);
+      const whole = isGraph(v) || opened.has(graph.identity[v]!);
+      for (let i = srcStart[v]!; i < srcStart[v + 1]!; i++) if (whole || !isGraph(src[i]!)) stack.push(src[i]!);
     }
   }
   const read = new Uint8Array(count);
@@ -81,6 +85,10 @@ export function drawable(graph: GraphWire, bodies: boolean, scope: number): Grap
     names: [],
     srcStart: start,
     src: sources,
+    bodied: kept.map((v) => {
+      const calls = !isGraph(v) && src.slice(srcStart[v]!, srcStart[v + 1]!).some(isGraph);
+      return !calls ? 0 : bodies || opened.has(graph.identity[v]!) ? 2 : 1;
+    }),
     added: moved(graph.added),
     changed: moved(graph.changed),
     removed: graph.removed
@@ -88,6 +96,24 @@ export function drawable(graph: GraphWire, bodies: boolean, scope: number): Grap
       .map((node) => ghost(node, looks)),
     looks: looks.wire,
   };
+}
+
+/** The instructions whose bodies are to be open for one to be in sight, by their identities. */
+export function callersOf(graph: GraphWire, identity: number): number[] {
+  const { srcStart, src, fold } = graph;
+  const tops = new Set([...(graph.graphs ?? []), graph.root]);
+  const users = (wanted: number, listing: boolean): number =>
+    fold.findIndex(
+      (bits, v) => ((bits & LISTS) !== 0) === listing && src.slice(srcStart[v]!, srcStart[v + 1]!).includes(wanted),
+    );
+  const found: number[] = [];
+  for (let v = graph.identity.indexOf(identity), left = 32; v >= 0 && left > 0; left--) {
+    const list = (fold[v]! & LISTS) !== 0 ? v : users(v, true);
+    if (list < 0 || tops.has(list)) break;
+    v = users(list, false);
+    if (v >= 0) found.push(graph.identity[v]!);
+  }
+  return found;
 }
 
 function ghost(node: RemovedNode, looks: Looks): RemovedNode {

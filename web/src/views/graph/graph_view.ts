@@ -115,10 +115,7 @@ export class GraphView {
     this.moved();
   }
 
-  /**
-   * Draws a graph. "step" keeps every surviving box in its place, to the pixel; "fresh" lays it out anew. `step` is
-   * what the way there calls its pass.
-   */
+  /** Draws a graph: "step" keeps surviving boxes in place, "fresh" lays it out anew; `step` is what the way calls its pass. */
   show(graph: GraphWire, mode: "fresh" | "step", step = graph.step): Promise<void> {
     this.passing = false;
     return this.showGraph(graph, mode, step);
@@ -377,18 +374,19 @@ export class GraphView {
 
   private toolsOf(box: number): Tool[] {
     return toolsOf(this.graph!, this.picture!, this.folding, box, {
+      ...this.options,
       open: (other) => this.open(other),
-      openCall: (id) => this.options.onOpenCall(id),
       again: (key) => void this.layoutAgain(key),
     });
   }
 
-  /** Opens what a double click or Enter asks for: a call's kernel, a block, folded sources. */
+  /** Opens what a double click or Enter asks for: a call's kernel, a body, a block, folded sources. */
   private open(box: number): void {
     const { scene } = this.picture!;
-    const key = scene.key[box]!;
+    const [key, v] = [scene.key[box]!, scene.node[box]!];
     if (scene.block[box]! >= 0) this.folding.blocks = openBlock(this.graph!, this.folding, scene.block[box]!);
-    else if (isCall(this.graph!, scene.node[box]!)) return this.options.onOpenCall(this.graph!.id[scene.node[box]!]!);
+    else if (isCall(this.graph!, v)) return this.options.onOpenCall(this.graph!.id[v]!);
+    else if (this.graph!.bodied?.[v]) return this.options.onOpenBody?.(key);
     else if (!this.folding.closed.delete(key)) return;
     void this.layoutAgain(key);
   }

@@ -7,6 +7,8 @@ export interface GraphOptions {
   onSelect(identity: number | null, how: How): void;
   /** A CALL was opened: the node's id. */
   onOpenCall(id: number): void;
+  /** The body of what an instruction calls is to be shown, or left out again. */
+  onOpenBody?(key: number): void;
   onCamera(camera: Camera): void;
   /** Nodes that stand by themselves, nodes of the graph, and what is hidden in words. */
   onCounts(shown: number, total: number, hidden: string): void;

@@ -7,7 +7,9 @@ import type { Tool } from "./overlay.ts";
 
 export interface ToolActions {
   open(box: number): void;
-  openCall(id: number): void;
+  onOpenCall(id: number): void;
+  /** The body of what an instruction calls is to be shown, or left out again. */
+  onOpenBody?(key: number): void;
   /** What is folded has changed: the picture is to be made anew around a box. */
   again(key: number): void;
 }
@@ -23,7 +25,10 @@ export function toolsOf(graph: GraphWire, picture: Picture, folding: Folding, bo
   };
   if (scene.block[box]! >= 0) tools.push({ title: "Expand", act: () => act.open(box) });
   if (v < 0) return tools;
-  if (isCall(graph, v)) tools.push({ title: "Open kernel", act: () => act.openCall(graph.id[v]!) });
+  if (isCall(graph, v)) tools.push({ title: "Open kernel", act: () => act.onOpenCall(graph.id[v]!) });
+  const body = graph.bodied?.[v] ?? 0;
+  if (body > 0 && act.onOpenBody)
+    tools.push({ title: body === 1 ? "Open body" : "Close body", act: () => act.onOpenBody!(key) });
   if (folding.closed.has(key)) tools.push({ title: "Show sources", act: () => flip(folding.closed) });
   else if (scene.to.includes(box)) tools.push({ title: "Fold sources", act: () => flip(folding.closed) });
   const opened = folding.opened.has(key);

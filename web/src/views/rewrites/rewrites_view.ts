@@ -376,6 +376,7 @@ class RewritesView implements View {
     if (signal.aborted) return;
     this.busy = false;
     if (this.sought !== null) this.stage.light(this.sought, null);
+    else if (isNamed(graph) && mode === "fresh" && anchor === null) this.stage.sight();
     this.sought = null;
     this.drawer.show(facts.id, graph);
     this.page.middle.dataset["since"] = first ?? "";

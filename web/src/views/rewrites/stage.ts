@@ -6,7 +6,7 @@ import type { How } from "../../state/selection.ts";
 import { onTheme, readSetting, theme, writeSetting } from "../../state/settings.ts";
 import { INDEXING } from "../../layout/graph/fold.ts";
 import type { Near } from "../../layout/graph/near.ts";
-import { drawable, isNamed } from "../../layout/instructions.ts";
+import { callersOf, drawable, isNamed } from "../../layout/instructions.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import { clearLayer } from "../common/states.ts";
 import { GraphView } from "../graph/graph_view.ts";
@@ -79,6 +79,8 @@ export class Stage {
   private view: GraphView | null = null;
   private graph: GraphWire | null = null;
   private drawn: GraphWire | null = null;
+  /** Instructions whose bodies are shown, by their identities. */
+  private readonly bodies = new Set<number>();
   private asText = false;
   /** Graphs of one scope keep each other's places: those of a step, of a context where instructions have names. */
   private scope = -1;
@@ -199,6 +201,7 @@ export class Stage {
     way: readonly (() => Promise<GraphWire>)[] = [],
   ): Promise<void> {
     clearLayer(this.body);
+    if (this.scope !== scope) this.bodies.clear();
     this.scope = scope;
     if (this.find.value === "") this.found.textContent = "";
     this.graph = graph;
@@ -225,8 +228,16 @@ export class Stage {
     if (this.selected === identity && this.kept.join() === kept.join()) return;
     this.selected = identity;
     this.kept = kept;
-    if (this.drawn === this.graph) this.view?.select(identity, null, kept);
+    if (this.drawn !== null && this.drawn === this.graph) {
+      if (this.uncover(this.drawn) && !this.asText) void this.drawGraph("fresh", null).then(() => this.sight());
+      else this.view?.select(identity, null, kept);
+    }
     if (this.asText) this.drawText();
+  }
+
+  /** Brings the selected box into sight. */
+  sight(): void {
+    if (this.selected !== null) this.light(this.selected, null);
   }
 
   /** Shows a part of the graph, or all of it. */
@@ -348,6 +359,7 @@ export class Stage {
       this.view = new GraphView(this.graphHost, {
         onSelect: (identity, how) => this.actions.onSelect(identity, how),
         onOpenCall: (id) => this.actions.onOpenCall(id),
+        onOpenBody: (key) => void this.flipBody(key),
         onCamera: (at) => this.actions.onCamera(at),
         onCounts: (shown, total, hidden) => this.actions.onCounts(shown, total, hidden),
         theme,
@@ -360,6 +372,7 @@ export class Stage {
       for (const name of NAMES) if (this.shown.has(name) !== SHOWN_AT_FIRST.includes(name)) this.view.toggle(name);
     }
     this.drawn = graph;
+    this.uncover(graph);
     [this.view.selected, this.view.kept] = [this.selected, this.kept];
     const before = way.map((get) => async (): Promise<[GraphWire, number]> => {
       const earlier = await get();
@@ -373,9 +386,24 @@ export class Stage {
     if (anchor !== null || retraced) this.view.lookAt(anchor);
   }
 
+  /** Shows the body of what an instruction calls, or leaves it out again. */
+  private async flipBody(key: number): Promise<void> {
+    if (!this.bodies.delete(key)) this.bodies.add(key);
+    await this.drawGraph("fresh", null);
+    this.light(key, null);
+  }
+
+  /** Opens the bodies that the selected instruction is in; whether one was closed. */
+  private uncover(graph: GraphWire): boolean {
+    if (this.selected === null || !isNamed(graph) || this.shown.has("calls")) return false;
+    const closed = callersOf(graph, this.selected).filter((key) => !this.bodies.has(key));
+    for (const key of closed) this.bodies.add(key);
+    return closed.length > 0;
+  }
+
   /** A graph of named instructions in the form that it is drawn in; any other as it is. */
   private picture(graph: GraphWire): GraphWire {
-    if (isNamed(graph)) return drawable(graph, this.shown.has("calls"), this.scope);
+    if (isNamed(graph)) return drawable(graph, this.shown.has("calls") || this.bodies, this.scope);
     return graph.from === undefined ? graph : { ...graph, step: this.scope };
   }
 
