@@ -86,7 +86,7 @@ export function drawable(graph: GraphWire, asked: boolean | ReadonlySet<number>,
     srcStart: start,
     src: sources,
     bodied: kept.map((v) => {
-      const calls = !isGraph(v) && src.slice(srcStart[v]!, srcStart[v + 1]!).some(isGraph);
+      const calls = !isGraph(v) && src.slice(srcStart[v], srcStart[v + 1]).some(isGraph);
       return !calls ? 0 : bodies || opened.has(graph.identity[v]!) ? 2 : 1;
     }),
     added: moved(graph.added),
@@ -104,7 +104,7 @@ export function callersOf(graph: GraphWire, identity: number): number[] {
   const tops = new Set([...(graph.graphs ?? []), graph.root]);
   const users = (wanted: number, listing: boolean): number =>
     fold.findIndex(
-      (bits, v) => ((bits & LISTS) !== 0) === listing && src.slice(srcStart[v]!, srcStart[v + 1]!).includes(wanted),
+      (bits, v) => ((bits & LISTS) !== 0) === listing && src.slice(srcStart[v], srcStart[v + 1]).includes(wanted),
     );
   const found: number[] = [];
   for (let v = graph.identity.indexOf(identity), left = 32; v >= 0 && left > 0; left--) {
