@@ -19,7 +19,7 @@ from peephole.query.timeline.slice_times import SliceTimes
 from peephole.replay.work import work_of_contexts
 from peephole.store.capture import Capture
 
-KINDS: Final = ("line", "kernel", "context", "step", "rule", "node", "op", "slice")
+KINDS: Final = ("kernel", "context", "step", "rule", "node", "op", "slice")
 """Kinds in the order in which equally good hits are listed."""
 _LINE: Final = re.compile(r"[^\s:\"]+\.\w+:\d+")
 
