@@ -108,7 +108,7 @@ def test_modules_run_as_python_runs_them(run: Run, tmp_path: Path, environment: 
 
 def test_any_command(run: Run, script: Any, capture_dir: Path) -> None:
     path = script("import peephole\nwith peephole.span('there'): pass")
-    done = run("--", "sh", "-c", f"{sys.executable} {path}; {sys.executable} {path}; exit 9")
+    done = run("--", "sh", "-c", f"{sys.executable} {path}; sleep 0.2; {sys.executable} {path}; exit 9")
     assert done.returncode == 9
     capture = newest(capture_dir)
     assert list(capture.read("slices", ["name"]).texts("name")) == ["there"] * 2
@@ -311,6 +311,27 @@ def test_runs_of_one_second_do_not_share_a_capture(run: Run, script: Any, captur
     path = script("pass")
     names = {run(path).stderr for _ in range(3)}
     assert len(names) == len(list(capture_dir.glob("*.peep"))) == 3
+
+
+def test_it_is_sealed_while_python_still_gives_everything_back(run: Run, script: Any) -> None:
+    """Of a program with millions of objects that takes seconds, on one core; its end is not waited for."""
+    path = script(
+        """
+        import os, time, peephole
+
+        class Late:
+            def __del__(self, read=open, now=time.monotonic, sleep=time.sleep, path=os.environ["PEEPHOLE_CAPTURE"]):
+                until = now() + 30
+                while '"sealed"' not in read(path + "/manifest.json").read() and now() < until:
+                    sleep(0.02)
+                print("sealed" if now() < until else "not sealed")
+
+        with peephole.span("all"):
+            late = Late()
+        """
+    )
+    done = run("-o", "x.peep", path)
+    assert (done.returncode, done.stdout) == (0, "sealed\n") and "recorded" in done.stderr
 
 
 def test_a_large_run_is_sealed_by_the_parent(run: Run, script: Any, tmp_path: Path) -> None:

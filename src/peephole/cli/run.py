@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import json
 import os
 import shutil
 import signal
 import sys
 import threading
 from pathlib import Path
+from typing import Final
 
 from peephole.errors import PeepholeError
+from peephole.model.left_files import LEFT
 from peephole.record import place, process
+
+_LOOK_S: Final = 0.03
+"""How often is looked whether the program has written all."""
+_SMALL_BYTES: Final = 128 << 20
+"""A journal that is sealed in two seconds or so: signals wait that long."""
+_CLEAN: Final = '"clean": true'
 
 HELP = """\
 Records a Python program. It runs in the real interpreter, with its own arguments, output, signals and exit code.
@@ -61,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     # numpy starts a thread per core, which waits busily for matrix products; the program is not told
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        status = _run(command, environment)
+        status = _run(command, environment, capture)
     except OSError as error:
         shutil.rmtree(capture, ignore_errors=True)
         raise PeepholeError(f"Cannot start {command[0]}: {(error.strerror or str(error)).lower()}.") from None
@@ -99,11 +109,12 @@ def _python() -> str:
     return sys.executable
 
 
-def _run(command: list[str], environment: dict[str, str]) -> int:
+def _run(command: list[str], environment: dict[str, str], capture: str) -> int:
     """Starts the command as a child with our terminal and group and gives its wait status.
 
     Signals are taken one by one instead of in handlers. What a terminal sends goes to the whole group, so the child
-    has it already; what somebody sends to us alone is handed on.
+    has it already; what somebody sends to us alone is handed on. The capture is sealed as soon as the child has
+    written all of it: Python goes on for a while then, to give all objects back.
     """
     names = ("INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "ALRM")
     taken = {signal.Signals[f"SIG{name}"] for name in names}
@@ -114,26 +125,50 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
         child = os.posix_spawnp(command[0], command, environment, setsigmask=before, setsigdef=usual)
         # what seals the capture is loaded while the program runs, not when it has ended
         threading.Thread(target=importlib.import_module, args=("peephole.store.journal.seal",), daemon=True).start()
+        closed = False
         while True:
             ended, status = os.waitpid(child, os.WNOHANG)
             if ended:
                 return status
-            number, sent = _wait_for_signal(taken | {signal.SIGCHLD})
+            number, sent = _wait_for_signal(taken | {signal.SIGCHLD}, None if closed else _LOOK_S)
             if sent and number != signal.SIGCHLD:
                 os.kill(child, number)
+            elif not number and _has_closed(capture, child):
+                closed = True
+                _seal_small(capture)
     finally:
         for number in signal.sigpending() & taken:
             signal.sigwait({number})  # meant for the program, which has ended by now
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _wait_for_signal(taken: set[signal.Signals]) -> tuple[int, bool]:
-    """The next signal, and whether a process sent it (not the terminal)."""
+def _wait_for_signal(taken: set[signal.Signals], longest: float | None) -> tuple[int, bool]:
+    """The next signal, 0 when none came for so long, and whether a process sent it (not the terminal)."""
     if sys.platform == "darwin":
         number = int(signal.sigwait(taken))
         return number, number not in (signal.SIGINT, signal.SIGQUIT) or not sys.stdin.isatty()
-    info = signal.sigwaitinfo(taken)
-    return info.si_signo, info.si_code <= 0
+    info = signal.sigwaitinfo(taken) if longest is None else signal.sigtimedwait(taken, longest)
+    return (0, False) if info is None else (info.si_signo, info.si_code <= 0)
+
+
+def _has_closed(capture: str, child: int) -> bool:
+    """Whether the child is a Python that records, and has ended its part of the journal."""
+    try:
+        text = Path(capture, "journal", "p00000", "process.json").read_text("utf-8")
+        facts = json.loads(text) if _CLEAN in text else {}
+    except (OSError, ValueError):
+        return False
+    return facts.get("pid") == child and facts.get("clean") is True
+
+
+def _seal_small(capture: str) -> None:
+    """Seals what takes a moment, unless other processes still write, or have left files to be read."""
+    from peephole.store.journal.seal import seal
+
+    sizes = [path.stat().st_size for path in Path(capture, "journal").rglob("*.seg")]
+    if sum(sizes) <= _SMALL_BYTES and not Path(capture, LEFT).exists() and not process.is_being_written(capture):
+        with contextlib.suppress(PeepholeError):  # it is tried again, and said, when the program has ended
+            seal(capture)
 
 
 def _finish(capture: str) -> None:

@@ -176,6 +176,8 @@ def op_list(numbers: Sequence[int], fields: Fields, texts: Texts) -> str:
     """The linear program as text: place, op, dtype, sources by place (constants by value), argument."""
     places = {number: place for place, number in enumerate(numbers[:_LONGEST_LIST])}
     ops: dict[int, str] = {}
+    known: dict[int, str] = {}
+    """What stands for a source; to take its node apart each time would cost the recorded program the most."""
     lines = []
     for place, number in enumerate(numbers[:_LONGEST_LIST]):
         node = fields.get(number)
@@ -184,13 +186,22 @@ def op_list(numbers: Sequence[int], fields: Fields, texts: Texts) -> str:
         op = ops.get(id(node[0]))
         if op is None:
             op = ops[id(node[0])] = texts.op(node[0])
+        known[number] = _as_source(op, node, str(places[number]), texts)
         sources = []
         for source in node[2] if are_numbers(node[2]) else ():
-            other = fields.get(source)
-            if type(other) is tuple and len(other) > 3 and ops.get(id(other[0])) == "CONST":
-                sources.append(repr(texts.arg(other[3])) if other[3] is not None else "'None'")
-            else:
-                sources.append(str(places.get(source, "--")))
+            text = known.get(source)
+            if text is None:
+                text, other = str(places.get(source, "--")), fields.get(source)
+                if type(other) is tuple and len(other) > 3 and (other_op := ops.get(id(other[0]))) is not None:
+                    text = known[source] = _as_source(other_op, other, text, texts)
+            sources.append(text)
         line = f"{place:4d} {op:<20}: {texts.dtype(node[1]):<32} [{', '.join(sources)}]"
         lines.append(f"{line:<90} {texts.arg(node[3])}" if node[3] is not None else line)
     return "\n".join(lines) + "\n"
+
+
+def _as_source(op: str, node: tuple[Any, ...], place: str, texts: Texts) -> str:
+    """A constant by value, anything else by its place."""
+    if op != "CONST":
+        return place
+    return repr(texts.arg(node[3])) if node[3] is not None else "'None'"

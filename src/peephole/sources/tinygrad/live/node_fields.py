@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from peephole.sources.tinygrad.live.packing import Packed, node_parts
+from peephole.sources.tinygrad.live.packing import Packed, node_op, node_parts
 
 _SIMPLE: Final = (int, float, str, bool, bytes, type(None))
 
@@ -55,6 +55,11 @@ class NodeFields(Mapping[int, tuple[Any, ...]]):
         found: Any = self.kept[number]
         node = found if type(found) is not bytes else self._of(number)._unpacked(found)
         return node if len(node) == 6 else (*node[:5], None)
+
+    def may_be(self, number: int, op: str) -> bool:
+        """Whether a node may be of that op, told without taking it apart where it is bytes."""
+        found = self.kept.get(number)
+        return type(found) is not bytes or getattr(self._of(number)._ops[node_op(found)], "name", op) == op
 
     def forget(self) -> None:
         """Packs no more: from here on texts have other numbers, and whoever is packing finds none."""

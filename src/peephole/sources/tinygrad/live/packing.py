@@ -31,6 +31,8 @@ NO_LISTS: Final = -1
 _MIDDLE: Final = struct.pack("<HBBH", 0, 0, NODE, 0)
 """What of a node's record is always the same: half of shape, flags, kind, the other half."""
 _HEAD: Final = struct.Struct("<IqIIII6sIII")
+_OP: Final = struct.Struct("<I")
+_BEFORE_OP: Final = struct.calcsize("<Iq")
 _lists: Final[dict[int, struct.Struct]] = {}
 
 Packed = Callable[..., bytes]
@@ -43,6 +45,12 @@ def node_packer(sources: int) -> tuple[Packed, int, bytes, int]:
     """
     size = SLOT + 14 + 8 * sources
     return struct.Struct(f"{_HEAD.format}{sources}q{-size % SLOT}x").pack, 40 + 8 * sources, _MIDDLE, 8 * sources
+
+
+def node_op(record: bytes) -> int:
+    """The number of the op's text, of a node's record."""
+    number: int = _OP.unpack_from(record, _BEFORE_OP)[0]
+    return number
 
 
 def node_parts(record: bytes) -> tuple[int, int, tuple[int, ...], int, int, int]:

@@ -223,7 +223,8 @@ class LiveRewrites:
     def _write_step(self, step: _Step, end: int, *, ended: bool) -> None:
         tracked = step.tracked
         if ended or not step.written:
-            error = error_of(tracked.matches, self._fields(), self._texts) if end else None
+            raised = end and self._fields().may_be(tracked.matches[-1][1], "REWRITE_ERROR")
+            error = error_of(tracked.matches, self._fields(), self._texts) if raised else None
             if error is not None:
                 error = self._failures.traceback(tracked) or error
             row = step_row(step.number, step.context, step.ordinal, fields_of(tracked), end, error)
@@ -265,20 +266,22 @@ class LiveRewrites:
             return
         writer = self._own_writer()
         since = self._nodes.since
-        parts: list[bytes] = []
-        while (node := fields.get(number)) is not None:  # None: the last one, or another thread is about to enter it
-            if type(node) is bytes and number >= since:
-                parts.append(node)
-            elif (record := self._packed(number)) is not None:
+        last = False
+        while not last:
+            parts: list[bytes] = []
+            for at, node in enumerate(map(fields.get, range(number, number + AT_ONCE)), number):
+                if type(node) is bytes and at >= since:
+                    parts.append(node)
+                    continue
+                if node is None:  # the last one, or another thread is about to enter it
+                    last = True
+                    break
+                while (record := self._packed(at)) is None:
+                    pass
                 parts.append(record)
-            else:
-                continue
-            number += 1
-            if len(parts) >= AT_ONCE:
-                writer.records(parts)
-                parts = []
-        writer.records(parts)
-        self._next_node = number
+            writer.records(parts)
+            number += len(parts)
+            self._next_node = number
 
     def _packed(self, number: int) -> bytes | None:
         """The record of a node, which is kept where that tells the same; None when a text of it had to be learned."""
