@@ -32,7 +32,7 @@ class CaptureWriter:
             raise CaptureError(f"{self.path} is there already and is not a capture: choose another name.")
         self._work = self._begun()
         self._folder = self._work.path
-        self._builder = Builder(self._folder, self.manifest)
+        self._builder = Builder(self._folder, self.manifest, bounded=True)
         self._closed = False
 
     def _begun(self) -> WorkFolder:

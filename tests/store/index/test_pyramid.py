@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peephole.store.capture import Capture, open_capture
-from peephole.store.index import buckets
+from peephole.store.index import buckets, pyramid
 from peephole.store.index.buckets import Entries, fold, join, of_slices
-from peephole.store.index.pyramid import Pyramid, pack_entries, unpack_entries
+from peephole.store.index.pyramid import Pyramid, PyramidWriter, pack_entries, unpack_entries
 from peephole.store.tables import compiled_loops
 from peephole.store.writer import CaptureWriter
 
@@ -210,3 +210,35 @@ def test_a_large_lane_in_pieces_is_the_same(tmp_path: Path, monkeypatch: pytest.
 
 def test_kernels_are_plain_python() -> None:
     assert compiled_loops.first_fit([0, 1, 2, 10], [5, 3, 4, 11]) == [0, 1, 2, 0]
+
+
+def test_a_lane_that_is_written_bit_by_bit_has_the_same_pyramid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(5)
+    lanes = []
+    for count in (9000, 30, 20_000):
+        edges = np.cumsum(rng.choice([0, 1, 3, 40, 900, 70_000], 2 * count, p=[0.1, 0.3, 0.3, 0.2, 0.09, 0.01]))
+        lanes.append((edges[::2], edges[1::2] - edges[::2], rng.integers(0, 50, count).astype(np.int32)))
+
+    def written(name: str, group: int) -> Pyramid:
+        writer, row = PyramidWriter(tmp_path / name), 0
+        for depth, (start, dur, names) in enumerate(lanes):
+            for at in range(0, len(start), group):
+                own = slice(at, at + group)
+                writer.add(0, depth, row + at, start[own], dur[own], names[own])
+            row += len(start)
+        writer.close(row)
+        return Pyramid(tmp_path / name)
+
+    monkeypatch.setattr(pyramid, "_SAMPLE", 500)  # the first slices choose the level, however many come at once
+    monkeypatch.setattr(pyramid, "CHUNK", 64)
+    whole = written("whole", 1 << 20)
+    monkeypatch.setattr(pyramid, "_WAITING", 200)
+    parted = written("parted", 700)
+    for depth, (start, dur, _) in enumerate(lanes):
+        assert parted.levels(0, depth) == whole.levels(0, depth) and bool(whole.levels(0, depth)) == (len(start) > 2000)
+        for level in whole.levels(0, depth):
+            a, b = (one.window(0, depth, level, 0, int(start[-1] + dur[-1]) + 1) for one in (whole, parted))
+            for column in ("low", "high", "busy", "count", "row", "name"):
+                assert getattr(a, column).tolist() == getattr(b, column).tolist(), (level, column)

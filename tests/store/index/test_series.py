@@ -6,11 +6,12 @@ import itertools
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peephole.store.capture import open_capture
-from peephole.store.index import series_file
+from peephole.store.index import series_build, series_file
 from peephole.store.index.series import Series
 from peephole.store.index.series_file import SeriesFile, SeriesWriter, fold, of_steps
 from peephole.store.writer import CaptureWriter
@@ -158,3 +159,43 @@ def test_series_are_made_when_a_capture_is_sealed_and_when_they_are_missing(tmp_
         assert isinstance(capture.counter(1), Series)
         capture.close()
         (path / "index" / "series.bin").unlink()
+
+
+def test_series_that_are_not_in_memory_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    count = 500
+    alloc = rng.integers(0, 5000, count)
+    buffers = {
+        "id": np.arange(count), "device": [f"GPU {at % 3}" for at in range(count)], "alloc": alloc,
+        "free": np.where(rng.random(count) < 0.8, alloc + rng.integers(1, 900, count), -1),
+        "bytes": rng.integers(1, 1 << 40, count),
+    }  # fmt: skip
+    counters = {"track": np.sort(rng.integers(0, 3, count)), "time": rng.integers(0, 1 << 40, count),
+                "value": rng.normal(size=count)}  # fmt: skip
+
+    def index_of(name: str) -> SeriesFile:
+        with CaptureWriter(tmp_path / name) as writer:
+            writer.append("slices", {"track": [0], "start": [0], "dur": [1 << 41]})
+            writer.append("counters", counters)
+            writer.append("buffers", buffers)
+        return SeriesFile(tmp_path / name / "index" / "series.bin")
+
+    monkeypatch.setattr(series_file, "SMALLEST", 10)
+    monkeypatch.setattr(series_build, "SMALLEST", 10)
+    whole = index_of("whole.peep")
+    monkeypatch.setattr(series_build, "_LONG", 20)
+    monkeypatch.setattr(series_file, "_CHUNK", 7)
+    parted = index_of("parted.peep")
+    assert whole._facts.keys() == parted._facts.keys() and len(whole._facts) == 6
+    for key, facts in whole._facts.items():
+        other = parted._facts[key]
+        assert [(one.level, one.entries) for one in facts.levels] == [(one.level, one.entries) for one in other.levels]
+        assert (facts.steps, facts.first, facts.end, facts.peak_time) == (
+            other.steps, other.first, other.end, other.peak_time
+        )  # fmt: skip
+        assert (facts.peak, facts.least) == (other.peak, other.least)
+        for one, same in zip(facts.levels, other.levels, strict=True):
+            a, b = whole.level(one), parted.level(same)
+            assert a.bucket.tolist() == b.bucket.tolist()
+            for column in ("low", "high", "area", "last"):
+                np.testing.assert_allclose(getattr(a, column), getattr(b, column), rtol=1e-9)

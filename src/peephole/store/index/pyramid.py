@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import struct
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +30,8 @@ CHUNK: Final = 4096
 _SHARE: Final = 5.0
 """Slices of a lane for each entry of its finest level."""
 _SAMPLE: Final = 1 << 16
+_WAITING: Final = 1 << 16
+"""Entries of a level that wait for each other."""
 _LARGEST: Final = 1 << 32
 """Bytes of a directory that we are willing to unpack."""
 _FOOTER: Final = struct.Struct("<QQQQ")
@@ -51,17 +53,29 @@ _DIRECTORY: Final = np.dtype(
 """One per chunk, by track, depth, level and time; `row`: slices of the capture before its first entry."""
 
 
+@dataclass(slots=True)
+class _Level:
+    """A level of the lane at hand: entries that are not in the file yet, since others may join them."""
+
+    level: int
+    row: int
+    """Slices of the capture before those that begin in the held ones."""
+    held: list[Entries] = field(default_factory=list)
+    waiting: int = 0
+    written: int = 0
+
+
 class PyramidWriter:
-    """Takes the slices of the table in its order and writes the pyramid."""
+    """Takes the slices of the table in its order and writes the pyramid, chunk by chunk of all levels of a lane."""
 
     def __init__(self, path: Path) -> None:
         self._file = IndexFileWriter(path, MAGIC)
         self._directory: list[tuple[int, ...]] = []
         self._lane: tuple[int, int] | None = None
-        self._parts: list[Entries] = []
-        self._level = 0
-        self._first = 0
-        self._count = 0
+        self._levels: list[_Level] = []
+        self._chunks: list[tuple[int, ...]] = []
+        """Those of the lane at hand."""
+        self._first = self._count = 0
 
     def add(self, track: int, depth: int, first: int, start: Ints, dur: Ints, name: NDArray[np.int32]) -> None:
         """Adds slices of a lane, the rows from `first` on. Lanes come in order, small ones may be left out."""
@@ -71,33 +85,55 @@ class PyramidWriter:
             self._first, self._count = first, 0
             # a sample is enough: the level says how much detail there is, not what is true
             some = slice(0, _SAMPLE)
-            self._level = choose_level(start[some], dur[some], len(start[some]) / _SHARE)
-        self._parts.append(of_slices(start, dur, name, first, self._level))
+            self._levels = [_Level(choose_level(start[some], dur[some], len(start[some]) / _SHARE), first)]
+        self._take(0, of_slices(start, dur, name, first, self._levels[0].level))
         self._count += len(start)
 
-    def _finish_lane(self) -> None:
-        parts, self._parts = self._parts, []
-        if self._lane is None or not parts or self._count < SMALLEST:
+    def _take(self, place: int, entries: Entries) -> None:
+        """Adds entries to a level of the lane; what nothing can join any more is written, and folded into the next."""
+        own = self._levels[place]
+        own.held.append(entries)
+        own.waiting += len(entries)
+        if own.waiting < _WAITING:
             return
-        entries = join(parts)
-        level = self._level
-        while True:
-            self._write(level, entries)
-            if len(entries) <= COARSEST or level + STEP > LAST_LEVEL:
-                return
-            entries = fold(entries, STEP, 1 << level)
-            level += STEP
+        whole = join(own.held)
+        done = (len(whole) - 1) // CHUNK * CHUNK
+        own.held, own.waiting = [whole.part(done, len(whole))], len(whole) - done
+        if done:
+            self._fold(place, whole.part(0, done))
 
-    def _write(self, level: int, entries: Entries) -> None:
+    def _fold(self, place: int, entries: Entries) -> None:
+        """Writes entries of a level and takes them to the one above."""
+        own = self._levels[place]
+        self._write(own, entries)
+        if own.level + STEP > LAST_LEVEL:
+            return
+        if place + 1 == len(self._levels):
+            self._levels.append(_Level(own.level + STEP, self._first))
+        self._take(place + 1, fold(entries, STEP, 1 << own.level))
+
+    def _finish_lane(self) -> None:
+        if self._lane is None or self._count < SMALLEST:
+            self._levels, self._chunks = [], []
+            return
+        for place in itertools.count():
+            own = self._levels[place]
+            self._fold(place, join(own.held))
+            if own.written <= COARSEST or own.level + STEP > LAST_LEVEL:
+                break
+        self._directory += sorted(self._chunks, key=lambda chunk: chunk[2])
+        self._levels, self._chunks = [], []
+
+    def _write(self, own: _Level, entries: Entries) -> None:
         assert self._lane is not None
-        row = self._first
+        own.written += len(entries)
         for at in range(0, len(entries), CHUNK):
             part = entries.part(at, at + CHUNK)
-            data = pack_entries(part, row)
+            data = pack_entries(part, own.row)
             at, packed = self._file.at, self._file.chunk(data)
             low, high = int(part.low[0]), int(part.high[-1])
-            self._directory.append((*self._lane, level, low, high, row, at, packed, len(data), len(part)))
-            row += int(part.count.sum())
+            self._chunks.append((*self._lane, own.level, low, high, own.row, at, packed, len(data), len(part)))
+            own.row += int(part.count.sum())
 
     def close(self, rows: int) -> None:
         """Writes the directory; `rows` is how many slices the table has."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _FAN: Final = 16
-_LARGEST: Final = 1e270
+LARGEST: Final = 1e270
 """A value, which multiplied by any time is still a number."""
 
 
@@ -32,7 +32,7 @@ class Series:
     """A step function: `value[i]` holds from `time[i]` to `time[i + 1]`, the last one until `end`."""
 
     def __init__(self, time: Ints, value: Floats, end: int) -> None:
-        value = np.clip(value, -_LARGEST, _LARGEST)
+        value = np.clip(value, -LARGEST, LARGEST)
         self.time = time
         self.value = value
         # a last value at the very end is a value all the same

@@ -9,9 +9,11 @@ series has steps, each further one is four times as wide; short series have none
 from __future__ import annotations
 
 import json
+import os
 import struct
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 
 from peephole.store.index.byte_planes import from_planes, to_planes
 from peephole.store.index.index_file import COARSEST, LAST_LEVEL, STEP, IndexFile, IndexFileWriter
-from peephole.store.index.series import Series, SeriesWindow
+from peephole.store.index.series import LARGEST, Series, SeriesWindow
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -30,6 +32,10 @@ SMALLEST: Final = 4096
 """Series with fewer steps are quick to read whole."""
 _SHARE: Final = 8
 """Steps of a series for each entry of its finest level, or more."""
+_MOST: Final = 1 << 19
+"""Entries of the finest level of a series that is not in memory."""
+_CHUNK: Final = 1 << 18
+_POWERS: Final = np.array([1 << bit for bit in range(63)], np.int64)
 _FOOTER: Final = struct.Struct("<Q")
 """Length of the directory."""
 _LARGEST: Final = 64 << 20
@@ -81,22 +87,32 @@ class Buckets:
 
 def of_steps(time: Ints, value: Floats, end: int, level: int) -> Buckets:
     """The buckets of a step function whose last value holds until `end`."""
+    entries, begun = _begun(time, value, end, end, level)
+    return _carried(entries, begun, value[:1], end, level)
+
+
+def _begun(time: Ints, value: Floats, following: int, end: int, level: int) -> tuple[Buckets, Ints]:
+    """The buckets of steps, of which the last one lasts until the `following` one, without what held when each began;
+    and when the first step in each is."""
     bucket = time >> level
     first = np.flatnonzero(np.append(True, bucket[1:] != bucket[:-1]))
     low, high = np.minimum.reduceat(value, first), np.maximum.reduceat(value, first)
-    numbers = bucket[first]
-    begin, stop = numbers << level, np.minimum((numbers + 1) << level, end)
-    last = value[np.append(first[1:], len(value)) - 1]
-    # what held when the bucket began; in the first one nothing did
-    before = np.append(value[:1], last[:-1])
-    carried = time[first] > begin
-    carried[0] = False
-    low = np.where(carried, np.minimum(low, before), low)
-    high = np.where(carried, np.maximum(high, before), high)
-    until = np.minimum(np.append(time[1:], end), (bucket + 1) << level)
+    until = np.minimum(np.append(time[1:], following), (bucket + 1) << level)
     area = np.add.reduceat(value * (np.minimum(until, end) - time), first)
-    area += np.where(carried, before * (np.minimum(time[first], stop) - begin), 0.0)
-    return Buckets(numbers, low, high, area, last)
+    last = value[np.append(first[1:], len(value)) - 1]
+    return Buckets(bucket[first], low, high, area, last), time[first]
+
+
+def _carried(found: Buckets, begun: Ints, foremost: Floats, end: int, level: int) -> Buckets:
+    """The buckets with what held when each began; in the first one nothing did."""
+    begin, stop = found.bucket << level, np.minimum((found.bucket + 1) << level, end)
+    before = np.append(foremost, found.last[:-1])
+    carried = begun > begin
+    carried[0] = False
+    low = np.where(carried, np.minimum(found.low, before), found.low)
+    high = np.where(carried, np.maximum(found.high, before), found.high)
+    area = found.area + np.where(carried, before * (np.minimum(begun, stop) - begin), 0.0)
+    return Buckets(found.bucket, low, high, area, found.last)
 
 
 def fold(fine: Buckets, level: int, end: int) -> Buckets:
@@ -120,6 +136,88 @@ def fold(fine: Buckets, level: int, end: int) -> Buckets:
     return Buckets(bucket[first], low, high, whole, last)
 
 
+class LongSteps:
+    """A step function that lies in a file: its steps come in the order of time, some at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder, prefix="series.", buffering=0)  # noqa: SIM115 - until close
+        self._count = 0
+        self._wide = np.zeros(65, np.int64)
+        """How many neighbours differ in so many of the last bits of their times, and in no more."""
+        self.first = self.latest = self.peak_time = 0
+        self.peak = self.least = 0.0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def append(self, time: Ints, value: Floats) -> None:
+        """Adds steps, at least one, which are later than those before."""
+        value = np.clip(value, -LARGEST, LARGEST)
+        best = int(np.argmax(value))
+        if not self._count:
+            self.first = int(time[0])
+        if not self._count or value[best] > self.peak:
+            self.peak, self.peak_time = float(value[best]), int(time[best])
+        self.least = float(value.min()) if not self._count else min(self.least, float(value.min()))
+        differ = time[1:] ^ time[:-1]
+        if self._count:
+            differ = np.append(differ, time[0] ^ self.latest)
+        self._wide += np.bincount(_bits(differ), minlength=65)
+        self.latest = int(time[-1])
+        self._count += len(time)
+        left = memoryview(np.stack([time, value.view(np.int64)], axis=1).data).cast("B")
+        while left:
+            left = left[self._file.write(left) :]
+
+    def level_of(self, most: int) -> int:
+        """The finest level at which the steps lie in so many buckets at most."""
+        level, many = 0, self._count
+        while many > most and level < LAST_LEVEL:
+            level += 1
+            many = 1 + int(self._wide[level + 1 :].sum())
+        return level
+
+    def buckets(self, end: int, level: int) -> Buckets:
+        """The buckets of that level."""
+        done: list[tuple[Buckets, Ints]] = []
+        for time, value, following in self._chunks(end):
+            entries, begun = _begun(time, value, following, end, level)
+            if done and done[-1][0].bucket[-1] == entries.bucket[0]:
+                before = done[-1][0]
+                before.low[-1] = min(before.low[-1], entries.low[0])
+                before.high[-1] = max(before.high[-1], entries.high[0])
+                before.area[-1] += entries.area[0]
+                before.last[-1] = entries.last[0]
+                entries = Buckets(*(getattr(entries, column.name)[1:] for column in fields(entries)))
+                begun = begun[1:]
+            if len(entries):
+                done.append((entries, begun))
+        whole = Buckets(*(np.concatenate([getattr(part, c.name) for part, _ in done]) for c in fields(Buckets)))
+        foremost = next(self._chunks(end))[1][:1]
+        return _carried(whole, np.concatenate([begun for _, begun in done]), foremost, end, level)
+
+    def _chunks(self, end: int) -> Iterator[tuple[Ints, Floats, int]]:
+        """The steps, and when the one after the last of them is."""
+        at = 0
+        while at < self._count:
+            many = min(_CHUNK, self._count - at)
+            raw = os.pread(self._file.fileno(), (many + 1) * 16, at * 16)
+            rows = np.frombuffer(raw, np.int64).reshape(-1, 2)
+            at += many
+            following = int(rows[many, 0]) if at < self._count else end
+            yield np.ascontiguousarray(rows[:many, 0]), np.ascontiguousarray(rows[:many, 1]).view(np.float64), following
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self._file.close()
+
+
+def _bits(values: Ints) -> Ints:
+    """How many bits each number has; 64 for those below 0."""
+    found = np.searchsorted(_POWERS, values, "right")
+    return np.where(values < 0, 64, found)
+
+
 class SeriesWriter:
     """Writes the series of a capture, one after the other."""
 
@@ -135,18 +233,31 @@ class SeriesWriter:
         while many > len(series) // _SHARE and level < LAST_LEVEL:
             level += 1
             many = 1 + int(np.count_nonzero(np.diff(series.time >> level)))
-        entries = of_steps(series.time, series.value, series.end, level)
+        levels = self._write_all(level, of_steps(series.time, series.value, series.end, level), series.end)
+        peak_time, peak = series.peak()
+        first = int(series.time[0])
+        facts = Facts(*key, len(series), first, series.end, peak, peak_time, series.least(), levels)
+        self._directory.append(facts)
+
+    def add_long(self, key: Key, steps: LongSteps, end: int) -> None:
+        """Adds a series that is not in memory."""
+        if len(steps) < SMALLEST:
+            return
+        end = max(end, steps.latest + 1)
+        level = steps.level_of(min(len(steps) // _SHARE, _MOST))
+        levels = self._write_all(level, steps.buckets(end, level), end)
+        facts = Facts(*key, len(steps), steps.first, end, steps.peak, steps.peak_time, steps.least, levels)
+        self._directory.append(facts)
+
+    def _write_all(self, level: int, entries: Buckets, end: int) -> tuple[Level, ...]:
+        """Writes the finest level and those above it."""
         levels = []
         while True:
             levels.append(self._write(level, entries))
             if len(entries) <= COARSEST or level + STEP > LAST_LEVEL:
-                break
+                return tuple(levels)
             level += STEP
-            entries = fold(entries, level, series.end)
-        peak_time, peak = series.peak()
-        first = int(series.time[0])
-        facts = Facts(*key, len(series), first, series.end, peak, peak_time, series.least(), tuple(levels))
-        self._directory.append(facts)
+            entries = fold(entries, level, end)
 
     def _write(self, level: int, entries: Buckets) -> Level:
         numbers = [np.diff(entries.bucket, prepend=0), entries.low, entries.high, entries.area, entries.last]

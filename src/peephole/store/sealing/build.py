@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -26,22 +26,27 @@ from peephole.store.tables.compiled_loops import warm
 from peephole.store.tables.files import INDEX, TableWriter, table_path
 from peephole.store.tables.interner import Interner
 from peephole.store.tables.lanes import MAX_DEPTH
+from peephole.store.tables.row_spool import SPOOLED, RowSpool, one_table, sorted_order
 from peephole.store.tables.schema import arrow_schema, arrow_table, length_of, numbers
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) slices."""
+_GROUP: Final = 1 << 17
+"""Rows of a row group at most."""
 _NUMBERS: Final = {name: SLICES.column(name) for name in ("track", "depth", "start", "dur", "correlation", "context")}
 
 
 class Builder:
     """Takes rows and, at `finish`, leaves all tables in the folder, sorted."""
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, bounded: bool = False) -> None:
+        """`bounded`: rows of tables that may be long wait on the disk, which only the last `finish` can take."""
         self.folder = folder
         self.manifest = manifest
         self.names = Interner()
         self.spool = SliceSpool(folder)
         self._parts: dict[str, list[pa.Table]] = {name: [] for name in TABLES}
+        self._spools = {name: RowSpool(folder, TABLES[name]) for name in SPOOLED} if bounded else {}
         self._frees: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
     def append(self, table: str, columns: Mapping[str, Any]) -> None:
@@ -50,7 +55,9 @@ class Builder:
             self._slices(columns)
             return
         part = arrow_table(TABLES[table], columns)
-        if part.num_rows:
+        if part.num_rows and table in self._spools:
+            self._spools[table].append(part)
+        elif part.num_rows:
             self._parts[table].append(part)
 
     def _slices(self, columns: Mapping[str, Any]) -> None:
@@ -137,17 +144,31 @@ class Builder:
 
     def _write_all(self, folder: Path, tables: dict[str, pa.Table]) -> None:
         for name in list(tables):
-            self._write(folder, name, tables.pop(name))
+            data = tables.pop(name)
+            if name not in self._spools:
+                self._write(folder, name, data)
+            elif (rows := self._spools[name].in_memory()) is not None:
+                self._write(folder, name, rows)
+            else:
+                self._write_merged(folder, name, self._spools[name])
+
+    def _write_merged(self, folder: Path, name: str, spool: RowSpool) -> None:
+        with TableWriter(table_path(folder, name), TABLES[name]) as writer:
+            for rows in _in_groups(spool.merged()):
+                _write_bounded(writer, rows, None)
+        self.manifest.tables[name] = spool.rows
 
     def _table(self, name: str) -> pa.Table:
         parts = self._parts[name]
         if len(parts) > 1:
-            self._parts[name] = parts = [pa.concat_tables(parts).unify_dictionaries().combine_chunks()]
+            self._parts[name] = parts = [one_table(parts)]
         return parts[0] if parts else arrow_schema(TABLES[name]).empty_table()
 
     def close(self) -> None:
         """Lets go of temporary files."""
         self.spool.close()
+        for spool in self._spools.values():
+            spool.close()
 
     def _write(self, folder: Path, name: str, data: pa.Table) -> None:
         table = TABLES[name]
@@ -164,10 +185,24 @@ def _write_bounded(writer: TableWriter, data: pa.Table, order: NDArray[np.int64]
     Rows are put into their order group by group: a sorted copy of a large table would double what it takes.
     """
     each = max(1, data.nbytes // max(1, data.num_rows))
-    size = min(1 << 17, max(16, (64 << 20) // each))
+    size = min(_GROUP, max(16, (64 << 20) // each))
     for at in range(0, data.num_rows, size):
         rows = data.slice(at, size) if order is None else take(data, as_array(order[at : at + size]))
         writer.write_table(rows, row_group_size=size)
+
+
+def _in_groups(parts: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same in fewer parts, where they are small."""
+    held: list[pa.Table] = []
+    rows = 0
+    for part in parts:
+        held.append(part)
+        rows += part.num_rows
+        if rows >= _GROUP:
+            yield one_table(held)
+            held, rows = [], 0
+    if held:
+        yield one_table(held)
 
 
 def _order(data: pa.Table, order: tuple[str, ...]) -> NDArray[np.int64] | None:
@@ -183,14 +218,4 @@ def _order(data: pa.Table, order: tuple[str, ...]) -> NDArray[np.int64] | None:
             keys.append(rank[indices_of(column)])
         else:
             keys.append(column.to_numpy())
-    return None if _in_order(keys) else np.lexsort(keys[::-1])
-
-
-def _in_order(keys: list[NDArray[Any]]) -> bool:
-    """Whether rows are sorted already: the usual case, and cheaper to see than to sort."""
-    equal = np.ones(max(0, len(keys[0]) - 1), np.bool_)
-    for key in keys:
-        if np.any(equal & (key[1:] < key[:-1])):
-            return False
-        equal &= key[1:] == key[:-1]
-    return True
+    return sorted_order(keys)

@@ -157,6 +157,11 @@ class Extras:
         return contexts, taken
 
     @property
+    def mean_bytes(self) -> int:
+        """Bytes of the args of a row."""
+        return self._bytes // max(1, self._rows)
+
+    @property
     def _is_large(self) -> bool:
         return self._bytes + 20 * self._rows > _LARGE
 

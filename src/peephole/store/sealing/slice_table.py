@@ -19,7 +19,7 @@ from peephole.store.index.capture_index import IndexWriter
 from peephole.store.manifest import Manifest
 from peephole.store.sealing.chunks import Slices, joined
 from peephole.store.sealing.long_lanes import LONG, ended, lay_out_long
-from peephole.store.sealing.spool import Part, SliceSpool
+from peephole.store.sealing.spool import PART, Part, SliceSpool
 from peephole.store.tables.arrow import as_array, take
 from peephole.store.tables.compiled_loops import warm
 from peephole.store.tables.files import ROW_GROUP, TableWriter, table_path
@@ -28,6 +28,8 @@ from peephole.store.tables.schema import arrow_schema
 
 _FEW: Final = 1 << 20
 """Names up to which a table of all of them is quicker than sorting those of a row group."""
+_ARGS: Final = 8 << 20
+"""Bytes of args that go into the table at once."""
 COMPILE_FROM: Final = 1_500_000
 """Slices from which loading numba takes less time than it saves."""
 
@@ -85,7 +87,9 @@ class SliceTable:
         for."""
         if spool.rows > COMPILE_FROM:
             warm()
-        for slices in self._squeezed(_gathered(self._laid_out(spool))):
+        # args are copied a few times on their way into the table
+        groups = max(1, _ARGS // max(1, spool.extras.mean_bytes * ROW_GROUP))
+        for slices in _in_parts(self._squeezed(_gathered(self._laid_out(spool))), min(PART, groups * ROW_GROUP)):
             self._emit(slices, spool)
             if progress is not None:
                 progress(self._rows, spool.rows)
@@ -245,6 +249,16 @@ def _gathered(parts: Iterator[Slices]) -> Iterator[Slices]:
             held, rows = [], 0
     if held:
         yield joined(held)
+
+
+def _in_parts(several: Iterator[Slices], most: int) -> Iterator[Slices]:
+    """The same in parts of so many rows at most, each of whole row groups but the last of what comes together."""
+    for slices in several:
+        if len(slices) <= most:
+            yield slices
+            continue
+        for at in range(0, len(slices), most):
+            yield slices.take(np.arange(at, min(at + most, len(slices))))
 
 
 def _with_open(args: pa.Array | None, is_open: NDArray[np.int16]) -> pa.Array | None:

@@ -77,6 +77,11 @@ def encoded(data: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     return call_function("dictionary_encode", [data])
 
 
+def decoded(data: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Texts themselves instead of a dictionary and indices into it."""
+    return call_function("dictionary_decode", [data])
+
+
 def as_text(data: pa.Array) -> pa.Array:
     """Numbers written out."""
     return call_function("cast", [data], CastOptions.safe(pa.large_string()))

@@ -103,6 +103,18 @@ def indices(values: Strings) -> pa.Array:
     return as_array(np.where(missing, 0, codes).astype(np.int32), missing)
 
 
+def _used(values: Strings) -> Strings:
+    """The same without texts that no row has, where there are more texts than rows: producers hand over one growing
+    list again and again."""
+    codes = np.asarray(values.codes)
+    if len(values.values) <= len(codes):
+        return values
+    used, at = np.unique(codes[(codes >= 0) & (codes < len(values.values))], return_inverse=True)
+    own = np.full(len(codes), -1, np.int32)
+    own[(codes >= 0) & (codes < len(values.values))] = at.reshape(-1)
+    return Strings(own, [values.values[code] for code in used.tolist()])
+
+
 def _id_lists(values: Any) -> pa.Array:
     if isinstance(values, tuple) and len(values) == 2:
         offsets, flat = (np.asarray(part, np.int64) for part in values)
@@ -160,6 +172,7 @@ def arrow_column(column: Column, values: Any, rows: int) -> pa.Array:
         return _id_lists(values)
     if isinstance(values, Strings):
         if column.type == "str":
+            values = _used(values)
             return pa.DictionaryArray.from_arrays(indices(values), text_values(list(values.values), pa.string()))
         return take(text_values(list(values.values), kind), indices(values))
     if isinstance(values, Joined):
