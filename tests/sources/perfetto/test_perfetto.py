@@ -197,7 +197,9 @@ def test_legacy_events(tmp_path: Path) -> None:
 
 
 def test_blocks_and_windows_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from peephole.sources.perfetto import reader, slices
+    from peephole.sources import parted_rows
+    from peephole.sources.perfetto import interned, reader, slices
+    from peephole.store.tables import row_spool
 
     data = traces.features()
     whole = profile(imported(data, tmp_path / "whole"))
@@ -206,6 +208,12 @@ def test_blocks_and_windows_change_nothing(tmp_path: Path, monkeypatch: pytest.M
     assert profile(imported(data, tmp_path / "cut")) == whole
     monkeypatch.setattr(slices.Slices.__init__, "__defaults__", (20,))
     assert profile(imported(data, tmp_path / "windows")) == whole
+    monkeypatch.setattr(interned, "_MUCH", 1)
+    assert profile(imported(data, tmp_path / "forgotten")) == whole
+    monkeypatch.setattr(parted_rows, "IN_MEMORY", 1)
+    monkeypatch.setattr(row_spool, "RUN", 100)
+    monkeypatch.setattr(row_spool, "_BATCH", 2)
+    assert profile(imported(data, tmp_path / "on the disk")) == whole
 
 
 def test_several_files_keep_their_tracks_apart(tmp_path: Path) -> None:
@@ -258,6 +266,22 @@ def test_absurd_lengths(tail: bytes, reason: str, tmp_path: Path) -> None:
     capture = imported(traces.features() + tail, tmp_path / "t")
     assert capture.count("slices") == 18
     assert any(p["reason"].startswith(reason) for p in capture.manifest.problems), capture.manifest.problems
+
+
+def test_packets_compressed_with_zstd(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from bench.perfetto_trace import message
+
+    inner = traces.beyond()
+    packed = pa.compress(inner, "zstd", asbytes=True)
+    capture = imported(message(1, message(133, packed)), tmp_path / "t")
+    assert profile(capture) == profile(imported(inner, tmp_path / "plain"))
+    assert capture.count("slices") == 4 and not capture.manifest.problems
+    bomb = pa.compress(bytes(1 << 28), "zstd", asbytes=True)
+    for at, damaged in enumerate((packed[: len(packed) // 2], b"no zstd", bomb)):
+        capture = imported(message(1, message(133, damaged)), tmp_path / f"{at}")
+        (problem,) = capture.manifest.problems
+        assert "damaged" in problem["reason"]
 
 
 def test_deep_annotations_and_bombs(tmp_path: Path) -> None:

@@ -73,6 +73,28 @@ def test_nsight_is_what_sql_says(name: str, tmp_path: Path) -> None:
     assert json.loads(lanes["GPU 0 · stream 7 · copies"][0]["args"])["bytes"] == 1 << 20
 
 
+@pytest.mark.parametrize("make", [nsight, rocpd])
+def test_rows_that_wait_on_the_disk_are_the_same(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from peephole.sources import parted_rows
+    from peephole.store.tables import row_spool
+
+    path = make(tmp_path / "whole", steps=40)
+    whole = imported(path)
+    monkeypatch.setattr(parted_rows, "IN_MEMORY", 5)
+    monkeypatch.setattr(row_spool, "RUN", 900)
+    monkeypatch.setattr(row_spool, "_BATCH", 7)
+    parted = open_capture(import_files([path], tmp_path / "parted.peep"))
+    for table in ("slices", "flows", "counters", "markers"):
+        assert rows(parted, table) == rows(whole, table) != [] or (make, table) == (rocpd, "markers")
+    unnumbered = [
+        sorted((b["device"], b["alloc"], b["free"], b["bytes"]) for b in rows(capture, "buffers"))
+        for capture in (whole, parted)
+    ]  # numbers are dealt out part by part
+    assert unnumbered[0] == unnumbered[1] != []
+    assert sorted(b["id"] for b in rows(parted, "buffers")) == sorted(b["id"] for b in rows(whole, "buffers"))
+    assert parted.manifest.problems == whole.manifest.problems
+
+
 def test_nsight_launches_stay_within_their_process(tmp_path: Path) -> None:
     path = nsight(tmp_path / "r.sqlite")
     capture = imported(path)
@@ -122,6 +144,8 @@ def test_several_ranks_are_on_one_clock(tmp_path: Path) -> None:
     process = {t["id"]: t["process"] for t in rows(capture, "tracks")}
     starts = {rank: min(s["start"] for s in slices if process[s["track"]] == rank) for rank in (100, 500)}
     assert starts[500] - starts[100] == 1_000_000 + 400
+    numbers = [b["id"] for b in rows(capture, "buffers")]
+    assert len(set(numbers)) == len(numbers) == 40
 
 
 def test_missing_tables_and_columns_are_said(tmp_path: Path) -> None:
@@ -336,6 +360,18 @@ def test_other_databases_are_refused_in_one_sentence(tmp_path: Path) -> None:
     path = fill(tmp_path / "x", {"people": ("name", [("a",)])})
     with pytest.raises(CaptureError, match="neither a capture nor a file of a known source"):
         imported(path)
+
+
+def test_args_that_only_some_rows_have_are_all_there(tmp_path: Path) -> None:
+    path = fill(tmp_path / "r", {
+        "StringIds": ("id INT, value TEXT", list(STRINGS.items())),
+        "CUPTI_ACTIVITY_KIND_RUNTIME": (
+            "start INT, end INT, nameId INT, globalTid INT, correlationId INT, returnValue INT, size INT",
+            [(10, 20, 1, tid(5, 6), 3, None, 7), (30, 40, 1, tid(5, 6), None, 0, None),
+             (50, 60, 1, tid(5, 6), None, 2, 9), (70, 80, 1, tid(5, 6), None, None, None)]),
+    })  # fmt: skip
+    found = [json.loads(s["args"]) for s in rows(imported(path), "slices")]
+    assert found == [{"correlation": 3, "bytes": 7}, {"returned": 0}, {"returned": 2, "bytes": 9}, {}]
 
 
 def test_columns_that_are_computed_when_read_are_left_out(tmp_path: Path) -> None:

@@ -33,13 +33,13 @@ class NsightSource:
         """Reads the files."""
         from peephole.sources.nsight.session import Session
 
-        track, number = 0, 1
+        track, number, buffer = 0, 1, 1
         base: int | None = None
         for done, path in enumerate(paths):
             progress(done, len(paths))
             with SqliteFile(path) as file:
-                session = Session(file, sink, track, number, base)
-                track, number = session.read_all()
+                session = Session(file, sink, track, number, buffer, base)
+                track, number, buffer = session.read_all()
                 base = session.base if base is None else base
         sink.describe(clocks={"unit": "session", "base_ns": base}, frameworks={"nsight": ""})
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from peephole.sources.database_rows import Ints, Names, TableReader, distinct_pairs
+from peephole.sources.database_rows import Names, TableReader, distinct_pairs
+from peephole.sources.parted_rows import Ints
 from peephole.sources.track_rows import TrackRow, TrackRows
 
 

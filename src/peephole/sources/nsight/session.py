@@ -8,9 +8,18 @@ from typing import Any, Final
 import numpy as np
 
 from peephole.model.sink import Sink, Strings
-from peephole.sources.database_rows import Ints, Launches, Names, SliceRows, TableReader, distinct_pairs, facts
+from peephole.sources.database_rows import (
+    Launches,
+    Names,
+    SliceRows,
+    TableReader,
+    distinct_pairs,
+    distinct_texts,
+    facts,
+)
 from peephole.sources.nsight.lanes import Lanes, process_of
-from peephole.sources.nsight.memory import Buffers
+from peephole.sources.nsight.memory import append_buffers
+from peephole.sources.parted_rows import Ints
 from peephole.sources.sqlite_file import SqliteFile
 
 _KERNEL, _GRAPH = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
@@ -40,13 +49,15 @@ _QUIET: Final = ("StringIds", "TARGET_INFO_", "ENUM_", "META_DATA_", "ANALYSIS_"
 class Session:
     """Reads one file. Times are nanoseconds since the session began; `base` is its time of day, when that is known."""
 
-    def __init__(self, file: SqliteFile, sink: Sink, first_track: int, number: int, base: int | None) -> None:
-        self._sink = sink
+    def __init__(
+        self, file: SqliteFile, sink: Sink, first_track: int, number: int, first_buffer: int, base: int | None
+    ) -> None:
+        self._sink, self._buffer = sink, first_buffer
         self._tables = TableReader(file, sink)
         self._names = Names()
         self._lanes = Lanes(self._tables, self._names, first_track)
         self._slices = SliceRows(sink, number)
-        self._launches = Launches()
+        self._launches = Launches(self._tables.folder)
         self._callers: set[int] = set()
         """Processes that made calls."""
         self._file = file
@@ -55,8 +66,8 @@ class Session:
         self._shift = own - base if base is not None and own > 0 else 0
         """What sets this file on the clock of the first one."""
 
-    def read_all(self) -> tuple[int, int]:
-        """Appends everything; gives the numbers of the next track and slice."""
+    def read_all(self) -> tuple[int, int, int]:
+        """Appends everything; gives the numbers of the next track, slice and buffer."""
         for number, text in self._tables.texts("StringIds", ["id", "value"]):
             self._names.put(number, text)
         self._lanes.read_names()
@@ -70,10 +81,10 @@ class Session:
         self._memory_operations()
         self._nvtx()
         self._metrics()
-        Buffers(self._tables, self._shift).append_to(self._sink)
+        buffer = append_buffers(self._tables, self._shift, self._sink, self._buffer)
         self._launches.finish(self._sink)
         self._said()
-        return self._lanes.rows.finish(self._sink), self._slices.next
+        return self._lanes.rows.finish(self._sink), self._slices.next, buffer
 
     def _key(self, process: Ints, correlation: Ints) -> Ints:
         """A launch is known by its number within its process."""
@@ -140,8 +151,9 @@ class Session:
             thread = np.maximum(rows["globalTid"], 0)
             names = self._names.column(rows["textId"])
             if texts is not None:
-                inline = self._names.numbers(texts)
-                names = Strings(np.where(inline > 0, inline, names.codes), self._names.values)
+                inline, own = distinct_texts(texts)  # there may be a million of them: they are not kept
+                known = len(own) + np.asarray(names.codes)
+                names = Strings(np.where(inline > 0, inline, known), [*own, *names.values])
             for at in np.flatnonzero((kind == _DOMAIN) | (kind == _THREAD_NAME)).tolist():
                 text = names.values[int(names.codes[at])]
                 if kind[at] == _DOMAIN:

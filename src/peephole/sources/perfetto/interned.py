@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from peephole.sources.perfetto import packet_scan
 from peephole.sources.perfetto.annotations import frame_text, place
 from peephole.sources.perfetto.event_scan import (
@@ -25,6 +28,8 @@ from peephole.sources.scans.wire import fields, packed, text
 _TEXTS: Final = {1: K_CATEGORY, 2: K_NAME, 3: K_KEY, 29: K_TEXT, 43: K_CORRELATION}
 """Fields of InternedData that hold a number and a text."""
 _FUNCTIONS, _FRAMES, _STACKS, _PATHS, _SOURCES, _MAPPINGS, _PLACES = 5, 6, 7, 17, 18, 19, 4
+_MUCH: Final = 1 << 18
+"""Values from which on those of cleared sequences are forgotten."""
 _FRAMES_KEPT: Final = 1024
 """Frames of a stack that are shown."""
 
@@ -40,6 +45,7 @@ class Interned:
         self.json = ByteTable()
         """Pieces of JSON by number, as they are put into args."""
         self.json.add(b"{}")
+        self._much = _MUCH
         self._parts: dict[tuple[int, int, int], Any] = {}
         """What stacks are made of: by generation, field and number."""
 
@@ -61,6 +67,15 @@ class Interned:
             for number, value in later:
                 if number == wanted:
                     (self._frame if number == _FRAMES else self._stack)(generation, value)
+
+    def forget(self, live: NDArray[np.int64]) -> None:
+        """Lets go of what cleared sequences meant, when there is much of it: `live` are the generations of today."""
+        if self.table.count < self._much:
+            return
+        self.table.keep(np.isin(self.table.keys[: self.table.count, 0] // KINDS, live))
+        known = set(live.tolist())
+        self._parts = {key: value for key, value in self._parts.items() if key[0] in known}
+        self._much = max(_MUCH, 2 * self.table.count)
 
     def value(self, generation: int, kind: int, number: int) -> Any:
         """What was interned, as what its JSON says; None when nothing was."""

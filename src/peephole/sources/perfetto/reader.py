@@ -22,6 +22,7 @@ from peephole.sources.perfetto.tracks import Increments, Tracks
 from peephole.sources.scans.byte_table import ByteTable
 from peephole.sources.scans.pair_table import PairTable
 from peephole.sources.scans.wire import Malformed, double, fields, packed, signed
+from peephole.zstd import unpacked
 
 CHUNK: Final = 512 << 10
 ROOM: Final = (1 << 14) - 8
@@ -86,6 +87,7 @@ class Reader:
                 following = pool.submit(next, blocks, None)
                 for rows, n in block.batches:
                     self._take(block.data, rows, n, 0)
+                self._interned.forget(self._states[: self._sequences.count, event_scan.S_GENERATION])
                 advanced()
 
     def _take(self, data: NDArray[np.uint8], rows: Ints, n: int, depth: int) -> None:
@@ -185,19 +187,14 @@ class Reader:
         if depth:
             self._problems["compressed packets within compressed packets, which are not read"] += 1
             return
-        inflate = _inflater(number)
-        if inflate is None:
-            self._problems["packets compressed with zstd, which need the package zstandard"] += 1
-            return
         given = 0
-        pieces = inflate(value)
+        pieces = _inflated(value) if number == 50 else unpacked(value, CHUNK)
 
         def read(_size: int) -> bytes:
             nonlocal given
             try:
                 piece = next(pieces, b"")
-            except Exception as error:
-                # zlib.error, or zstandard's own, which may not be there to be named
+            except (zlib.error, OSError) as error:
                 self._problems[f"compressed packets that are damaged ({type(error).__name__})"] += 1
                 return b""
             given += len(piece)
@@ -401,17 +398,6 @@ def _blocks(read: ByteRead, where: str, problems: Counter[str]) -> Iterator[_Blo
                 problems["the file was cut off"] += 1
             return
         wanted = max(CHUNK, len(rest))
-
-
-def _inflater(number: int) -> Callable[[bytes], Iterator[bytes]] | None:
-    """What unpacks compressed packets, a piece at a time; None when its package is not there."""
-    if number == 50:
-        return _inflated
-    try:
-        import zstandard
-    except ImportError:
-        return None
-    return lambda value: zstandard.ZstdDecompressor().read_to_iter(value, write_size=CHUNK)
 
 
 def _inflated(value: bytes) -> Iterator[bytes]:

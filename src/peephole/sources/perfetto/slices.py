@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peephole.model.sink import Sink, Strings, Utf8
+from peephole.sources.parted_rows import PartedRows, together
 from peephole.sources.perfetto import args_scan, slice_scan
 from peephole.sources.perfetto.event_scan import F_BEGINS, F_ENDS, NEXT
 
@@ -64,7 +65,8 @@ class Slices:
         self._free = -1
         self._lone = self._late = 0
         self._flow_points: list[tuple[Ints, Ints, Kinds]] = []
-        self._ends: list[tuple[Ints, Ints, Ints, Kinds]] = []
+        self._ends = PartedRows(4, getattr(sink, "scratch", None))
+        """What flow points are known by, when they are, the slices that they are bound to, and what they do."""
         self._waiting: list[tuple[Ints, Ints, Ints, Kinds]] = []
         """Flow points that are of the next slice of their track, which no window has had yet."""
         self.last = -(1 << 62)
@@ -158,7 +160,7 @@ class Slices:
         at_now = at[now]
         good = bound[at_now] > 0
         if good.any():
-            self._ends.append((ids[now][good], events.time[at_now][good], bound[at_now][good], ends[now][good]))
+            self._ends.append(ids[now][good], events.time[at_now][good], bound[at_now][good], ends[now][good])
         next_ = (bound[at_now] <= 0) & (events.op[at_now] == NEXT)
         if next_.any():
             track = events.track[at_now][next_]
@@ -172,7 +174,7 @@ class Slices:
         track, ids, time, ends = (np.concatenate(column) for column in zip(*self._waiting, strict=True))
         number = self._whole[track, 3]
         found = number > 0
-        self._ends.append((ids[found], time[found], number[found], ends[found]))
+        self._ends.append(ids[found], time[found], number[found], ends[found])
         self._waiting = [] if found.all() else [(track[~found], ids[~found], time[~found], ends[~found])]
         self._whole[track[found], 3] = 0
 
@@ -221,16 +223,15 @@ class Slices:
 
     def _arrows(self) -> None:
         """An arrow goes from each slice of a flow to the next in time, until the flow is ended."""
-        if not self._ends:
-            return
-        ids, time, number, ends = (np.concatenate(column) for column in zip(*self._ends, strict=True))
-        order = np.lexsort((np.arange(len(ids)), time, ids))
-        ids, number, ends = ids[order], number[order], ends[order]
-        goes_on = (ids[1:] == ids[:-1]) & (ends[:-1] != F_ENDS) & (ends[1:] != F_BEGINS)
-        goes_on &= number[1:] != number[:-1]
-        alone = len(np.unique(ids)) - len(np.unique(ids[1:][goes_on]))
+        alone = 0
+        for ((ids, time, number, ends),) in together(self._ends):
+            order = np.lexsort((time, ids))
+            ids, number, ends = ids[order], number[order], ends[order]
+            goes_on = (ids[1:] == ids[:-1]) & (ends[:-1] != F_ENDS) & (ends[1:] != F_BEGINS)
+            goes_on &= number[1:] != number[:-1]
+            alone += len(np.unique(ids)) - len(np.unique(ids[1:][goes_on]))
+            if goes_on.any():
+                kinds = Strings(np.zeros(int(goes_on.sum()), np.int32), ["flow"])
+                self._sink.append("flows", {"from": number[:-1][goes_on], "to": number[1:][goes_on], "kind": kinds})
         if alone:
             self._sink.problem("flow with only one end", alone)
-        if goes_on.any():
-            kinds = Strings(np.zeros(int(goes_on.sum()), np.int32), ["flow"])
-            self._sink.append("flows", {"from": number[:-1][goes_on], "to": number[1:][goes_on], "kind": kinds})

@@ -149,25 +149,26 @@ class Tracks:
         for number in range(self.table.count):
             kind, key = int(self.table.keys[number, 0]), int(self.table.keys[number, 1]) & 0xFFFF_FFFF_FFFF_FFFF
             self._rows[number] = self._row(number, kind, key)
-        rows = sorted(self._rows.items())
-        for _, row in rows:
+        self.described.clear()  # there may be hundreds of thousands
+        # a parent may have a larger number than its child
+        places = sorted(self._rows)
+        rows = [self._rows[number] for number in places]
+        for row in rows:
             if row.kind == "thread" and any(label in name for name in self._lineage(row) for label in _DEVICE_LABELS):
                 row.kind = "device"
-        # a parent may have a larger number than its child
-        numbers = np.array([number for number, _ in rows], np.int64) + self.first
         sink.append(
             "tracks",
             {
-                "id": numbers,
-                "name": [row.name for _, row in rows],
-                "kind": [row.kind for _, row in rows],
-                "parent": [row.parent + self.first if row.parent >= 0 else NONE for _, row in rows],
-                "order": [row.order for _, row in rows],
-                "process": [row.pid if row.pid >= 0 else NONE for _, row in rows],
-                "unit": [row.unit for _, row in rows],
+                "id": np.array(places, np.int64) + self.first,
+                "name": [row.name for row in rows],
+                "kind": [row.kind for row in rows],
+                "parent": [row.parent + self.first if row.parent >= 0 else NONE for row in rows],
+                "order": [row.order for row in rows],
+                "process": [row.pid if row.pid >= 0 else NONE for row in rows],
+                "unit": [row.unit for row in rows],
             },
         )
-        return self.first + max((number for number, _ in rows), default=-1) + 1
+        return self.first + max(places, default=-1) + 1
 
     def _lineage(self, row: _Row) -> list[str]:
         names: list[str] = []

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from peephole.model.sink import ColumnValues, Sink, Strings
 from peephole.model.tables import NONE
-from peephole.sources.database_rows import Ints, Launches, Names, SliceRows, TableReader, distinct_pairs, facts
+from peephole.sources.allocation_rows import AllocationRows
+from peephole.sources.database_rows import Launches, Names, SliceRows, TableReader, distinct_pairs, facts, last_of
+from peephole.sources.parted_rows import Ints, PartedRows, together
 from peephole.sources.sqlite_file import SqliteFile
 from peephole.sources.track_rows import TrackRow, TrackRows
 
@@ -43,14 +45,18 @@ class Session:
         self._tables = TableReader(file, sink)
         self._rows = TrackRows(first_track)
         self._slices = SliceRows(sink, number)
-        self._launches = Launches()
+        folder = self._tables.folder
+        self._launches = Launches(folder)
+        self._of_events = PartedRows(3, folder)
+        """Events, the moments at which they began, and the slices made of them: launches, or (negative) work."""
+        self._calls, self._values = PartedRows(2, folder), PartedRows(3, folder)
         self._strings, self._kernels = Names(), Names()
         self._buffer = first_buffer
         self._agents: dict[int, str] = {}
         self._processes: dict[int, tuple[int, str]] = {}
         self._threads: dict[int, tuple[int, str]] = {}
-        self._events = np.empty((2, 0), np.int64)
-        self._event_times: list[tuple[Ints, Ints]] = []
+        self._known: dict[int, list[str]] = {}
+        """What is told of each counter."""
 
     def _table(self, name: str) -> str:
         return f"rocpd_{name}{self._suffix}"
@@ -66,7 +72,8 @@ class Session:
         self._dispatches()
         self._copies()
         self._allocations()
-        self._counters()
+        self._read_counters()
+        self._join_events()
         self._launches.finish(self._sink)
         expected = ("string", "region", "kernel_dispatch", "event")
         absent = [name for name in expected if self._table(name) not in self._file.columns]
@@ -94,21 +101,28 @@ class Session:
 
     def _read_events(self) -> None:
         """Which call an event belongs to: its place on the stack of calls, else the number that others gave it."""
-        parts = []
-        columns = ["id", "stack_id", "correlation_id"]
-        for rows in self._tables.numbers(self._table("event"), ["id"], columns[1:]):
+        for rows in self._tables.numbers(self._table("event"), ["id"], ["stack_id", "correlation_id"]):
             call = np.where(rows["stack_id"] > 0, rows["stack_id"] << 1, (rows["correlation_id"] << 1) | 1)
-            none = (rows["stack_id"] <= 0) & (rows["correlation_id"] <= 0)
-            parts.append(np.stack([rows["id"], np.where(none, 0, call)]))
-        if parts:
-            block = np.concatenate(parts, axis=1)
-            self._events = block[:, np.argsort(block[0], kind="stable")]
+            some = (rows["stack_id"] > 0) | (rows["correlation_id"] > 0)
+            self._calls.append(rows["id"][some], call[some])
 
-    def _call_of(self, event: Ints) -> Ints:
-        if not self._events.shape[1]:
-            return np.zeros(len(event), np.int64)
-        at = np.minimum(np.searchsorted(self._events[0], event), self._events.shape[1] - 1)
-        return np.where(self._events[0][at] == event, self._events[1][at], 0)
+    def _join_events(self) -> None:
+        """Slices get the calls of their events, counters the times."""
+        lost = 0
+        for (events, calls), (own, times, slices), (wanted, counters, bits) in together(
+            self._calls, self._of_events, self._values
+        ):
+            if len(events) and len(own):
+                at, good = last_of(events, own)
+                call = np.where(good, calls[at], 0)
+                self._launches.asked(call[slices > 0], slices[slices > 0])
+                self._launches.done(call[slices < 0], -slices[slices < 0])
+            if len(wanted):
+                at, good = last_of(own, wanted) if len(own) else (wanted, np.zeros(len(wanted), np.bool_))
+                lost += int((~good).sum())
+                self._counters(counters[good], times[at[good]], bits[good].view(np.float64))
+        if lost:
+            self._sink.problem("value of a counter whose event has no time", lost)
 
     def _process(self, number: int) -> int:
         pid, name = self._processes.get(number, (number, ""))
@@ -141,17 +155,17 @@ class Session:
             found.append(self._rows.get(("c" if copy else "d", both, word, queue), row))
         return np.array(found, np.int32)[which]
 
-    def _put(self, rows: dict[str, Ints], tracks: NDArray[np.int32], names: Strings, args: ColumnValues | None) -> Ints:
-        if "event_id" in rows:
-            self._event_times.append((rows["event_id"], rows["start"]))
-        return self._slices.append(tracks, rows["start"], rows["end"], names, args)
+    def _put(
+        self, rows: dict[str, Ints], tracks: NDArray[np.int32], names: Strings, args: ColumnValues | None, asks: bool
+    ) -> None:
+        numbers = self._slices.append(tracks, rows["start"], rows["end"], names, args)
+        self._of_events.append(rows["event_id"], rows["start"], numbers if asks else -numbers)
 
     def _regions(self) -> None:
         wanted = ["start", "end", "pid", "tid", "name_id", "event_id"]
         for rows in self._tables.numbers(self._table("region"), wanted):
             tracks = self._on_threads(rows["pid"], rows["tid"])
-            numbers = self._put(rows, tracks, self._strings.column(rows["name_id"]), None)
-            self._launches.asked(self._call_of(rows["event_id"]), numbers)
+            self._put(rows, tracks, self._strings.column(rows["name_id"]), None, asks=True)
 
     def _dispatches(self) -> None:
         wanted = ["start", "end", "pid", "agent_id", "kernel_id", "queue_id", "event_id"]
@@ -159,8 +173,7 @@ class Session:
         for rows in self._tables.numbers(self._table("kernel_dispatch"), wanted, optional):
             tracks = self._on_agents(rows["pid"], rows["agent_id"], rows["queue_id"], "queue")
             names = self._kernels.column(rows["kernel_id"])
-            numbers = self._put(rows, tracks, names, facts(rows, {**_DISPATCH, "stream": ("stream_id",)}))
-            self._launches.done(self._call_of(rows["event_id"]), numbers)
+            self._put(rows, tracks, names, facts(rows, {**_DISPATCH, "stream": ("stream_id",)}), asks=False)
 
     def _copies(self) -> None:
         wanted = ["start", "end", "pid", "name_id", "dst_agent_id", "src_agent_id", "size", "event_id"]
@@ -168,63 +181,38 @@ class Session:
             lane = np.where(rows["stream_id"] >= 0, rows["stream_id"], rows["queue_id"])
             tracks = self._on_agents(rows["pid"], rows["dst_agent_id"], lane, "copies to stream", copy=True)
             known = {"bytes": ("size",), "from_agent": ("src_agent_id",), "to_agent": ("dst_agent_id",)}
-            numbers = self._put(rows, tracks, self._strings.column(rows["name_id"]), facts(rows, known))
-            self._launches.done(self._call_of(rows["event_id"]), numbers)
+            self._put(rows, tracks, self._strings.column(rows["name_id"]), facts(rows, known), asks=False)
 
     def _allocations(self) -> None:
-        """Memory from its allocation to its release, by address."""
-        live: dict[int, int] = {}
-        found: list[list[Any]] = []
-        events: list[tuple[Any, ...]] = []
+        """Memory from its allocation to its release, by address: a release may not say of whose memory it is."""
+        rows_of = AllocationRows(self._tables.folder, taken_again=True)
         wanted = ["start", "end", "agent_id", "address", "size"]
         for rows, kinds in self._tables.with_text(self._table("memory_allocate"), wanted, [], "type"):
-            columns = [rows[name].tolist() for name in wanted]
-            events += zip(*columns, kinds or ["ALLOC"] * len(rows["start"]), strict=True)
-        events.sort(key=lambda event: event[0])
-        lone = 0
-        for start, end, agent, address, size, kind in events:
-            before = live.pop(address, None)  # a release may not say of whose memory: all share one space of addresses
-            if before is not None:
-                found[before][3] = start
-            if kind in ("FREE", "RECLAIM"):
-                lone += before is None
-                continue
-            live[address] = len(found)
-            found.append([self._buffer, self._agents.get(agent, f"agent {agent}"), max(start, end), NONE, max(size, 0)])
-            self._buffer += 1
-        if lone:
-            self._sink.problem("memory freed that was allocated before the trace began", lone)
-        if found:
-            ids, devices, allocs, frees, sizes = (list(column) for column in zip(*found, strict=True))
-            self._sink.append("buffers", {"id": ids, "device": devices, "alloc": allocs, "free": frees, "bytes": sizes})
+            agents, which = np.unique(rows["agent_id"], return_inverse=True)
+            names = [self._agents.get(agent, f"agent {agent}") for agent in agents.tolist()]
+            freed = [kind in ("FREE", "RECLAIM") for kind in kinds] if kinds else [False] * len(which)
+            rows_of.append(
+                np.zeros(len(freed), np.int64), rows["address"], rows["start"], np.maximum(rows["start"], rows["end"]),
+                rows["size"], Strings(which.reshape(-1), names), np.array(freed, np.bool_),
+            )  # fmt: skip
+        reason = "memory freed that was allocated before the trace began"
+        self._buffer = rows_of.finish(self._sink, self._buffer, reason)
 
-    def _counters(self) -> None:
-        """Values of hardware counters, at the time of the event that they belong to."""
-        known = {number: told for number, *told in self._texts("info_pmc", *_COUNTER)}
-        for rows in self._tables.numbers(self._table("sample"), ["timestamp", "event_id"], ["track_id"]):
-            self._event_times.append((rows["event_id"], rows["timestamp"]))
-        if not self._event_times:
-            return
-        events, times = (np.concatenate(column) for column in zip(*self._event_times, strict=True))
-        order = np.argsort(events, kind="stable")
-        events, times = events[order], times[order]
-        lost = 0
+    def _read_counters(self) -> None:
         for block, values in self._tables.decimals(self._table("pmc_event"), ["event_id", "pmc_id"], "value"):
-            at = np.minimum(np.searchsorted(events, block[0]), len(events) - 1)
-            good = events[at] == block[0]
-            lost += int((~good).sum())
-            if not good.any():
-                continue
-            counters, which = np.unique(block[1][good], return_inverse=True)
-            tracks = [self._counter(number, known.get(number)) for number in counters.tolist()]
-            columns = {
-                "track": np.array(tracks, np.int32)[which.reshape(-1)],
-                "time": times[at[good]],
-                "value": values[good],
-            }
-            self._sink.append("counters", columns)
-        if lost:
-            self._sink.problem("value of a counter whose event has no time", lost)
+            self._values.append(block[0], block[1], values.view(np.int64))
+        self._known = {number: told for number, *told in self._texts("info_pmc", *_COUNTER)}
+        for rows in self._tables.numbers(self._table("sample"), ["timestamp", "event_id"], ["track_id"]):
+            self._of_events.append(rows["event_id"], rows["timestamp"], np.zeros_like(rows["timestamp"]))
+
+    def _counters(self, number: Ints, time: Ints, value: NDArray[np.float64]) -> None:
+        """Values of hardware counters, at the time of the event that they belong to."""
+        if not len(number):
+            return
+        counters, which = np.unique(number, return_inverse=True)
+        tracks = [self._counter(one, self._known.get(one)) for one in counters.tolist()]
+        columns = {"track": np.array(tracks, np.int32)[which.reshape(-1)], "time": time, "value": value}
+        self._sink.append("counters", columns)
 
     def _counter(self, number: int, told: list[str] | None) -> int:
         """The track of a counter: of one agent, in the process that asked for it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peephole.sources.scans import pair_numbers
 
@@ -23,6 +24,17 @@ class PairTable:
             self.keys = np.concatenate([self.keys, np.empty_like(self.keys)])
             self.values = np.concatenate([self.values, np.empty_like(self.values)])
             pair_numbers.rehash(self.slots, self.keys, self.count)
+
+    def keep(self, chosen: NDArray[np.bool_]) -> None:
+        """Forgets all pairs but those, which get other places."""
+        keys, values = self.keys[: self.count][chosen], self.values[: self.count][chosen]
+        self.slots = np.full(1 << 10, -1, np.int32)
+        self.keys, self.values = np.empty((1 << 9, 2), np.int64), np.empty(1 << 9, np.int32)
+        self.count = 0
+        self.make_room(len(keys))
+        self.count = len(keys)
+        self.keys[: self.count], self.values[: self.count] = keys, values
+        pair_numbers.rehash(self.slots, self.keys, self.count)
 
     def put(self, first: int, second: int, value: int) -> None:
         """Sets the value of a pair."""
