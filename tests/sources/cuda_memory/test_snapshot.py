@@ -156,6 +156,34 @@ def rows_of_artifacts(capture: Capture) -> list[str]:
     return [(contents[row] or b"").decode() for row in range(len(contents))]
 
 
+def test_private_pools_and_nodes_of_fx_are_named(tmp_path: Path) -> None:
+    graph = {
+        "filename": "/tmp/fx_generated_8.py", "line": 7, "name": "forward", "fx_node_op": "call_function",
+        "fx_node_name": "linear",
+        "fx_original_trace": '  File "/prog/train.py", line 5, in <module>\n'
+                             '  File "/prog/model.py", line 31, in block\n',
+    }  # fmt: skip
+    data = snapshot()
+    own = data["segments"][1]
+    own["segment_pool_id"] = (1, 0)
+    data["segments"][2]["segment_pool_id"] = (0, 3)
+    made = next(e for e in data["device_traces"][0] if e["action"] == "alloc" and e["size"] > 0)
+    made |= {"frames": [graph, *FRAMES], "pool_id": (1, 0)}
+    capture = imported(data, tmp_path / "s")
+    buffers = rows(capture, "buffers")
+    names = [b["name"] for b in buffers if b["device"] == "CUDA:0 segments"]
+    assert names.count("segment of stream 0, private pool 1.0") == 1
+    assert names.count("segment of stream 0, private pool 0.3") == 1
+    assert names.count("segment of stream 0") == len(names) - 2 > 0
+    assert "block (/prog/model.py:31) · call_function linear" in {b["name"] for b in buffers}
+    args = [json.loads(s["args"]) for s in rows(capture, "slices")]
+    assert [a["callstack"][0] for a in args if a.get("pool_id") == [1, 0]] == [
+        "block (/prog/model.py:31) · call_function linear"
+    ]
+    table = rows(capture, "artifacts")[0]["content"].decode()
+    assert table.count("private pool 1.0") == table.count("private pool 0.3") == 1
+
+
 def test_old_snapshots_without_times_are_in_their_order(tmp_path: Path) -> None:
     data = snapshot(timed=False)
     capture = imported(data, tmp_path / "s")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from peephole.sources.cuda_memory.entries import Stacks, address, dictionaries, number
+from peephole.sources.cuda_memory.entries import Stacks, address, dictionaries, number, pool_of
 
 _MOST: Final = 200_000
 """Lines of the table."""
@@ -21,7 +21,7 @@ def layout_table(segments: list[dict[str, Any]], stacks: Stacks) -> str:
         lines.append(
             f"CUDA:{number(segment, 'device')}  segment {address(segment, 'address'):#x}  {total:>14,} bytes  "
             f"{100 * used / total if total > 0 else 0:5.1f}% used  largest free {largest:,}  "
-            f"stream {number(segment, 'stream')}  {segment.get('segment_type', '')}"
+            f"stream {number(segment, 'stream')}  {segment.get('segment_type', '')}{_private(segment)}"
         )
         at = address(segment, "address")
         for block in blocks:
@@ -35,3 +35,8 @@ def layout_table(segments: list[dict[str, Any]], stacks: Stacks) -> str:
             lines.append("…")
             break
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _private(segment: dict[str, Any]) -> str:
+    pool = pool_of(segment)
+    return f"  private pool {pool[0]}.{pool[1]}" if pool else ""

@@ -10,7 +10,7 @@ from peephole.model.allocator_names import EVENTS, EXPANDABLE, FREE_REQUESTED, O
 from peephole.model.sink import Sink
 from peephole.model.tables import NONE
 from peephole.sources.cuda_memory.annotations import annotation_slices
-from peephole.sources.cuda_memory.entries import Stacks, address, args_of, dictionaries, number
+from peephole.sources.cuda_memory.entries import Stacks, address, args_of, dictionaries, number, pool_of
 from peephole.sources.cuda_memory.layout import layout_table
 from peephole.sources.cuda_memory.older import ALLOC, FREED, LESS, MORE, older_blocks, older_segments, taken_blocks
 from peephole.sources.cuda_memory.ranges import Ranges
@@ -133,15 +133,17 @@ class _Device:
         self._taken: dict[int, tuple[int, dict[str, Any]]] = {}
         """What the block of an event takes with what was rounded up: known only of those that the snapshot has."""
         self._segments: Ranges[int] = Ranges()
+        self._pools: dict[int, tuple[int, int] | None] = {}
+        """The private pool of each segment of the snapshot, by address: older versions do not say it of events."""
 
     def read(self, trace: list[dict[str, Any]], segments: list[dict[str, Any]]) -> None:
         """Takes what is older than the events, then the events in their order."""
         allocated = reserved = 0
+        self._pools = {address(segment, "address"): pool_of(segment) for segment in segments}
         for part in older_segments(trace, segments):
             reserved += part.end - part.start
-            self._reserve(
-                part.start, part.end, 0, _segment_name(part.holder), self._held(part.start, part.end, 0, part.holder)
-            )
+            event = self._held(part.start, part.end, 0, part.holder)
+            self._reserve(part.start, part.end, 0, _segment_name(part.holder, pool_of(part.holder)), event)
         self._taken = taken_blocks(trace, segments)
         for where, (size, entry) in older_blocks(trace, segments).items():
             allocated += size
@@ -180,7 +182,8 @@ class _Device:
                 rows.free(self._blocks.pop(where), time)
         elif action in MORE:
             self._release(where, where + size, time, None)
-            self._reserve(where, where + size, time, _segment_name(entry), event)
+            pool = pool_of(entry) or self._pools.get(where)
+            self._reserve(where, where + size, time, _segment_name(entry, pool), event)
         elif action in LESS:
             self._release(where, where + size, time, event)
 
@@ -223,9 +226,10 @@ class _Device:
             self._rows.counters.append((track, time, float(value)))
 
 
-def _segment_name(entry: dict[str, Any]) -> str:
+def _segment_name(entry: dict[str, Any], pool: tuple[int, int] | None) -> str:
     expandable = entry.get("is_expandable") is True or str(entry.get("action", "")).endswith("map")
-    return f"{EXPANDABLE if expandable else ''}segment of stream {number(entry, 'stream')}"
+    private = f", private pool {pool[0]}.{pool[1]}" if pool else ""
+    return f"{EXPANDABLE if expandable else ''}segment of stream {number(entry, 'stream')}{private}"
 
 
 def _size(size: int) -> str:
