@@ -176,7 +176,8 @@ def test_what_py_spy_writes_now(form: str, tmp_path: Path) -> None:
     assert any("inner" in path[-1] for path in own_times(capture))
 
 
-def test_our_own_speedscope_and_folded_come_back(tmp_path: Path) -> None:
+def test_our_own_speedscope_and_folded_come_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from peephole.cli.main import main
     from peephole.render.collapsed import write_collapsed
     from peephole.render.speedscope import write_speedscope
 
@@ -192,6 +193,11 @@ def test_our_own_speedscope_and_folded_come_back(tmp_path: Path) -> None:
         with (tmp_path / name).open("wb") as file:
             write(capture, file)
         assert sources.find(tmp_path / name).name == "stacks"
+        again = open_capture(import_files([tmp_path / name], tmp_path / f"{name}.again.peep"))
+        # begins and ends are as exact as what was recorded; counts of stacks never are
+        assert ("sampled_stacks" in again.manifest.extra) == (write is write_collapsed)
+    main(["show", "--calls", str(capture.path)])
+    assert "sampled: what is shorter than a sample is not there" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("first", [" 3\n", ""])

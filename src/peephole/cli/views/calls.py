@@ -14,6 +14,7 @@ from peephole.query.calls.functions import places_of
 from peephole.query.calls.titles import track_titles
 from peephole.query.calls.tree import CallTree, call_tree, inverted, searched
 from peephole.query.calls.unfinished import unfinished
+from peephole.query.capture.info import sampled
 from peephole.query.capture.names import missing
 from peephole.store.capture import Capture
 
@@ -62,7 +63,7 @@ def show_calls(capture: Capture, request: Request, chosen: Collection[int] | Non
     if open_ones:
         ones = "slices have no end and count" if open_ones > 1 else "slice has no end and counts"
         notes.append(f"{count(open_ones)} {ones} to the end of the trace")
-    for note in notes:
+    for note in (*notes, *sampled(capture)):
         printer.line((note, "dim"))
 
 

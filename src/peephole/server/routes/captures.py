@@ -11,7 +11,7 @@ from starlette.routing import Route
 from peephole import __version__
 from peephole.frameworks import PACKAGES
 from peephole.model.tables import FORMAT_VERSION
-from peephole.query.capture.info import holds, row_counts
+from peephole.query.capture.info import holds, row_counts, sampled
 from peephole.query.capture.kinds import kind_counts
 from peephole.server.library import Library, Shelf, ask, stamp
 from peephole.server.replies import reply
@@ -57,6 +57,7 @@ def _info(shelf: Shelf, capture: Capture) -> dict[str, Any]:
         "dropped": manifest.dropped,
         "tables": row_counts(capture),
         "kinds": shelf.once(capture, "kinds", kind_counts),
+        "sampled": sampled(capture),
         "advice": _advice(capture),
     }
 

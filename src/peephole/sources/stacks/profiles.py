@@ -10,7 +10,7 @@ from typing import Any, Final
 from peephole.model.sink import Sink
 from peephole.sources.stacks.pyinstrument import read_pyinstrument
 from peephole.sources.stacks.sampled import Frames, Samples, SliceList
-from peephole.sources.stacks.values import DEEPEST, FURTHEST, as_list, json_object, nanoseconds, number
+from peephole.sources.stacks.values import DEEPEST, FURTHEST, SAMPLED, as_list, json_object, nanoseconds, number
 
 _NS: Final = {"nanoseconds": 1, "microseconds": 1000, "milliseconds": 10**6, "seconds": 10**9}
 _SAMPLE: Final = 10**6
@@ -39,7 +39,7 @@ def read_speedscope(data: bytes, sink: Sink, where: str) -> None:
         numbers.append(
             frames.number(str(own.get("name", "")), str(own.get("file") or ""), int(number(own.get("line"))))
         )
-    slices = SliceList(frames)
+    slices, sampled = SliceList(frames), False
     for at, profile in enumerate(as_list(value.get("profiles"))):
         if not isinstance(profile, dict):
             continue
@@ -52,9 +52,13 @@ def read_speedscope(data: bytes, sink: Sink, where: str) -> None:
             _evented(profile, slices, track, numbers, unit, sink)
         else:
             _sampled(profile, slices, track, numbers, unit, sink)
+            sampled = True
     slices.append_to(sink)
     exporter = value.get("exporter")
     sink.describe(clocks={"unit": "profile"}, frameworks={str(exporter).partition("@")[0]: ""} if exporter else {})
+    # pyinstrument writes what it sampled as events, and our own export what was exact as samples
+    if (sampled and exporter != "peephole") or str(exporter).startswith("pyinstrument"):
+        sink.describe(**SAMPLED)
 
 
 def _sampled(profile: Any, slices: SliceList, track: int, numbers: list[int], unit: int, sink: Sink) -> None:
@@ -133,7 +137,7 @@ def read_cpuprofile(data: bytes, sink: Sink, where: str) -> None:
         sink.problem("sample of a node that is not there", unknown)
     slices.append_to(sink)
     begun = number(value.get("startTime")) * (10**6 if old else 1)
-    sink.describe(clocks={"unit": "profile", "start_us": begun}, frameworks={"v8": ""})
+    sink.describe(clocks={"unit": "profile", "start_us": begun}, frameworks={"v8": ""}, **SAMPLED)
 
 
 def _sample_times(value: dict[str, Any], span: int) -> list[int]:
@@ -199,7 +203,7 @@ def read_folded(data: bytes, sink: Sink, _where: str) -> None:
     if nowhere:
         sink.problem("sample without a stack", nowhere)
     slices.append_to(sink)
-    sink.describe(clocks={"unit": "samples, shown as a millisecond each"})
+    sink.describe(clocks={"unit": "samples, shown as a millisecond each"}, **SAMPLED)
 
 
 def read_perf(data: bytes, sink: Sink, _where: str) -> None:
@@ -247,7 +251,7 @@ def read_perf(data: bytes, sink: Sink, _where: str) -> None:
     if wrong:
         sink.problem("line that is not understood", wrong)
     slices.append_to(sink)
-    sink.describe(clocks={"unit": "boot", "first_ns": first}, frameworks={"perf": ""})
+    sink.describe(clocks={"unit": "boot", "first_ns": first}, frameworks={"perf": ""}, **SAMPLED)
 
 
 READERS: Final[dict[str, Callable[[bytes, Sink, str], None]]] = {

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from peephole.model.sink import Sink
 from peephole.sources.stacks.sampled import Frames, Samples, SliceList
-from peephole.sources.stacks.values import DEEPEST, as_list, json_object, nanoseconds, number
+from peephole.sources.stacks.values import DEEPEST, SAMPLED, as_list, json_object, nanoseconds, number
 
 _SECOND: Final = 10**9
 _LATEST: Final = 1 << 33
@@ -25,7 +25,7 @@ def read_pyinstrument(data: bytes, sink: Sink, where: str) -> None:
     slices.append_to(sink)
     begun = number(value.get("start_time"))
     base = round(begun * _SECOND) if 0 < begun < _LATEST else None
-    sink.describe(clocks={"unit": "profile", "base_ns": base}, frameworks={"pyinstrument": ""})
+    sink.describe(clocks={"unit": "profile", "base_ns": base}, frameworks={"pyinstrument": ""}, **SAMPLED)
 
 
 def _samples(records: list[Any], slices: SliceList, sink: Sink) -> None:

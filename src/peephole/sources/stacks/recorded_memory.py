@@ -49,4 +49,5 @@ def read_memray(path: Path, sink: Sink) -> None:
         at += held[stack] * _BYTE
     samples.finish()
     slices.append_to(sink)
-    sink.describe(clocks={"unit": "recording", "base_ns": first * 10**6}, frameworks={"memray": ""})
+    sink.describe(clocks={"unit": "recording", "base_ns": first * 10**6}, frameworks={"memray": ""},
+                  sampled_stacks="what held the memory at its peak: a byte is a microsecond")  # fmt: skip

@@ -12,6 +12,9 @@ FURTHEST: Final = 1 << 60
 DEEPEST: Final = 2000
 """Frames of a stack that are shown."""
 
+SAMPLED: Final = {"sampled_stacks": "sampled: what is shorter than a sample is not there"}
+"""A fact of captures whose slices are what neighbouring samples have in common."""
+
 
 def json_object(data: bytes, where: str) -> dict[str, Any]:
     """The object that a file holds; CaptureError when it holds none."""
