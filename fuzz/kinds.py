@@ -12,6 +12,7 @@ from typing import Final
 
 from fuzz.asks import C, some_asks, some_request
 from fuzz.edits import Draw, Edit, damage_bytes, damage_json, damage_lines
+from fuzz.messages import damage_database, damage_messages
 from fuzz.mutant import Mutant
 from fuzz.pickles import damage_pickle, damage_trace
 from fuzz.tables import damage_parquet, damage_segment, damage_zip
@@ -157,13 +158,13 @@ KINDS: Final = (
     Kind("tinygrad", imported("tinygrad", damage_pickle)),
     Kind("hardware", imported("hardware", damage_trace)),
     Kind("chrome", imported("chrome", damage_json)),
-    Kind("perfetto", imported("perfetto", damage_bytes)),
+    Kind("perfetto", imported("perfetto", damage_messages)),
     Kind("xla", both(imported("xla", damage_lines), imported("xla", damage_bytes))),
-    Kind("sqlite", imported("sqlite", damage_bytes)),
+    Kind("sqlite", imported("sqlite", damage_database)),
     Kind("cuda_memory", imported("cuda_memory", damage_pickle)),
-    Kind("stacks", both(imported("stacks", damage_bytes), imported("stacks", damage_lines))),
+    Kind("stacks", both(imported("stacks", damage_json), imported("stacks", damage_lines))),
     Kind("mlir", both(imported("mlir", damage_lines), imported("mlir", damage_bytes))),
-    Kind("chakra", both(imported("chakra", damage_bytes), imported("chakra", damage_json))),
+    Kind("chakra", both(imported("chakra", damage_messages), imported("chakra", damage_json))),
     Kind("tape", imported("tape", damage_lines)),
     Kind("torch", both(imported("torch", damage_lines), imported("torch", damage_bytes))),
     Kind("baseline", baseline),

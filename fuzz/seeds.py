@@ -196,7 +196,7 @@ def perfetto(target: Path) -> None:
     """Traces of every feature, as Perfetto's own package builds them."""
     from tests.sources.perfetto import traces
 
-    for case, data in (("features", traces.features()), ("beyond", traces.beyond())):
+    for case, data in (("features", traces.features()), ("beyond", traces.beyond()), ("old", traces.old_events())):
         (target / case).mkdir(parents=True)
         (target / case / "trace.pftrace").write_bytes(data)
     _copied(target, "formats/*.pftrace")
@@ -231,6 +231,8 @@ def sqlite(target: Path) -> None:
     for case, write in (("nsight", databases.nsight), ("rocpd", databases.rocpd)):
         (target / case).mkdir(parents=True)
         write(target / case / "run.db", 3)
+    (target / "runs").mkdir()
+    databases.rocpd(target / "runs" / "run.db", 2, (databases.GUID, databases.GUID.replace("a1b2", "ffff")))
 
 
 def cuda_memory(target: Path) -> None:
@@ -254,7 +256,10 @@ def stacks(target: Path) -> None:
     frame = {"functionName": "main", "lineNumber": 3, "id": 1, "children": [{"functionName": "inner", "id": 2}]}
     records = [[["main\0<thread>\0001", "step\0a.py\0003\1cModel\1l5"], 0.5], [["main\0<thread>\0001"], 0.1]]
     tree = {"function": "step", "time": 0.5, "line_no": 3, "children": [{"function": "gemm", "time": 0.2}]}
+    calls = [{"id": 1, "callFrame": {"functionName": "main", "url": "a.js", "lineNumber": 3}, "children": [2]},
+             {"id": 2, "callFrame": {"functionName": "inner", "url": "a.js", "lineNumber": 7}}]  # fmt: skip
     for case, value in (
+        ("node", {"nodes": calls, "startTime": 5, "endTime": 99, "samples": [1, 2, 1], "timeDeltas": [1, 4, -2]}),
         ("older", {"head": frame, "startTime": 1.5, "endTime": 1.6, "samples": [1, 2, 1], "timestamps": [1, 5, 9]}),
         ("session", {"start_time": 5.0, "sample_count": 2, "start_call_stack": [], "frame_records": records}),
         ("tree", {"start_time": 5.0, "sample_count": 2, "root_frame": tree}),
