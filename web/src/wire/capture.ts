@@ -32,6 +32,8 @@ export interface CaptureInfo {
   tables: Record<string, number>;
   /** Which questions this server can answer: "schedule", "why", "origin", … */
   kinds: Record<string, number>;
+  /** What is not recorded each time that it ran, in words. */
+  sampled: string[];
   /** What to do about a capture without events; empty when nothing is known to be wrong. */
   advice: string;
 }

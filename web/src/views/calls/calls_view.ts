@@ -428,7 +428,7 @@ class CallsView implements View {
         ...(wire.unfinished > 0 ? [`${counted(wire.unfinished, "slice")} without end, to the end of the trace`] : []),
         ...(folded > 0 ? [`${counted(folded, "small call")} folded: focus a branch to see them`] : []),
         ...(wire.depthCut > 0 ? [`cut at depth ${count(wire.depthCut)}: ${cutAway(wire)}`] : []),
-        h("span.wide", "traced, not sampled: self is what no inner slice covers"),
+        h("span.wide", this.page.info.sampled.join("; ") || "traced, not sampled: self is what no inner slice covers"),
       ],
     );
   }

@@ -216,7 +216,7 @@ class MemoryView implements View {
     const device =
       devices.find((one) => one.name === name) ??
       devices.find((one) => one.name === "" && name === UNNAMED) ??
-      devices.reduce((best, one) => (one.peak > best.peak ? one : best), devices[0]!);
+      largest(devices);
     if (this.device !== device) {
       if (this.device?.name !== device.name) this.stage.setData(null);
       this.device = device;
@@ -481,4 +481,12 @@ class MemoryView implements View {
     });
     this.page.status(...parts);
   }
+}
+
+/** The device with the highest peak; one whose buffers are what is reserved for another says less than that one. */
+function largest(devices: readonly DeviceWire[]): DeviceWire {
+  const reserved = new Set(devices.map((one) => one.reserved));
+  const held = devices.filter((one) => one.name === "" || !reserved.has(one.name));
+  const some = held.length > 0 ? held : devices;
+  return some.reduce((best, one) => (one.peak > best.peak ? one : best), some[0]!);
 }
