@@ -42,7 +42,7 @@ PLACES = {
     "ranks": ("#/run/ranks", ".srow"),
     "compare": ("#/small/compare?b=alike", ".cmp-verdict .title"),
     "compare, passes": ("#/small/compare?b=alike&tab=passes", ".cmp-verdict .title"),
-    "compare, timelines": ("#/small/compare?b=alike&tab=timeline", "select"),
+    "compare, timelines": ("#/small/compare?b=alike&tab=timeline", '[aria-label="Aligned at"]'),
     "compare, memory": ("#/small/compare?b=alike&tab=memory", ".cmp-scroll"),
     "context": ("#/small/rewrites?context=1", ".page td a"),
     "sql": ("#/steps/sql?q=SELECT%20*%20FROM%20tracks", ".sql-row"),

@@ -3,6 +3,7 @@ import { fill, h } from "../../base/dom.ts";
 import { duration } from "../../base/format.ts";
 import { isAbort } from "../../data/client.ts";
 import type { BothWindowsWire, LanesWire } from "../../wire/compare.ts";
+import { fitLabel, fitTitle, type Advance } from "../../layout/timeline_labels.ts";
 import { ticks, type Ticks } from "../../layout/timeline_scale.ts";
 import { sizedPen } from "../common/sized_pen.ts";
 import { failure } from "../common/states.ts";
@@ -211,10 +212,11 @@ export class TimelinePair {
     const height = lanes.lanes.length * (LANE + GAP) + 8;
     const pen = this.pen(canvas, height);
     const marks = this.ticks.times.map((time) => Math.round(HEAD + this.x(time)));
+    const advance = advanceOf(pen);
     lanes.lanes.forEach((lane, at) => {
       const y = 4 + at * (LANE + GAP);
       pen.fillStyle = colour("--fg-2");
-      pen.fillText(shorten(pen, lane.title, HEAD - 16), 8, y + LANE / 2);
+      pen.fillText(fitTitle(lane.title, HEAD - 16, advance), 8, y + LANE / 2);
       pen.fillStyle = colour("--bg-1");
       pen.fillRect(HEAD, y, this.width, LANE);
       pen.fillStyle = colour("--line-1");
@@ -236,7 +238,7 @@ export class TimelinePair {
         const room = Math.min(x1, HEAD + this.width) - left - 3;
         if (room > 22 && lane.count[i]! <= 1) {
           pen.fillStyle = colour(`--cat-${number}-ink`) || colour("--bg-0");
-          pen.fillText(shorten(pen, name, room), left, y + LANE / 2);
+          pen.fillText(fitLabel(name, room, advance), left, y + LANE / 2);
         }
       }
       pen.restore();
@@ -323,11 +325,14 @@ function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-function shorten(pen: CanvasRenderingContext2D, text: string, room: number): string {
-  if (pen.measureText(text).width <= room) return text;
-  let cut = text;
-  while (cut.length > 2 && pen.measureText(`${cut}…`).width > room) cut = cut.slice(0, -1);
-  return cut.length > 2 ? `${cut}…` : "";
+/** How wide letters are, each measured once a drawing. */
+function advanceOf(pen: CanvasRenderingContext2D): Advance {
+  const known = new Map<string, number>();
+  return (char) => {
+    let width = known.get(char);
+    if (width === undefined) known.set(char, (width = pen.measureText(char).width));
+    return width;
+  };
 }
 
 function hash(text: string): number {
