@@ -83,7 +83,8 @@ web-test: setup src/peephole/server/static/.built
 	$(BIN)/python packaging/web_build.py npm run --silent test
 
 .PHONY: test
-test: setup src/peephole/server/static/.built tools lint web-test
+test: setup src/peephole/server/static/.built tools
+	$(MAKE) --no-print-directory -j2 lint web-test
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: demo

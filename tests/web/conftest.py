@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,10 +25,12 @@ from peephole.server.library import Library
 from peephole.store.writer import CaptureWriter
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Error, Page, ViewportSize
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OUTPUT = ROOT / "test-output"
+NOTHING = '<!doctype html><link rel="icon" href="data:,">'
+WINDOW: ViewportSize = {"width": 1600, "height": 900}
 
 PROGRAM = """
 from tinygrad import Tensor
@@ -140,17 +143,78 @@ def empty_served(static: Path) -> Iterator[Served]:
     yield from start(create_app(Library([]), static=static))
 
 
+class KeptPage:
+    """One page for the tests of a worker, put back after each: a process of its own costs more than most tests do."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.page: Page | None = None
+
+    def get(self) -> Page:
+        if self.page is None:
+            context = self.browser.new_context(viewport=WINDOW, color_scheme="dark", reduced_motion="reduce")
+            self.page = context.new_page()
+            self.page.set_default_timeout(30_000)
+        return self.page
+
+    def put_back(self) -> None:
+        """No route, setting, permission or place of the mouse is left, and nothing runs on."""
+        from playwright.sync_api import Error
+
+        page = self.page
+        assert page is not None
+        place = urllib.parse.urlsplit(page.url)
+        try:
+            page.unroute_all(behavior="ignoreErrors")
+            if place.netloc:  # nothing is shown, at the same origin: its process and its compiled script stay
+                nothing = f"{place.scheme}://{place.netloc}/nothing"
+                page.route(nothing, lambda route: route.fulfill(body=NOTHING, content_type="text/html"))
+                page.goto(nothing)
+                page.evaluate("localStorage.clear()")
+                page.unroute(nothing)
+            page.mouse.move(-5, -5)
+            page.context.clear_permissions()
+            page.set_viewport_size(WINDOW)
+            page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+        except Error:  # it or its server is gone
+            self.close()
+
+    def close(self) -> None:
+        if self.page is not None:
+            self.page.context.close()
+            self.page = None
+
+
+@pytest.fixture(scope="session")
+def kept_page(browser: Browser) -> Iterator[KeptPage]:
+    kept = KeptPage(browser)
+    yield kept
+    kept.close()
+
+
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A fresh page; the test fails when the page logs an error or breaks its content policy."""
-    context = browser.new_context(viewport={"width": 1600, "height": 900}, color_scheme="dark", reduced_motion="reduce")
-    page = context.new_page()
-    page.set_default_timeout(30_000)
+def page(kept_page: KeptPage, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page as if it were new; the test fails when the page logs an error or breaks its content policy."""
+    page = kept_page.get()
     trouble: list[str] = []
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
+
+    def failed(error: Error) -> None:
+        trouble.append(str(error))
+
+    def logged(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            trouble.append(f"{message.text} {message.location['url']}")
+
+    page.on("pageerror", failed)
+    page.on("console", logged)
     yield page
-    context.close()
+    own = request.node.get_closest_marker("own_page") is not None
+    if own or trouble:
+        kept_page.close()
+    else:
+        page.remove_listener("pageerror", failed)
+        page.remove_listener("console", logged)
+        kept_page.put_back()
     assert trouble == []
 
 
@@ -183,8 +247,11 @@ class Shown:
         self.served = served
 
     def open(self, place: str) -> None:
-        self.page.goto("about:blank")  # a page of its own, not a step within the one that is open
-        self.page.goto(self.served.address + place)
+        if self.page.url.split("#")[0] == self.served.address:  # loaded anew, not a step within what is open
+            self.page.evaluate("address => history.replaceState(null, '', address)", self.served.address + place)
+            self.page.reload()
+        else:
+            self.page.goto(self.served.address + place)
         self.until("() => document.querySelector('section.view')?.dataset.shown")
 
     def until(self, script: str, arg: object = None, seconds: float = 30) -> None:

@@ -185,7 +185,9 @@ def test_enter_opens_the_step_in_all_of_the_middle(ranks: Shown) -> None:
     assert before is not None and after is not None and after["height"] > before["height"] + 80
     assert page.get_by_role("button", name="Open step").get_attribute("aria-pressed") == "true"
     page.keyboard.press("ArrowLeft")
-    ranks.until("() => document.querySelector('section.view').dataset.shown === '2'")
+    ranks.until(
+        "() => document.querySelector('section.view').dataset.shown === '2' && location.hash.includes('step=2')"
+    )
     page.reload()
     ranks.until("() => document.querySelector('.srow') !== null")
     assert not page.locator(".rank-heat").is_visible() and "step 2 on one clock" in lanes(ranks)

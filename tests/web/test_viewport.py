@@ -168,6 +168,7 @@ def test_a_drag_takes_the_picture_along(drawn: Shown, view: View) -> None:
 
 
 @AXIS
+@pytest.mark.own_page
 def test_two_fingers_spread_the_picture(drawn: Shown, view: View) -> None:
     shown = Window(drawn, view)
     before = shown.now()
@@ -236,6 +237,7 @@ def test_a_range_is_drawn_out_pulled_and_let_go(drawn: Shown, view: View) -> Non
     drawn.wait_param("r0", None)
 
 
+@pytest.mark.own_page
 def test_the_graph_has_the_same_gestures(drawn: Shown) -> None:
     drawn.open("#/small")
     page = drawn.page

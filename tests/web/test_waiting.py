@@ -245,6 +245,7 @@ def test_buttons_of_a_bar_say_what_they_are_before_the_answer_is_there(view: Sho
         assert "" not in [text.strip() for text in view.page.locator(".bar button:visible").all_inner_texts()]
 
 
+@pytest.mark.own_page
 def test_another_schedule_chosen_while_one_is_being_laid_out(view: Shown) -> None:
     view.page.add_init_script(
         """(() => {
