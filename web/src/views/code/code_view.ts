@@ -42,7 +42,7 @@ export const CODE: ViewDef = {
 };
 
 class CodeView implements View {
-  private readonly tabs = h("span.seg", { role: "group", "aria-label": "What to show" });
+  private readonly tabs = h("span.seg.code-tabs", { role: "group", "aria-label": "What to show" });
   private readonly find = h("input.find", {
     type: "text",
     placeholder: "Find",
@@ -77,7 +77,7 @@ class CodeView implements View {
       this.wrap.setAttribute("aria-pressed", String(on));
     });
     page.middle.append(
-      h("div.bar", this.tabs, h("span.grow"), this.found, this.find, this.wrap, this.copy),
+      h("div.bar.code-bar", this.tabs, h("span.grow"), this.found, this.find, this.wrap, this.copy),
       this.head,
       this.body,
     );
