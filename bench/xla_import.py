@@ -1,4 +1,4 @@
-"""Dumps of XLA imported: a module's 51 dumps where ../shared has them, and 200 MB of a large made-up module.
+"""Dumps of XLA imported: a module's 51 dumps where ../shared has them, ten such modules, and 200 MB of a large made-up one.
 
 python bench/xla_import.py [--megabytes 200]
 """
@@ -9,6 +9,7 @@ import argparse
 import json
 import random
 import resource
+import shutil
 import sys
 import tarfile
 import tempfile
@@ -31,6 +32,7 @@ def main() -> None:
             with tarfile.open(SAMPLE) as archive:
                 archive.extractall(folder / "block", filter="data")
             report("the block's dumps", folder / "block", folder / "block.peep")
+            report("ten modules of them", copies(folder / "block", folder / "ten"), folder / "ten.peep")
         size = write(folder / "large", options.instructions, options.megabytes << 20)
         report(f"{options.instructions:,} instructions, {size >> 20} MB", folder / "large", folder / "large.peep")
         draw(folder / "large.peep")
@@ -46,6 +48,16 @@ def report(what: str, folder: Path, out: Path) -> None:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     row = {"what": what, "MB": round(size / 1e6, 1), "s": round(wall, 2), "CPU s": round(cpu, 2)}
     print(json.dumps({**row, "MB/s": round(size / 1e6 / wall, 1), "peak MB": memory}), flush=True)
+
+
+def copies(dumps: Path, out: Path) -> Path:
+    """The dumps of ten modules that share nothing but their texts."""
+    out.mkdir()
+    for path in [path for path in dumps.iterdir() if path.is_file()]:
+        number, name, rest = path.name.split(".", 2)
+        for at in range(10):
+            shutil.copyfile(path, out / f"module_{int(number[-4:]) + at:04d}.{name}.{rest}")
+    return out
 
 
 def draw(path: Path) -> None:

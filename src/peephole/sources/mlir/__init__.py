@@ -33,7 +33,8 @@ class MlirSource:
 
     def sniff(self, head: bytes, path: Path) -> bool:
         """Whether passes were printed into it, or it is a module."""
-        return bool(_LOG.search(head) or _PLAIN.match(head)) or TREE_FILE.fullmatch(path.name) is not None
+        is_log = b"// -----// IR Dump " in head and _LOG.search(head) is not None
+        return is_log or bool(_PLAIN.match(head)) or TREE_FILE.fullmatch(path.name) is not None
 
     def may_be_empty(self, path: Path) -> bool:
         """A state that is still being written."""

@@ -26,7 +26,7 @@ _IR: Final = re.compile(rb"\A\s*\w+: \w*SchedulerNode\(")
 
 def kind_of_head(head: bytes) -> str:
     """The kind of file that begins with these bytes; empty for one that is not torch's."""
-    if _RECORD.search(head):
+    if b'] {"' in head and _RECORD.search(head):  # a folder has thousands of files, and the pattern takes a millisecond
         return LOG
     for kind, pattern in ((GRAPH, _MODULE), (CODE, _WRAPPER), (IR, _IR)):
         if pattern.match(head):
