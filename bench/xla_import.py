@@ -1,4 +1,4 @@
-"""Dumps of XLA imported: a module's 51 dumps where ../shared has them, ten such modules, and 200 MB of a large made-up one.
+"""Dumps of XLA imported: a module's 51 dumps where ../shared has them, ten such modules, and 200 MB of a made-up one.
 
 python bench/xla_import.py [--megabytes 200]
 """
