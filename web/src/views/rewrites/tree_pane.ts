@@ -153,7 +153,11 @@ export class TreePane {
     const moved = this.current?.kind !== kind || this.current.id !== id;
     this.current = { kind, id };
     if (kind === "step" && moved && opens) this.reveal(id);
-    else if (moved) this.refresh();
+    else if (moved) {
+      const above = this.tree.above(this.tree.contextAt.get(id) ?? -1);
+      if (kind === "context" && opens && above >= 0) this.tree.open(this.tree.contexts.id[above]!);
+      this.refresh();
+    }
     const index = this.indexOf(kind, id);
     this.list.select(index, false);
     if (index >= 0 && moved) this.list.centre(index);
