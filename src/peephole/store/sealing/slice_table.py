@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from peephole.model.tables import SLICES
+from peephole.store.allocator import give_back
 from peephole.store.index.capture_index import IndexWriter
 from peephole.store.manifest import Manifest
 from peephole.store.sealing.chunks import Slices, joined
@@ -30,6 +31,8 @@ _FEW: Final = 1 << 20
 """Names up to which a table of all of them is quicker than sorting those of a row group."""
 _ARGS: Final = 8 << 20
 """Bytes of args that go into the table at once."""
+_TRIM: Final = 1 << 19
+"""Slices after which memory that the C library keeps for parts of other sizes goes back to the system."""
 COMPILE_FROM: Final = 1_500_000
 """Slices from which loading numba takes less time than it saves."""
 
@@ -87,10 +90,14 @@ class SliceTable:
         for."""
         if spool.rows > COMPILE_FROM:
             warm()
+        trimmed = 0
         # args are copied a few times on their way into the table
         groups = max(1, _ARGS // max(1, spool.extras.mean_bytes * ROW_GROUP))
         for slices in _in_parts(self._squeezed(_gathered(self._laid_out(spool))), min(PART, groups * ROW_GROUP)):
             self._emit(slices, spool)
+            if self._rows - trimmed > _TRIM:
+                trimmed = self._rows
+                give_back()
             if progress is not None:
                 progress(self._rows, spool.rows)
             if self._error is not None:
