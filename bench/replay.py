@@ -30,8 +30,10 @@ from peephole.query.capture.contexts import Step, contexts, steps
 from peephole.query.rewrites import step_graphs as rewrites
 from peephole.query.rewrites.schedules import schedule, schedule_contexts
 from peephole.store.capture import Capture, open_capture
-from replay_equality import import_pickle, record  # type: ignore[import-not-found]
-from workloads import workload  # type: ignore[import-not-found]
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from bench.replay_equality import import_pickle, record
+from bench.workloads import workload
 
 STEPS = (("gpt", "early symbolic"), ("mnist", "symbolic+reduce_collapse+debuf"))
 WIDE = """

@@ -206,7 +206,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=300, help="for each program (default 300; 1e9: all of it)")
     parser.add_argument("--pickle", type=Path, help="compare this rewrites pickle instead")
     args = parser.parse_args()
-    from workloads import workload  # type: ignore[import-not-found]
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    from bench.workloads import workload
 
     failed = 0
     with tempfile.TemporaryDirectory() as temporary:
@@ -217,7 +218,8 @@ def main() -> int:
             begun = time.monotonic()
             report = compare(pickled, import_pickle(pickled, folder / "run.peep"), args.seconds)
             took = round(time.monotonic() - begun, 1)
-            print(json.dumps({"bench": f"replay equality {name}", **vars(report), "seconds": took}), flush=True)
+            row = {"bench": f"replay equality {name}", "ours": len(report.differences), "unit": "differences"}
+            print(json.dumps({**row, **vars(report), "seconds": took}), flush=True)
             failed += len(report.differences)
     return 1 if failed else 0
 

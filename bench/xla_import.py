@@ -46,8 +46,13 @@ def report(what: str, folder: Path, out: Path) -> None:
     import_files([folder], out)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    row = {"what": what, "MB": round(size / 1e6, 1), "s": round(wall, 2), "CPU s": round(cpu, 2)}
-    print(json.dumps({**row, "MB/s": round(size / 1e6 / wall, 1), "peak MB": memory}), flush=True)
+    row = {
+        "bench": f"XLA import: {what}",
+        "ours": round(size / 1e6 / wall, 1),
+        "unit": "MB/s",
+        "mb": round(size / 1e6, 1),
+    }
+    print(json.dumps({**row, "seconds": round(wall, 2), "cpu": round(cpu, 2), "peak_mb": memory}), flush=True)
 
 
 def copies(dumps: Path, out: Path) -> Path:
@@ -71,8 +76,8 @@ def draw(path: Path) -> None:
     for step in (steps // 2, steps - 1):
         wall, cpu = time.perf_counter(), time.process_time()
         graph_reply(capture, graph_at(capture, step, 0))
-        row = {"what": f"graph of step {step}", "s": round(time.perf_counter() - wall, 2)}
-        print(json.dumps({**row, "CPU s": round(time.process_time() - cpu, 2)}), flush=True)
+        row = {"bench": f"XLA import: graph of step {step}", "ours": round(time.perf_counter() - wall, 2), "unit": "s"}
+        print(json.dumps({**row, "cpu": round(time.process_time() - cpu, 2)}), flush=True)
 
 
 def write(folder: Path, count: int, size: int) -> int:

@@ -10,22 +10,24 @@ import argparse
 import json
 import random
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+Cost = tuple[float, float, float]
 XPROF = """
 import json, sys, time
 from pathlib import Path
 from xprof.convert import raw_to_tool_data
 wall, cpu = time.perf_counter(), time.process_time()
 data, _ = raw_to_tool_data.xspace_to_tool_data([sys.argv[1]], "trace_viewer", {})
-row = {"what": f"xprof to trace_viewer, {len(data) / 1e6:.1f} MB", "s": round(time.perf_counter() - wall, 2)}
 # ru_maxrss would be that of the process that started this one, where that is larger
 memory = int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) >> 10
-print(json.dumps({**row, "CPU s": round(time.process_time() - cpu, 2), "peak MB": memory}))
+print(json.dumps([time.perf_counter() - wall, time.process_time() - cpu, memory]))
 """
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -44,15 +46,16 @@ def main() -> None:
         small = Path(place) / "small.xplane.pb"
         small.write_bytes(space(options.events // 4))
         import_files([small], Path(place) / "warm.peep")  # the loops are compiled once for all times
+        ours, walked, peers = [], [], []
         for round_ in range(3):
-            wall, cpu = time.perf_counter(), time.process_time()
-            import_files([path], Path(place) / f"{round_}.peep")
-            report("peephole import", path, wall, cpu)
-            wall, cpu = time.perf_counter(), time.process_time()
-            report(f"jaxlib's ProfileData, {peer_walk(path):,} events walked", path, wall, cpu)
+            ours.append(taken(lambda at=round_: import_files([path], Path(place) / f"{at}.peep")))  # type: ignore[misc]
+            walked.append(taken(lambda: peer_walk(path)))
             if options.xprof:
                 done = subprocess.run([options.xprof, "-c", XPROF, path], capture_output=True, text=True, check=True)
-                print(done.stdout.splitlines()[-1], flush=True)
+                peers.append(tuple(json.loads(done.stdout.splitlines()[-1])))
+        report(ours, walked, "jaxlib's ProfileData walks its events", options.events)
+        if peers:
+            report(ours, peers, "xprof makes its trace viewer's data", options.events)
 
 
 def peer_walk(path: Path) -> int:
@@ -67,10 +70,22 @@ def peer_walk(path: Path) -> int:
     return count
 
 
-def report(what: str, path: Path, wall: float, cpu: float) -> None:
+def taken(work: Callable[[], object]) -> Cost:
+    """Seconds, and of CPU, of some work, and the most MB of this process so far."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    row = {"what": what, "MB": round(path.stat().st_size / 1e6, 1), "s": round(time.perf_counter() - wall, 2)}
-    print(json.dumps({**row, "CPU s": round(time.process_time() - cpu, 2), "peak MB": memory}), flush=True)
+    return time.perf_counter() - wall, time.process_time() - cpu, memory
+
+
+def report(ours: list[Cost], peers: list[Cost], who: str, events: int) -> None:
+    """Medians of the rounds, in which ours and the peer took turns."""
+    (wall, cpu, memory), (other, other_cpu, _) = (
+        map(statistics.median, zip(*one, strict=True)) for one in (ours, peers)
+    )
+    row = {"bench": f"XLA profile of {events:,} events, imported", "ours": round(wall, 2), "peer": round(other, 2)}
+    more = {"unit": "s", "cpu": round(cpu, 2), "peer_cpu": round(other_cpu, 2), "peak_mb": memory, "peer_is": who}
+    print(json.dumps({**row, **more}), flush=True)
 
 
 def varint(number: int) -> bytes:

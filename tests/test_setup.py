@@ -120,3 +120,16 @@ def test_the_page_of_measurements_is_that_of_their_results() -> None:
     assert PAGE.read_text("utf-8") == page().rstrip() + "\n", (
         "docs/benchmarks.md is stale: python bench/results_page.py"
     )
+
+
+def test_measurements_start_in_a_clone() -> None:
+    """As `make bench` starts them, with nothing but the root of a clone on the path."""
+    from bench.results_page import names
+    from bench.short import SHORT
+
+    assert set(SHORT) <= set(names())
+    code = f"import importlib\nfor name in {names()}: importlib.import_module(f'bench.{{name}}')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for file in (ROOT / "bench").glob("*.py"):
+        assert "import-not-found" not in file.read_text("utf-8"), f"{file.name} finds a helper beside it only"
