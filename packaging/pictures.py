@@ -109,8 +109,7 @@ def take(chromium: Browser, folder: Path, picture: tutorials.Picture, theme: Any
         context = chromium.new_context(viewport=SIZE, color_scheme=theme, device_scale_factor=1)
         page = context.new_page()
         page.goto(found.group(0) + address)
-        page.wait_for_selector("footer.status")
-        page.wait_for_load_state("networkidle")
+        page.wait_for_selector("section.view[data-shown]")
         page.wait_for_timeout(3000)
         for key in picture.keys:
             page.keyboard.press(key)
