@@ -201,6 +201,9 @@ def test_an_address_opens_a_tab_that_the_capture_has(captures: Path, chromium: B
     one, tab = Agent(captures), chromium.new_page()
     try:
         addresses = [one.call(tool, **given)["structuredContent"]["page"] for tool, given in asked]
+        listed = {row["name"]: row["page"] for row in one.call("captures")["structuredContent"]["rows"]}
+        tab.goto(listed["devices"])
+        tab.wait_for_selector("[data-title=Timeline][aria-current=page]")
         opened = []
         for address in addresses:
             tab.goto("about:blank")

@@ -18,7 +18,11 @@ from peephole.store.capture import open_capture
 def captures(session: Session, given: Arguments) -> Arguments:
     """The captures there are, newest first."""
     found = rows("ls", str(captures_folder())) if captures_folder().is_dir() else []
-    taken, after = page_of(found, max(given.get("offset", 0), 0), session.limit(given))
+    room = session.limit(given) * 3 // 4  # the addresses take the rest
+    taken, after = page_of(found, max(given.get("offset", 0), 0), room)
+    for row in taken:
+        if (address := session.pages.address(Path(row["path"]), "")) is not None:
+            row["page"] = address
     left = {"left_out": f"{len(found) - after} more; ask again with offset={after}"} if after >= 0 else {}
     return {"rows": taken, "of": len(found), **left}
 

@@ -18,12 +18,12 @@ class Pages:
         self._handles: dict[Path, str] = {}
 
     def address(self, capture: Path, view: str, **params: str | int) -> str | None:
-        """Where a person sees what an answer is about."""
+        """Where a person sees what an answer is about; without a view, whatever of the capture is best seen first."""
         if not self.wanted:
             return None
         own = quote(self.handle(capture))
         query = "&".join(f"{key}={quote(str(value))}" for key, value in sorted(params.items()))
-        return f"{self._base}#/{own}/{view}" + (f"?{query}" if query else "")
+        return f"{self._base}#/{own}" + (f"/{view}" if view else "") + (f"?{query}" if query else "")
 
     def handle(self, capture: Path) -> str:
         """What the page calls a capture; nothing where there is no page."""
