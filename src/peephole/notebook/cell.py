@@ -49,7 +49,8 @@ def html_of(capture: Capture) -> str:
         ("program", _program(facts.program, facts.argv)),
         (
             "recorded with",
-            " · ".join(f"{name} {version}" for name, version in facts.frameworks.items()) or facts.source,
+            " · ".join(f"{name} {version}" for name, version in facts.frameworks.items())
+            or ("" if facts.source == "record" else facts.source),
         ),
         ("span", f"{(t1 - t0) / 1e6:,.3f} ms"),
         ("holds", ", ".join(f"{many:,} {name}" for name, many in counts if many) or "nothing"),
