@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-SECONDS: Final = 240
+SECONDS: Final = 480
 """A measurement that takes longer is stopped, and said to have failed."""
 
 SHORT: Final[dict[str, list[str]]] = {
