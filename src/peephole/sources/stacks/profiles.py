@@ -126,6 +126,7 @@ def read_cpuprofile(data: bytes, sink: Sink, where: str) -> None:
     samples, unknown = Samples(slices, track), 0
     for at, (start, node) in enumerate(moments):
         stack: list[int] = []
+        node = node if type(node) is int else -1
         while node in nodes and len(stack) < DEEPEST:
             stack.append(nodes[node])
             node = parents.get(node, -1)
