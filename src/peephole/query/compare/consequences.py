@@ -105,6 +105,7 @@ class Consequences:
         graph_a, graph_b = a.graph(pair.a, rows[0]), b.graph(pair.b, rows[1])
         only = only_in(*graph_a, graph_b[1]), only_in(*graph_b, graph_a[1])
         makers: set[int] = set()
+        late = self._is_late(pair, found)
         for (side, which), nodes in zip(self._sides, only, strict=True):
             begins = least(side.content.offsets, side.content.sources, nodes)
             if len(begins) > _MOST:
@@ -115,13 +116,28 @@ class Consequences:
                 if other == at:
                     return []
                 units = side.compiled.units
-                # two of a kind may make the same by themselves
+                # two of a kind may make the same by themselves, while they are compiled
                 alike = found.what == "match" and units[maker].kind == units[getattr(pair, which)].kind
+                alike = alike and not late
                 if not alike and other in self._changed and self._after_parting(side, which, time, other):
                     makers.add(other)
                 elif side.content.offsets[row] != side.content.offsets[row + 1]:
                     return []  # else it is a constant, which may come from anywhere
         return sorted(makers)
+
+    def _is_late(self, pair: Pair, found: Parting) -> bool:
+        """Whether they part in what is no part of a kernel's compilation any more, whose code is the same.
+
+        A pass that runs between two contexts stands in the one before it.
+        """
+        a, b = (side.compiled.units[getattr(pair, which)] for side, which in self._sides)
+        if not a.code or a.code != b.code:
+            return False
+        return all(
+            unit.dur >= 0 and not 0 <= int(side.compiled.step_start[step]) < unit.start + unit.dur
+            for (side, _), unit, step in zip(self._sides, (a, b), (found.step_a, found.step_b), strict=True)
+            if step >= 0
+        )
 
     def _after_parting(self, side: Lineage, which: str, time: int, pair: int) -> bool:
         """Whether that pair made something of that time after it had parted: in the step in which it did, or later.
