@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from peephole.compilers.torch.compiler import NAME, Torch
 from peephole.compilers.xla.llvm_text import without_order
 from peephole.query.compare.comparison import compare
 from peephole.query.compare.recorded import recorded
@@ -52,32 +55,59 @@ def rolled(xs):
 
 print(changing(jnp.ones((16, 16)), jnp.ones((4, 16))), rolled(jnp.ones((8, 4)))[0])
 """
+SEVERAL = """
+import json, os, runpy, sys
+import torch
+import peephole
+for out, env in json.loads(sys.argv[2]):
+    torch._dynamo.reset()  # as if nothing had been compiled
+    os.environ.update(env)
+    with peephole.record(out):
+        runpy.run_path(sys.argv[1])
+    for name in env:
+        del os.environ[name]
+"""
+VARIANTS: dict[str, dict[str, str]] = {"as it is": {}, "factor": {"FACTOR": "3"}, "alone": {"ALONE": "1"}}
+"""Of the program of torch. They are recorded in one process, since importing torch takes most of the time."""
 Record = Callable[..., Capture]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Record:
-    """Records one of the programs with these variables, once for each set of them."""
+    """Records one of the programs, once for each variant or set of variables; `again` in a process of its own."""
     folder = tmp_path_factory.mktemp("others")
     known: dict[str, Capture] = {}
 
-    def call(framework: str, again: str = "", **env: str) -> Capture:
+    def started(*words: str | Path, env: dict[str, str]) -> None:
+        done = subprocess.run(
+            [sys.executable, *words],
+            env={**os.environ, "JAX_PLATFORMS": "cpu", **env},
+            capture_output=True,
+            text=True,
+            timeout=280,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+    def torch_variants(program: Path) -> None:
+        outs = {variant: folder / f"torch {variant}.peep" for variant in VARIANTS}
+        wanted = [(str(outs[variant]), env) for variant, env in VARIANTS.items()]
+        (folder / "several.py").write_text(SEVERAL)
+        started(folder / "several.py", program, json.dumps(wanted), env={})
+        known.update({"torch" + variant: open_capture(out) for variant, out in outs.items()})
+
+    def call(framework: str, variant: str = "as it is", **env: str) -> Capture:
         pytest.importorskip(framework)
-        key = framework + again + repr(sorted(env.items()))
+        key = framework + variant + "".join(env.values())
         if key not in known:
             program = folder / f"{framework}_program.py"
             program.write_text(TORCH if framework == "torch" else JAX)
-            out = folder / f"run{len(known)}.peep"
-            done = subprocess.run(
-                [sys.executable, "-m", "peephole", "run", "-o", out, program],
-                env={**os.environ, "JAX_PLATFORMS": "cpu", **env},
-                capture_output=True,
-                text=True,
-                timeout=280,
-                check=False,
-            )
-            assert done.returncode == 0, done.stderr
-            known[key] = open_capture(out)
+            if framework == "torch" and variant in VARIANTS:
+                torch_variants(program)
+            else:
+                out = folder / f"run{len(known)}.peep"
+                started("-m", "peephole", "run", "-o", out, program, env={**VARIANTS.get(variant, {}), **env})
+                known[key] = open_capture(out)
         return known[key]
 
     return call
@@ -147,7 +177,7 @@ def test_the_same_program_twice_differs_in_times_alone(run: Record, framework: s
 
 @pytest.mark.parametrize("framework", ["torch", "jax"])
 def test_one_constant_changes_what_it_is_in_and_nothing_else(run: Record, framework: str) -> None:
-    a, b = run(framework), run(framework, FACTOR="3")
+    a, b = run(framework), run(framework, "factor")
     found = diff(a, b)
     assert parted(found) == walk(a, b)
     begins = [row for row in found.divergence if not row.follows]
@@ -165,7 +195,7 @@ def test_one_constant_changes_what_it_is_in_and_nothing_else(run: Record, framew
 
 
 def test_a_pass_of_torch_that_decides_otherwise_is_where_they_part(run: Record) -> None:
-    a, b = run("torch"), run("torch", ALONE="1")
+    a, b = run("torch"), run("torch", "alone")
     found = diff(a, b)
     expected = walk(a, b)
     assert expected and parted(found) == expected
@@ -181,6 +211,17 @@ def test_a_pass_of_xla_that_is_left_out_is_where_they_part(run: Record) -> None:
     modules = {name: place for name, place in expected.items() if name.startswith("module_")}
     assert modules
     assert {name: place for name, place in parted(found).items() if name.startswith("module_")} == modules
+
+
+def test_the_number_of_a_graph_in_the_process_is_no_difference() -> None:
+    def code(number: int) -> str:
+        return f"# AOT ID: ['{number}_inference']\nbuf = ['{number}_inference']"
+
+    bare = Torch(NAME).comparable_code
+    assert bare(code(1))[0].startswith("# AOT ID: ['_inference']\n") and bare(code(1))[1]
+    assert bare(code(1))[0] == bare(code(1).replace("ID: ['1_", "ID: ['37_"))[0]
+    assert bare(code(1))[0] != bare(code(3))[0], "what the code does with a number counts"
+    assert bare("x = 1") == ("x = 1", "")
 
 
 def test_the_order_of_arguments_is_no_difference_but_their_use_is() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 NAME = "torch"
 _VAIN: Final = "rules tried in vain"
+_GRAPH_NUMBER: Final = re.compile(r"^(# AOT ID: \[')\d+(?=_)", re.MULTILINE)
+_GRAPH_NUMBERS: Final = "numbers of graphs in the code of torch"
 
 
 class Torch(Compiler):
@@ -38,6 +41,11 @@ class Torch(Compiler):
     ) -> str:
         """Nothing: the listing by name is the notation that FX users know."""
         return ""
+
+    def comparable_code(self, text: str) -> tuple[str, str]:
+        """Without the number of a graph among all that the process compiled."""
+        found = _GRAPH_NUMBER.sub(r"\1", text)
+        return found, _GRAPH_NUMBERS if found != text else ""
 
     def role(self, step: str) -> str:
         """The step whose graph is the kernels."""
