@@ -99,6 +99,11 @@ def test_branches_of_both_call_trees_close_and_are_sorted(compare: Shown) -> Non
     closed = page.locator('.cmp-stage tr[aria-expanded="false"]')
     closed.wait_for()
     assert closed.locator("td").first.inner_text() == f"▸{name}" and rows.count() < whole
+    compare.until("() => location.hash.includes('shut=')")
+    page.reload()
+    closed.wait_for()
+    assert closed.locator("td").first.inner_text() == f"▸{name}", "what is closed is in the address"
+    closed.focus()
     page.keyboard.press("ArrowRight")
     compare.until("(whole) => document.querySelectorAll('.cmp-stage tbody tr').length === whole", whole)
     page.keyboard.press("ArrowRight")

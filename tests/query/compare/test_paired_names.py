@@ -44,9 +44,9 @@ def test_a_phase_is_compared_with_that_of_the_kernel_it_is_about(tmp_path: Path)
     assert (host["compile r_4"].count_a, host["compile r_4"].count_b) == (1, 1)
     assert host["compile r_4"].name_b == "compile r_32" and "compile r_32" not in host
     called = paired_names(found.a.compiled, found.b.compiled, found.pairs.pairs)
-    rows = {(row.name, row.name_b, row.depth): row for row in call_rows(a, b, called)}
+    rows = {(row.name, row.name_b, row.depth): row for row in call_rows(a, b, called).rows}
     assert rows["compile r_4", "compile r_32", 0].total_b == 900
-    by_name = call_rows(a, b, PairedNames())
+    by_name = call_rows(a, b, PairedNames()).rows
     assert {row.name: (row.calls_a, row.calls_b) for row in by_name if "r_" in row.name} == {
         "compile r_4": (1, 0),
         "compile r_32": (0, 1),

@@ -221,6 +221,8 @@ export interface CallRowWire {
 
 export interface BothCallsWire {
   rows: CallRowWire[];
+  /** Functions that took least time on either side, beyond so many rows. */
+  left_out: number;
 }
 
 export interface LaneWire {
@@ -236,6 +238,8 @@ export interface LanesWire {
   lanes: LaneWire[];
   names: string[];
   length: number;
+  /** Tracks that are not among the lanes. */
+  left_out: number;
 }
 
 export interface BothWindowsWire {

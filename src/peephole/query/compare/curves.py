@@ -65,27 +65,46 @@ class CallRow:
     calls_b: int
 
 
-def call_rows(a: Capture, b: Capture, called: PairedNames, most: int = 400) -> list[CallRow]:
+@dataclass(frozen=True, slots=True)
+class CallRows:
+    """Both call trees as one, outermost first."""
+
+    rows: list[CallRow]
+    left_out: int
+    """Functions under their callers that took least time on either side, beyond so many rows."""
+
+
+def call_rows(a: Capture, b: Capture, called: PairedNames, most: int = 1000) -> CallRows:
     """The call trees of both hosts as one, what differs most first among those that one function calls."""
     sums: dict[tuple[str, ...], list[int]] = {}
+    unseen = 0
     for side, capture in enumerate((a, b)):
-        for path, figures in _paths(capture, called.in_a if side else str).items():
+        paths, light = _paths(capture, called.in_a if side else str)
+        unseen = max(unseen, light)
+        for path, figures in paths.items():
             row = sums.setdefault(path, [0] * 6)
             for at, figure in enumerate(figures):
                 row[2 * at + side] += figure
+    heavy: set[tuple[str, ...]] = set()
+    for path in sorted(sums, key=lambda path: -max(sums[path][:2])):
+        if path[:-1] in heavy or len(path) == 1:
+            heavy.add(path)
+        if len(heavy) == most:
+            break
     below: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for path in sums:
-        below.setdefault(path[:-1], []).append(path)
+        if path in heavy:
+            below.setdefault(path[:-1], []).append(path)
     rows: list[CallRow] = []
     stack = _by_difference(below.get((), []), sums)
-    while stack and len(rows) < most:
+    while stack:
         path = stack.pop()
         total_a, total_b, self_a, self_b, calls_a, calls_b = sums[path]
         rows.append(
             CallRow(path[-1], called.in_b(path[-1]), len(path) - 1, total_a, total_b, self_a, self_b, calls_a, calls_b)
         )
         stack += _by_difference(below.get(path, []), sums)
-    return rows
+    return CallRows(rows, len(sums) - len(rows) + unseen)
 
 
 def _by_difference(paths: list[tuple[str, ...]], sums: dict[tuple[str, ...], list[int]]) -> list[tuple[str, ...]]:
@@ -93,11 +112,12 @@ def _by_difference(paths: list[tuple[str, ...]], sums: dict[tuple[str, ...], lis
     return sorted(paths, key=lambda path: (abs(sums[path][1] - sums[path][0]), max(sums[path][:2])))
 
 
-def _paths(capture: Capture, called: Callable[[str], str]) -> dict[tuple[str, ...], tuple[int, int, int]]:
-    """Total, self and calls of the heaviest nodes of the hosts' call tree, by the names from the outermost on."""
+def _paths(capture: Capture, called: Callable[[str], str]) -> tuple[dict[tuple[str, ...], tuple[int, int, int]], int]:
+    """Total, self and calls of the heaviest nodes of the hosts' call tree, by the names from the outermost on, and how
+    many others there are."""
     tracks = [row.id for row in group_tracks(capture, "host")]
     if not tracks:
-        return {}
+        return {}, 0
     tree = call_tree(capture, tracks, None, together="host")
     heavy = np.argsort(-tree.sums.total, kind="stable")[:_NODES]
     keep = set(heavy.tolist())
@@ -111,7 +131,7 @@ def _paths(capture: Capture, called: Callable[[str], str]) -> dict[tuple[str, ..
         before = found.get(path, (0, 0, 0))
         own = (int(tree.sums.total[node]), int(tree.sums.self[node]), int(tree.sums.count[node]))
         found[path] = tuple(x + y for x, y in zip(before, own, strict=True))  # type: ignore[assignment]
-    return found
+    return found, len(tree.depth) - len(heavy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +155,15 @@ class Lanes:
     names: tuple[str, ...]
     length: int
     """ns of the whole capture."""
+    left_out: int
+    """Tracks that are not among the lanes."""
 
 
 def lanes(capture: Capture, t0: int, t1: int, pixels: int) -> Lanes:
     """The outermost lanes of a capture's devices and hosts, t0 and t1 in ns since its first moment."""
     begin, end = span(capture, contexts=False) or (0, 0)
     rows = [row for row in timeline_tracks(capture) if row.depths]
+    left_out = max(0, len(rows) - _LANES)
     rows = sorted(rows, key=lambda row: row.kind not in ("device", "copy", "worker"))[:_LANES]
     windows = capture.windows([(row.id, row.depths[0]) for row in rows], begin + t0, begin + t1, pixels)
     texts, numbers = capture.names(), dict[int, int]()
@@ -149,4 +172,6 @@ def lanes(capture: Capture, t0: int, t1: int, pixels: int) -> Lanes:
         name = [numbers.setdefault(int(code), len(numbers)) for code in window.name.tolist()]
         start, past = (window.start - begin).tolist(), (window.end - begin).tolist()
         found.append(LaneWindow(row.title, row.kind, start, past, name, window.count.tolist()))
-    return Lanes(tuple(found), tuple(plain(texts[code]) if code >= 0 else "" for code in numbers), end - begin)
+    return Lanes(
+        tuple(found), tuple(plain(texts[code]) if code >= 0 else "" for code in numbers), end - begin, left_out
+    )

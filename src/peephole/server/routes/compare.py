@@ -170,7 +170,7 @@ async def calls(request: Request) -> Response:
         a, b = found.a.open, found.b.open
         assert a is not None and b is not None
         called = paired_names(found.a.compiled, found.b.compiled, found.pairs.pairs)
-        return {"rows": call_rows(a, b, called)}
+        return asdict(call_rows(a, b, called))
 
     return reply(await _compared(request, answer))
 

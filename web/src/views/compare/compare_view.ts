@@ -2,6 +2,8 @@
 import { fill, h } from "../../base/dom.ts";
 import { count } from "../../base/format.ts";
 import { isAbort, getJson } from "../../data/client.ts";
+import { withoutFound } from "../../data/both_calls.ts";
+import { formatPaths, parsePaths } from "../../data/calls.ts";
 import { bothNames, differs } from "../../data/compare.ts";
 import type { Params } from "../../state/place.ts";
 import type { CaptureRow } from "../../wire/capture.ts";
@@ -25,7 +27,7 @@ import { formatPairs, HandPairs, pairQuery, parsePairs } from "./hand_pairs.ts";
 import { graphHead, graphNotes, type PartActions, partSide, shownGraphs } from "./part_side.ts";
 import { SortTable, type SortColumn } from "./sort_table.ts";
 import { kernelColumns, passColumns, ruleColumns, timeColumns } from "./tables.ts";
-import { TimelinePair } from "./timeline_pair.ts";
+import { atPair, parseWindow, TimelinePair } from "./timeline_pair.ts";
 import { drawVerdict, statusParts } from "./verdict.ts";
 
 const TABS: readonly (readonly [string, string])[] = [
@@ -58,7 +60,7 @@ export class CompareView implements View {
   private readonly verdict = h("div.cmp-verdict", { role: "status" });
   private readonly box = filterBox(
     "Filter",
-    (text) => this.page.nav.set({ q: text }, "replace"),
+    (text) => this.page.nav.set({ q: text, shut: formatPaths(withoutFound(this.shut)) }, "replace"),
     () => undefined,
   );
   private readonly tabs = h("span.seg", { role: "group", "aria-label": "What is compared" });
@@ -122,7 +124,7 @@ export class CompareView implements View {
 
   escape(): boolean {
     if (this.params["q"] === undefined) return false;
-    this.page.nav.set({ q: null }, "replace");
+    this.page.nav.set({ q: null, shut: formatPaths(withoutFound(this.shut)) }, "replace");
     return true;
   }
 
@@ -318,13 +320,22 @@ export class CompareView implements View {
       signal,
     );
     if (!calls || this.params["tab"] !== tab) return;
-    this.calls = new CallPair(calls.rows, (sort, down) => this.sort(sort, down));
+    this.calls = new CallPair(
+      calls,
+      (sort, down) => this.sort(sort, down),
+      (shut) => this.page.nav.set({ shut: formatPaths(shut) }, "replace"),
+    );
     fill(this.stage, this.calls.element);
     this.drawCalls(this.calls);
   }
 
   private drawCalls(calls: CallPair): void {
-    calls.show(this.params["q"] ?? "", this.params["sort"] ?? "total", this.params["down"] !== "0");
+    calls.show(this.params["q"] ?? "", this.params["sort"] ?? "total", this.params["down"] !== "0", this.shut);
+  }
+
+  /** Branches of the call trees that were closed. */
+  private get shut(): Set<string> {
+    return parsePaths(this.params["shut"]);
   }
 
   private drawTable<Row>(
@@ -472,26 +483,16 @@ export class CompareView implements View {
   }
 
   private timeline(found: CompareWire): TimelinePair {
-    const name = this.chosen(found);
-    const row = found.kernels.find((one) => one.name === name);
-    const parted = found.divergence.find((one) => one.a === name || one.b === name);
     return new TimelinePair({
+      ...atPair(found, this.chosen(found)),
       window: (query, signal) => this.page.client.get<BothWindowsWire>(`${this.below}/${query}`, signal),
       align: () => this.params["align"] ?? "begin",
       setAlign: (align) => {
         this.drawn = "";
         this.page.nav.set({ align, t: null });
       },
-      view: () => {
-        const parts = (this.params["t"] ?? "").split(",").map(Number);
-        return parts.length === 2 && parts.every(Number.isFinite) && parts[1]! > 0 ? [parts[0]!, parts[1]!] : null;
-      },
+      view: () => parseWindow(this.params["t"]),
       setView: (from, length) => this.page.nav.set({ t: `${from},${length}` }, "replace"),
-      kernel: row && row.a !== "" && row.b !== "" ? { a: row.a, b: row.b } : null,
-      pass:
-        parted && parted.stepA >= 0 && parted.stepB >= 0
-          ? { name: parted.step, a: parted.stepA, b: parted.stepB }
-          : null,
     });
   }
 }

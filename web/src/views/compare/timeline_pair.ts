@@ -1,8 +1,8 @@
 /** Two timelines one above the other, aligned at a moment that both have; they are panned and zoomed together. */
 import { fill, h } from "../../base/dom.ts";
-import { duration } from "../../base/format.ts";
+import { counted, duration } from "../../base/format.ts";
 import { isAbort } from "../../data/client.ts";
-import type { BothWindowsWire, LanesWire } from "../../wire/compare.ts";
+import type { BothWindowsWire, CompareWire, LanesWire } from "../../wire/compare.ts";
 import { fitLabel, fitTitle, type Advance } from "../../layout/timeline_labels.ts";
 import { ticks, type Ticks } from "../../layout/timeline_scale.ts";
 import { sizedPen } from "../common/sized_pen.ts";
@@ -20,6 +20,23 @@ export interface TimelineSource {
   kernel: { a: string; b: string } | null;
   /** The pass in which the chosen pair parts: the numbers of the step on either side. */
   pass: { name: string; a: number; b: number } | null;
+}
+
+/** What of the chosen pair both timelines can be aligned at: its first runs, and the pass in which it parts. */
+export function atPair(found: CompareWire, name: string): Pick<TimelineSource, "kernel" | "pass"> {
+  const row = found.kernels.find((one) => one.name === name);
+  const parted = found.divergence.find((one) => one.a === name || one.b === name);
+  const both = parted && parted.stepA >= 0 && parted.stepB >= 0;
+  return {
+    kernel: row && row.a !== "" && row.b !== "" ? { a: row.a, b: row.b } : null,
+    pass: both ? { name: parted.step, a: parted.stepA, b: parted.stepB } : null,
+  };
+}
+
+/** A window of the address: where it begins and how long it is; null for none. */
+export function parseWindow(text: string | undefined): [number, number] | null {
+  const parts = (text ?? "").split(",").map(Number);
+  return parts.length === 2 && parts.every(Number.isFinite) && parts[1]! > 0 ? [parts[0]!, parts[1]!] : null;
 }
 
 const ALIGNED = { kernel: "the first run of ", pass: "the pass ", marker: "marker ", step: "" } as const;
@@ -166,7 +183,9 @@ export class TimelinePair {
     this.drawRuler();
     this.drawSide("a", this.data.a, this.offsets[0]);
     this.drawSide("b", this.data.b, this.offsets[1]);
-    this.scale.textContent = `${duration(this.length)} in sight`;
+    const hidden = Math.max(this.data.a.left_out, this.data.b.left_out);
+    const rest = hidden > 0 ? `${counted(hidden, "track")} more not drawn · ` : "";
+    this.scale.textContent = `${rest}${duration(this.length)} in sight`;
     this.host.dataset["drawn"] = `${this.data.a.lanes.length}/${this.data.b.lanes.length}`;
   }
 
