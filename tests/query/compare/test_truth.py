@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,80 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Record:
         return known[key]
 
     return call
+
+
+@dataclass(frozen=True)
+class Gated:
+    """What the recipe in the docs made of a pull request that edits one rule of tinygrad."""
+
+    base: Capture
+    new: Capture
+    line: int
+    """Lines above the rule, before the one that the edit puts there."""
+    failed: bool
+    posted: tuple[list[str], str]
+    """The words that `gh` was called with, and the file that it was to post."""
+
+
+@pytest.fixture(scope="module")
+def gated(tmp_path_factory: pytest.TempPathFactory) -> Gated:
+    """Runs the steps of docs/compare.md on two commits, as GitHub does; only `gh` is not the real one."""
+    import tinygrad
+
+    yaml = pytest.importorskip("yaml")
+    folder = tmp_path_factory.mktemp("pull")
+    repository, tools = folder / "repository", folder / "tools"
+    tools.mkdir()
+    keep = f'#!/bin/sh\nprintf "%s\\n" "$@" > {folder}/words\nfor last; do :; done\ncat "$last" > {folder}/body\n'
+    (tools / "gh").write_text(keep)
+    (tools / "peephole").write_text(f'#!/bin/sh\nexec {sys.executable} -m peephole "$@"\n')
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
+    env = {
+        **os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "CACHELEVEL": "0", "PARALLEL": "0",
+        **{f"GIT_{who}_{what}": "none" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+    }  # fmt: skip
+
+    def shell(text: str) -> int:
+        done = subprocess.run(
+            ["bash", "-e", "-c", text],
+            cwd=repository,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+        assert done.returncode in (0, 1), done.stderr
+        return done.returncode
+
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(tinygrad.__file__).parent, repository / "tinygrad", ignore=ignored)
+    commit = "git add -A && git -c core.compression=0 commit -qm"
+    assert shell(f"git init -q && git config core.compression 0 && {commit} base") == 0
+    rules = repository / "tinygrad" / "uop" / "symbolic.py"
+    lines = rules.read_text().splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if "# x*1 -> x" in line)
+    assert "lambda x: x)," in lines[at]
+    lines[at] = lines[at].replace(
+        "lambda x: x),", "lambda x: x.alu(Ops.ADD, x.const_like(0)) if x.op is Ops.RANGE else x),"
+    )
+    lines.insert(at, "  # a line more, so that all rules behind it have moved\n")
+    rules.write_text("".join(lines))
+    (repository / "model.py").write_text(PROGRAM)
+    assert shell(f"{commit} new") == 0
+
+    text = (Path(__file__).parents[3] / "docs" / "compare.md").read_text("utf-8")
+    workflow = yaml.safe_load(text.partition("```yaml\n")[2].partition("```")[0])
+    env.update(workflow["env"])
+    failed = False
+    for step in workflow["jobs"]["compare"]["steps"]:
+        if "run" in step and (not failed or step.get("if") == "always()"):
+            words = step["run"].replace("${{ github.event.pull_request.base.sha }}", "HEAD~1")
+            failed = shell(words.replace("${{ github.event.number }}", "7")) != 0 or failed
+    captures = (open_capture(folder / f"{name}.peep") for name in ("base", "new"))
+    posted = (folder / "words").read_text().splitlines(), (folder / "body").read_text("utf-8")
+    return Gated(*captures, at, failed, posted)
 
 
 def diff(a: Capture, b: Capture) -> Comparison:
@@ -170,29 +245,24 @@ def test_beam_parts_where_a_plain_walk_finds_it(run: Record) -> None:
     assert found.kernels and (found.a.contexts, found.b.contexts) == tuple(counts)
 
 
-def test_an_edited_rule_is_found_behind_moved_lines(run: Record, tmp_path: Path) -> None:
-    import tinygrad
-
-    source = Path(tinygrad.__file__).parent
-    copy = tmp_path / "tinygrad"
-    shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    rules = copy / "uop" / "symbolic.py"
-    lines = rules.read_text().splitlines(keepends=True)
-    at = next(i for i, line in enumerate(lines) if "# x*1 -> x" in line)
-    assert "lambda x: x)," in lines[at]
-    lines[at] = lines[at].replace(
-        "lambda x: x),", "lambda x: x.alu(Ops.ADD, x.const_like(0)) if x.op is Ops.RANGE else x),"
-    )
-    lines.insert(at, "  # a line more, so that all rules behind it have moved\n")
-    rules.write_text("".join(lines))
-    found = diff(run(), run(PYTHONPATH=str(tmp_path)))
+def test_an_edited_rule_is_found_behind_moved_lines(gated: Gated) -> None:
+    found = diff(gated.base, gated.new)
 
     def moved(place: tuple[str, int]) -> tuple[str, int]:
-        return (place[0], place[1] + 1) if place[0] == "uop/symbolic.py" and place[1] > at else place
+        return (place[0], place[1] + 1) if place[0] == "uop/symbolic.py" and place[1] > gated.line else place
 
-    assert parted(found) == walk(run(), run(PYTHONPATH=str(tmp_path)), moved)
+    assert parted(found) == walk(gated.base, gated.new, moved)
     assert "line numbers of rules" in found.normalised
-    assert [row.rule for row in found.rules if row.edited] == [f"symbolic.py:{at + 1}"]
+    assert [row.rule for row in found.rules if row.edited] == [f"symbolic.py:{gated.line + 1}"]
     first = found.divergence[0]
     assert first.parting is not None and first.parting.rule_a is not None and first.parting.rule_b is not None
     assert first.parting.rule_a.line + 1 == first.parting.rule_b.line
+
+
+def test_the_recipe_for_ci_posts_the_table_of_two_commits(gated: Gated) -> None:
+    verdict = diff(gated.base, gated.new).verdict
+    code = any(row.state == "changed" for row in diff(gated.base, gated.new).kernels)
+    assert gated.failed == code, "it fails where code differs"
+    words, body = gated.posted
+    assert words == ["pr", "comment", "7", "--body-file", "diff.md"]
+    assert body.startswith(f"### {verdict.split(';')[0]}") and f"symbolic.py:{gated.line + 1}" in body.replace("\\", "")
