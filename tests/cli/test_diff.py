@@ -159,6 +159,7 @@ def test_a_phase_of_the_host_may_be_noise_with_one_capture_a_side(inside: Cli, t
         return write_runs(tmp_path / name, {"load": [round(ns * times) for ns in RUNS["r_4"]]}, kind="thread")
 
     a, again, b = host("a.peep", 1), host("again.peep", 1.01), host("b.peep", 1.3)
+    assert inside("diff", a, again).stdout.startswith("The same: no time shown to differ.")
     alone = json.loads(inside("diff", a, b, "--json", check=False).stdout)
     assert (
         "of the host's phases 1 slower" in alone["verdict"].lower() and "more captures a side tell" in alone["verdict"]

@@ -174,8 +174,12 @@ def _words(a: Compiled, b: Compiled, parts: Parting | None, one: Unit | None, tw
         rules = [
             f"{_short(rule.file)}:{rule.line}" if rule else "no more matches" for rule in (parts.rule_a, parts.rule_b)
         ]
-        same = parts.rule_a is not None and parts.rule_b is not None and rules[0] == rules[1]
-        return f"match: {rules[0]} made something else" if same else f"match: A {rules[0]}, B {rules[1]}"
+        one_rule, other = parts.rule_a, parts.rule_b
+        moved = one_rule is not None and other is not None and one_rule.text and one_rule.text == other.text
+        if one_rule is None or other is None or not (moved or rules[0] == rules[1]):
+            return f"match: A {rules[0]}, B {rules[1]}"
+        same = rules[0] if rules[0] == rules[1] else f"the same rule, A {rules[0]}, B {rules[1]},"
+        return f"match: {same} made something else"
     return {
         "input": "input: the graphs that went in differ",
         "output": "output: the graphs that came out differ",

@@ -23,7 +23,7 @@ def verdict_of(found: Comparison) -> Comparison:
     phases = _phases(found)
     parts += phases
     text = "" if not found.same else "Nothing but times to compare: " if phases else "The same: "
-    text += "; ".join(parts) if parts else ("nothing differs" if found.same else "they differ")
+    text += "; ".join(parts) if parts else _nothing(found)
     text = text[0].upper() + text[1:]
     begins = [row for row in found.divergence if not row.follows]
     if begins and not found.same:
@@ -32,6 +32,15 @@ def verdict_of(found: Comparison) -> Comparison:
         where += f" › match {first.match}" if first.match else ""
         text += f"; first in {first.context}{where}"
     return replace(found, verdict=text + ".")
+
+
+def _nothing(found: Comparison) -> str:
+    """Of sides with nothing to name: times that are not shown to differ may differ all the same."""
+    if not found.same:
+        return "they differ"
+    if any(row.tested for row in found.times):
+        return "no time shown to differ"
+    return "too few runs to compare times" if found.times else "nothing differs"
 
 
 def _kernels(found: Comparison) -> list[str]:
