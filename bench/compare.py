@@ -79,18 +79,33 @@ def changed_kernel(a: Path, b: Path) -> str:
     return str(next(row["kernel"] for row in found["divergence"] if row["kernel"] and row["kind"] == "match"))
 
 
-def tables(page: Any, a: Path, b: Path, started: bool) -> float:
-    """Seconds until the table of kernels is drawn: from the address, or from starting the command."""
+def cpu_of(process: int) -> float:
+    """Seconds of CPU that a process has spent."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def tables(page: Any, a: Path, b: Path) -> tuple[float, float, float, float]:
+    """Seconds until the table of kernels is drawn, three times: from starting the command, from its address (the
+    comparison has begun then), and of a second page of that server. Last the server's CPU until the first was drawn."""
     command = [sys.executable, "-m", "peephole", "serve", str(a), str(b), "--no-open", "--port", str(free_port())]
     began = time.time()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    try:
-        address = process.stdout.readline().split()[3]
-        began = began if started else time.time()
+
+    def drawn() -> float:
         page.goto(f"{address}#/{a.stem}/compare?a={a.stem}&b={b.stem}")
         page.wait_for_selector("section.view[data-shown] .cmp-kernels tbody tr", timeout=60_000)
-        return float(page.evaluate("window.drawnAt")) / 1000 - began
+        return float(page.evaluate("window.drawnAt")) / 1000
+
+    try:
+        address = process.stdout.readline().split()[3]
+        up = time.time()
+        cold = drawn()
+        spent = cpu_of(process.pid)
+        page.goto("about:blank")
+        again = time.time()
+        return cold - began, cold - up, drawn() - again, spent
     finally:
         stop(process)
 
@@ -121,10 +136,12 @@ def in_page(pairs: dict[str, tuple[Path, Path]], rounds: int) -> None:
         page = browser.new_page(viewport={"width": 1600, "height": 900})
         page.add_init_script(NOTED)
         for name, (a, b) in pairs.items():
-            for started in (False, True):
-                taken = [tables(page, a, b, started) for _ in range(rounds)]
-                where = "from the command" if started else "from the address"
-                report(f"compare: tables of {name} in the page, {where}", statistics.median(taken), 1.5, "s")
+            taken = [tables(page, a, b) for _ in range(rounds)]
+            command, address, warm, cpu = (statistics.median(column) for column in zip(*taken, strict=True))
+            what = f"compare: tables of {name} in the page"
+            report(f"{what}, from the command", command, 1.5, "s", server_cpu_s=round(cpu, 2))
+            report(f"{what}, from the address, cold", address, 1.5, "s")
+            report(f"{what}, warm", warm, 1.5, "s")
         browser.close()
 
 
