@@ -36,16 +36,19 @@ class Command(NamedTuple):
 class _NotNeeded:
     """Hides what no command needs and others load when it is installed, tenths of a second for nothing.
 
-    pyarrow loads pandas with its first array, numba scipy and cffi with its first loop. Programs that are recorded run
-    in processes of their own.
+    pyarrow loads pandas with its first array, numba coverage and yaml with itself, scipy and cffi with its first loop.
+    Programs that are recorded run in processes of their own.
     """
 
-    NAMES: Final = frozenset(("pandas", "scipy", "cffi"))
+    NAMES: Final = frozenset(("pandas", "scipy", "cffi", "coverage"))
+    DASK: Final = frozenset(("yaml",))
+    """What Dask needs, and so the commands that ask a cluster."""
+    hidden = NAMES
 
     @classmethod
     def find_spec(cls, name: str, path: object = None, target: object = None) -> None:
         """Says that these are not there, and nothing of other modules."""
-        if name in cls.NAMES:
+        if name in cls.hidden:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
@@ -79,6 +82,8 @@ COMMANDS: Final = (
 )
 
 START_PROGRAMS: Final = ("run", "demo")
+WITHOUT_DASK: Final = ("serve", "show", "diff", "search", "rules", "idle")
+"""Commands over large captures that never ask a Dask cluster."""
 
 EPILOG: Final = """\
 Wherever a capture is expected the default is the newest one, and a file of any
@@ -133,6 +138,7 @@ def _dispatch(arguments: list[str]) -> int:
         print(version())
         return 0
     command = find(arguments[0])
+    _NotNeeded.hidden = _NotNeeded.NAMES | (_NotNeeded.DASK if command.name in WITHOUT_DASK else frozenset())
     if _NotNeeded not in sys.meta_path:
         sys.meta_path.insert(0, _NotNeeded)
     if command.name not in START_PROGRAMS:
