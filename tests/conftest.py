@@ -118,6 +118,13 @@ def peephole(capture_dir: Path) -> Cli:
     return call
 
 
+@pytest.fixture(autouse=True)
+def everything_installed() -> Iterator[None]:
+    """A command hides modules that it does not need from its process: what it was run in here has them again."""
+    yield
+    sys.meta_path[:] = [finder for finder in sys.meta_path if getattr(finder, "__name__", "") != "_NotNeeded"]
+
+
 @pytest.fixture
 def inside(capture_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     """Runs the command in this process, without half a second for a new one. What it changes of Python is put back."""
@@ -129,7 +136,7 @@ def inside(capture_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
         *arguments: str | Path, check: bool = True, env: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         words, out, errors = list(map(str, arguments)), io.StringIO(), io.StringIO()
-        finders, handler, circles = list(sys.meta_path), signal.getsignal(signal.SIGTERM), gc.get_threshold()
+        handler, circles = signal.getsignal(signal.SIGTERM), gc.get_threshold()
         try:
             with pytest.MonkeyPatch.context() as own, redirect_stdout(out), redirect_stderr(errors):
                 for name, value in (env or {}).items():
@@ -139,7 +146,6 @@ def inside(capture_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
                 except SystemExit as end:  # argparse, of what it does not know
                     code = end.code if isinstance(end.code, int) else 1
         finally:
-            sys.meta_path[:] = finders
             signal.signal(signal.SIGTERM, handler)
             gc.set_threshold(*circles)
         if check:
