@@ -41,7 +41,7 @@ def test_windows_calls_and_memory_of_both(client: TestClient) -> None:
     assert window["a"]["lanes"][0]["title"] == "GPU" and (moment["kind"], moment["name"]) == ("kernel", "E_8")
     assert moment["a"] == moment["b"] > 0
     assert client.get(f"{below}/memory").json() == {"a": [], "b": []}
-    assert client.get(f"{below}/calls").json() == {"rows": []}
+    assert client.get(f"{below}/calls").json() == {"rows": [], "left_out": 0}
 
 
 def test_pairs_by_hand_and_the_graphs_of_any_pass(client: TestClient) -> None:

@@ -3,6 +3,7 @@ import { h } from "../../base/dom.ts";
 import { count, counted, location } from "../../base/format.ts";
 import { bothNames } from "../../data/compare.ts";
 import type { BothGraphsWire, KernelPairWire, PassPairWire, RuleLineWire } from "../../wire/compare.ts";
+import { words } from "../common/states.ts";
 import { graphPair } from "./graph_pair.ts";
 
 export interface PartActions {
@@ -42,7 +43,7 @@ export function partSide(pair: KernelPairWire, actions: PartActions): HTMLElemen
         parted.match > 0 && h("i", "›"),
         parted.match > 0 && h("b", `match ${parted.match}`),
       ),
-      h("p.cmp-what", parted.what),
+      h("p.cmp-what", ...words(parted.what)),
       parted.follows.length > 0 &&
         h(
           "p.faint",

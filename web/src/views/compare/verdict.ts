@@ -3,6 +3,7 @@ import { fill, h } from "../../base/dom.ts";
 import { count, counted, duration } from "../../base/format.ts";
 import { change, claimed } from "../../data/compare.ts";
 import type { CompareWire } from "../../wire/compare.ts";
+import { words } from "../common/states.ts";
 import { sideChip } from "./side_chip.ts";
 import { figure } from "./tables.ts";
 
@@ -25,7 +26,7 @@ export function drawVerdict(element: HTMLElement, found: CompareWire): void {
       "div.say",
       h("div.title", signed(found.verdict)),
       h("p", sideChip("a"), " ", ...name(found.a), h("span", "   "), sideChip("b"), " ", ...name(found.b)),
-      ...found.notes.map((note) => h("p.note", note)),
+      ...found.notes.map((note) => h("p.note", ...words(note))),
     ),
     h("span.grow"),
     facts.length > 0 || time
