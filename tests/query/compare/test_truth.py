@@ -123,9 +123,9 @@ def gated(tmp_path_factory: pytest.TempPathFactory) -> Gated:
         if "run" in step and (not failed or step.get("if") == "always()"):
             words = step["run"].replace("${{ github.event.pull_request.base.sha }}", "HEAD~1")
             failed = shell(words.replace("${{ github.event.number }}", "7")) != 0 or failed
-    captures = (open_capture(folder / f"{name}.peep") for name in ("base", "new"))
+    base, new = (open_capture(folder / f"{name}.peep") for name in ("base", "new"))
     posted = (folder / "words").read_text().splitlines(), (folder / "body").read_text("utf-8")
-    return Gated(*captures, at, failed, posted)
+    return Gated(base, new, at, failed, posted)
 
 
 def diff(a: Capture, b: Capture) -> Comparison:
