@@ -86,7 +86,7 @@ def call_rows(a: Capture, b: Capture, called: PairedNames, most: int = 1000) -> 
             for at, figure in enumerate(figures):
                 row[2 * at + side] += figure
     heavy: set[tuple[str, ...]] = set()
-    for path in sorted(sums, key=lambda path: -max(sums[path][:2])):
+    for path in sorted(sums, key=lambda path: (-max(sums[path][:2]), len(path))):
         if path[:-1] in heavy or len(path) == 1:
             heavy.add(path)
         if len(heavy) == most:
