@@ -1,4 +1,5 @@
-"""Five small real JAX programs in one: MLP, attention block, recurrent cell, convolution, and a scan over layers.
+"""Six small real JAX programs in one: MLP, attention, recurrent cell, convolution, a scan over layers, and a training
+step of a transformer block.
 
 python tests/jax_program.py [PROFILE_FOLDER]     XLA_FLAGS says what is dumped; the results are printed.
 """
@@ -68,6 +69,19 @@ def layers(weights: jax.Array, x: jax.Array) -> jax.Array:
     return jax.lax.scan(layer, x, weights)[0]
 
 
+@jit  # type: ignore[untyped-decorator, unused-ignore]
+def transformer_step(
+    weights: dict[str, jax.Array], x: jax.Array, y: jax.Array
+) -> tuple[dict[str, jax.Array], jax.Array]:
+    def loss(weights: dict[str, jax.Array]) -> jax.Array:
+        hidden = block(weights["qkv"], x)
+        out = hidden + jax.nn.gelu(norm(hidden) @ weights["up"]) @ weights["down"]
+        return jnp.asarray(((out - y) ** 2).mean())
+
+    value, grads = jax.value_and_grad(loss)(weights)
+    return jax.tree.map(lambda w, g: w - 0.1 * g, weights, grads), value
+
+
 def show(name: str, *results: jax.Array) -> None:
     """Prints results to the last bit."""
     print(name, *(hashlib.sha256(result.tobytes()).hexdigest() for result in results))
@@ -88,6 +102,10 @@ def main() -> None:
     kernel, image = jax.random.normal(key, (4, 3, 3, 3)), jax.random.normal(key, (1, 3, 12, 12))
     show("conv", conv_gradient(kernel, image))
     show("layers", layers(jax.random.normal(key, (4, 16, 16)), jax.random.normal(key, (8, 16))))
+    some = jax.random.normal(key, (16, 48))
+    weights = {"qkv": some[:8, :24], "up": some[:8, :16], "down": some[:16, :8]}
+    weights, loss = transformer_step(weights, some[:4, :8], jnp.ones((4, 8)))
+    show("transformer", loss, weights["qkv"])
     if len(sys.argv) > 1:
         jax.profiler.stop_trace()
 

@@ -1,4 +1,4 @@
-"""The five JAX programs of `jax_program.py`, run once for all workers of a test session."""
+"""The six JAX programs of `jax_program.py`, run once for all workers of a test session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 PROGRAM = Path(__file__).parent / "jax_program.py"
 FLAGS = (
     "--xla_dump_hlo_pass_re=.* --xla_dump_hlo_as_text --xla_dump_hlo_as_proto --xla_dump_fusion_visualization "
-    "--xla_dump_hlo_module_re=.*(train_step|block|recurrent|conv_gradient|layers|remainder).*"
+    "--xla_dump_hlo_module_re=.*(train_step|block|recurrent|conv_gradient|layers|transformer_step|remainder).*"
 )
 
 
@@ -53,7 +53,7 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def jax_recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The capture of the five programs as `peephole run` records them; `.out` beside it is what they printed."""
+    """The capture of the six programs as `peephole run` records them; `.out` beside it is what they printed."""
     shared = shared_folder(tmp_path_factory)
     path = shared / "jax_recorded.peep"
     with (shared / "jax_recorded.lock").open("w") as lock:
@@ -69,7 +69,7 @@ def jax_recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def jax_run(tmp_path_factory: pytest.TempPathFactory) -> JaxRun:
-    """The dumps and the profile of the five programs."""
+    """The dumps and the profile of the six programs."""
     shared = shared_folder(tmp_path_factory)
     folder = shared / "jax_run"
     with (shared / "jax_run.lock").open("w") as lock:

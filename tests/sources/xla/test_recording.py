@@ -159,7 +159,7 @@ def test_full_has_the_reasons_and_says_what_they_cost(tmp_path: Path) -> None:
     assert "MLIR, lowered" in capture.read("artifacts", ["name"]).texts("name").values
 
 
-def test_the_five_programs_compute_the_same(jax_run: JaxRun, jax_recorded: Path) -> None:
+def test_the_six_programs_compute_the_same(jax_run: JaxRun, jax_recorded: Path) -> None:
     assert jax_recorded.with_suffix(".out").read_text() == jax_run.output
     capture = open_capture(jax_recorded)
     assert capture.manifest.problems == []

@@ -1,4 +1,4 @@
-"""Real dumps of five JAX programs: what the importer makes of them is what XLA's protos say, read by other code."""
+"""Real dumps of six JAX programs: what the importer makes of them is what XLA's protos say, read by other code."""
 
 from __future__ import annotations
 
@@ -19,14 +19,21 @@ from peephole.query.rewrites.decisions import decisions
 from peephole.query.rewrites.step_graphs import count_matches, graph_at, walk_matches
 from peephole.store.capture import Capture, open_capture
 
-MODULES = ("jit_train_step", "jit_block", "jit_recurrent", "jit_conv_gradient", "jit_layers")
+MODULES = (
+    "jit_train_step",
+    "jit_block",
+    "jit_recurrent",
+    "jit_conv_gradient",
+    "jit_layers",
+    "jit_transformer_step",
+)
 State = dict[str, list[tuple[str, str, tuple[str, ...]]]]
 """By computation its instructions in order: name, opcode, names of what is read and called."""
 
 
 @pytest.fixture(scope="module")
 def capture(jax_run: JaxRun, tmp_path_factory: pytest.TempPathFactory) -> Capture:
-    path = tmp_path_factory.mktemp("xla") / "five.peep"
+    path = tmp_path_factory.mktemp("xla") / "six.peep"
     return open_capture(import_files([jax_run.dump, jax_run.ir], path))
 
 
