@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from peephole.query.ranks.run import Run, RunTable
+from peephole.query.ranks.step_view import step_view
 from peephole.query.ranks.summary import Collectives, RankSummary
 from peephole.query.ranks.tables import run_tables
 
@@ -173,3 +176,21 @@ def test_what_many_groups_take_grows_with_the_arrivals_alone() -> None:
     assert len(tables["collectives"]["index"]) == 128 * 60 and set(tables["collectives"]["ranks"].tolist()) == {2}
     assert tables["arrivals"]["rank"].reshape(-1, 2).sum(axis=0).tolist() == [60 * 127 * 128, 60 * 128 * 128]
     assert {number: wait for number, wait in enumerate(tables["ranks"]["wait_ns"].tolist()) if wait} == {4: 180 * MS}
+
+
+def test_of_many_groups_those_are_told_that_came_furthest_apart() -> None:
+    """64 ranks in pairs, which reduce twice, then all do: rank 5 keeps its pair waiting, and then everybody."""
+    ranks = []
+    for number in range(64):
+        late = 9 * (number == 5)
+        seen: list[Seen] = [(f"pair {number // 2}", "nccl:allreduce", at + late, at + 19) for at in (10, 30)]
+        ranks.append(rank(number, [*seen, ("all", "nccl:allreduce", 60 + late, 80)], [(1, 0, 90 + late)]))
+    tables, _ = made(ranks)
+    run = Run({name: RunTable(name, columns) for name, columns in tables.items()}, (), Path())
+    found = step_view(run, 1, [9])
+    assert (found.ranks[0].rank, found.of_collectives, found.held) == (5, 65, 63)
+    told = [one for one in found.collectives if one.arrivals]
+    assert len(told) == 24 and [one.skew_ns for one in told if one.skew_ns] == [9 * MS] * 3
+    assert {one.last_rank for one in told if one.skew_ns} == {5} and len(told[-1].arrivals) == 64
+    known = {one.index for one in found.collectives}
+    assert {talk[0] for lane in found.lanes for talk in lane.talks} <= known and len(known) < 40

@@ -96,7 +96,11 @@ export interface StepWire {
   median_own_ns: number;
   mean_wait_ns: number;
   lost_ns: number;
+  /** Ranks that waited for the slowest one. */
+  held: number;
+  /** Those that ranks came to furthest apart, with arrivals, and those of the lanes. */
   collectives: StepCollectiveWire[];
+  of_collectives: number;
   lanes: StepLaneWire[];
   path: PathLegWire[];
   why: WhyWire;

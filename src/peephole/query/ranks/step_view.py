@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,8 @@ _OF_PATH: Final = 2
 """Ranks that are shown because the path leads over them, beside those that are shown anyway."""
 _NAMED: Final = 3
 """What a late rank ran longer: so many names are told."""
+_STRIPS: Final = 24
+"""Collectives whose arrivals are told: of thousands, as with many groups, those that ranks came to furthest apart."""
 _SHOWN: Final = 512
 """Arrivals of a collective that are drawn; the last one always is."""
 
@@ -35,7 +37,7 @@ class StepRank:
 
 @dataclass(frozen=True, slots=True)
 class StepCollective:
-    """A collective of the step; arrivals are ns after the first."""
+    """A collective of the step; arrivals are ns after the first, none where others were further apart."""
 
     index: int
     name: str
@@ -91,7 +93,12 @@ class StepView:
     mean_wait_ns: int
     lost_ns: int
     """What the slowest rank is over the median one: the step would be shorter by that were they alike."""
+    held: int
+    """Ranks that waited for the slowest one."""
     collectives: list[StepCollective]
+    """Those that are furthest apart, and those that the lanes took part in; by time."""
+    of_collectives: int
+    """How many the step has."""
     lanes: list[StepLane]
     path: list[Leg]
     why: Why
@@ -108,16 +115,17 @@ def step_view(run: Run, step: int, chosen: Sequence[int] = ()) -> StepView:
     order = np.lexsort((rank, -own))
     rows = [StepRank(int(rank[i]), int(own[i]), int(wait[i]), int(dur[i]), bool(slow[i])) for i in order]
     begin = int(start.min())
-    collectives, of_step = _collectives(run, step)
+    seen = _Seen(run, step)
     spans = {int(r): (int(a), int(a + d)) for r, a, d in zip(rank, start, dur, strict=True)}
     wanted = [(one, role) for one, role in _lanes(rows, path, chosen) if one in spans]
-    talks = _talks(run, [one for one, _ in wanted], of_step)
+    talks = seen.talks([one for one, _ in wanted])
+    collectives = seen.collectives({talk[0] for own_talks in talks.values() for talk in own_talks})
     host = {one: row.host for one, _ in wanted if (row := run.rank(one))}
     lanes = [StepLane(one, role, host.get(one, ""), *spans[one], talks[one]) for one, role in wanted]
     whole, median = int((start + dur).max()) - begin, int(np.median(own))
     return StepView(
-        step, begin, whole, rows, median, int(wait.mean()), int(own.max()) - median, collectives, lanes, path,
-        why_late(run, rows[0].rank, rows[len(rows) // 2].rank, spans),
+        step, begin, whole, rows, median, int(wait.mean()), int(own.max()) - median, seen.waited_for(rows[0].rank),
+        collectives, len(seen.own), lanes, path, why_late(run, rows[0].rank, rows[len(rows) // 2].rank, spans),
     )  # fmt: skip
 
 
@@ -167,34 +175,45 @@ def _lanes(rows: list[StepRank], path: Sequence[Leg], chosen: Sequence[int]) -> 
     return list(found.items())
 
 
-def _collectives(run: Run, step: int) -> tuple[list[StepCollective], Ints]:
-    table = run.tables["collectives"]
-    own = np.flatnonzero(table.ints("step") == step)
-    if not len(own):
-        return [], own
-    part = run.tables["arrivals"].between("collective", own.min(), own.max(), ("collective", "rank", "start_ns"))
-    which, who, came = part.values()
-    found = []
-    for index in own.tolist():
-        rows = np.flatnonzero(which == index)
-        first = int(came[rows].min())
-        late = came[rows] - first
-        if len(rows) > _SHOWN:
-            rows = np.union1d(rows[:: len(rows) // _SHOWN + 1], rows[[int(late.argmax())]])
-            late = came[rows] - first
-        facts = (str(table["name"][index]), int(table.ints("last_rank")[index]), int(table.ints("skew_ns")[index]))
-        found.append(StepCollective(index, *facts, first, list(zip(who[rows].tolist(), late.tolist(), strict=True))))
-    return found, own
+class _Seen:
+    """The collectives of a step, and the arrivals at them."""
 
+    def __init__(self, run: Run, step: int) -> None:
+        self._table = run.tables["collectives"]
+        self.own = np.flatnonzero(self._table.ints("step") == step)
+        names = ("collective", "rank", "start_ns", "wait_ns", "end_ns")
+        low, high = (int(self.own.min()), int(self.own.max())) if len(self.own) else (0, -1)
+        part = run.tables["arrivals"].between("collective", low, high, names)
+        kept = np.isin(part["collective"], self.own)
+        self._which, self._who, self._came, self._wait, self._done = (part[name][kept] for name in names)
 
-def _talks(run: Run, ranks: Sequence[int], collectives: Ints) -> dict[int, list[tuple[int, int, int, int]]]:
-    """By rank, its collectives of the step: which, when it came, how long it waited, when it was done."""
-    found: dict[int, list[tuple[int, int, int, int]]] = {rank: [] for rank in ranks}
-    if not len(collectives):
+    def talks(self, ranks: Sequence[int]) -> dict[int, list[tuple[int, int, int, int]]]:
+        """By rank, its collectives: which, when it came, how long it waited, when it was done."""
+        found: dict[int, list[tuple[int, int, int, int]]] = {rank: [] for rank in ranks}
+        rows = np.flatnonzero(np.isin(self._who, ranks))
+        columns = (self._who, self._which, self._came, self._wait, self._done)
+        for rank, *talk in zip(*(column[rows].tolist() for column in columns), strict=True):
+            found[rank].append((talk[0], talk[1], talk[2], talk[3]))
+        return {rank: sorted(talks, key=lambda talk: talk[1]) for rank, talks in found.items()}
+
+    def waited_for(self, rank: int) -> int:
+        """How many others waited for a rank."""
+        last = self._table.ints("last_rank")[self._which]
+        return len(np.unique(self._who[(last == rank) & (self._wait > 0) & (self._who != rank)]))
+
+    def collectives(self, wanted: Collection[int]) -> list[StepCollective]:
+        """Those that ranks came to furthest apart, with the arrivals, and those that are wanted; by time."""
+        skew, last = self._table.ints("skew_ns"), self._table.ints("last_rank")
+        apart = set(self.own[np.argsort(-skew[self.own], kind="stable")[:_STRIPS]].tolist())
+        found = []
+        for index in sorted(apart.union(wanted)):
+            rows = np.flatnonzero(self._which == index)
+            first = int(self._came[rows].min())
+            late = self._came[rows] - first
+            if len(rows) > _SHOWN:
+                rows = np.union1d(rows[:: len(rows) // _SHOWN + 1], rows[[int(late.argmax())]])
+            told = rows if index in apart else rows[:0]
+            arrivals = list(zip(self._who[told].tolist(), (self._came[told] - first).tolist(), strict=True))
+            name = str(self._table["name"][index])
+            found.append(StepCollective(index, name, int(last[index]), int(skew[index]), first, arrivals))
         return found
-    names = ("collective", "start_ns", "wait_ns", "end_ns", "rank")
-    table = run.tables["arrivals"].between("collective", collectives.min(), collectives.max(), names)
-    rows = np.flatnonzero(np.isin(table["rank"], ranks) & np.isin(table["collective"], collectives))
-    for *talk, rank in zip(*(table[name][rows].tolist() for name in names), strict=True):
-        found[rank].append((talk[0], talk[1], talk[2], talk[3]))
-    return {rank: sorted(talks, key=lambda talk: talk[1]) for rank, talks in found.items()}

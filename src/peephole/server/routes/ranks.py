@@ -99,6 +99,8 @@ async def step(request: Request) -> Response:
             "median_own_ns": found.median_own_ns,
             "mean_wait_ns": found.mean_wait_ns,
             "lost_ns": found.lost_ns,
+            "held": found.held,
+            "of_collectives": found.of_collectives,
             "collectives": collectives,
             "lanes": lanes,
             "path": legs,

@@ -15,6 +15,7 @@ export interface SideActions {
 export function drawStepSide(host: HTMLElement, step: StepWire, chosen: number, act: SideActions): void {
   const slowest = step.ranks[0];
   const most = Math.max((slowest?.own_ns ?? 0) - step.median_own_ns, 1);
+  const apart = step.collectives.filter((one) => one.arrivals.length > 0);
   const widest = Math.max(...step.collectives.map((one) => one.skew_ns), 1);
   fill(
     host,
@@ -37,7 +38,7 @@ export function drawStepSide(host: HTMLElement, step: StepWire, chosen: number, 
           ),
           figure(duration(step.median_own_ns), "own, median"),
           figure(duration(step.mean_wait_ns), "wait, mean"),
-          figure(`rank ${slowest?.rank ?? ""}`, slowest?.slow ? `holds ${count(step.of - 1)} others` : "slowest"),
+          figure(`rank ${slowest?.rank ?? ""}`, step.held && slowest?.slow ? `holds ${counted(step.held, "other")}` : "slowest"),
         ),
       ),
       h(
@@ -67,12 +68,13 @@ export function drawStepSide(host: HTMLElement, step: StepWire, chosen: number, 
           ),
         ),
       ),
-      step.collectives.length > 0 &&
+      apart.length > 0 &&
         h(
           "div.sec",
           h("div.h", h("span.grow", "Arrival at the collectives"), h("span.faint", "first to last")),
-          ...step.collectives.slice(0, 24).map((one) => strip(one, widest, chosen)),
-          step.collectives.length > 24 && h("div.faint", `${count(step.collectives.length - 24)} more collectives`),
+          ...apart.map((one) => strip(one, widest, chosen)),
+          step.of_collectives > apart.length &&
+            h("div.faint", `${counted(step.of_collectives - apart.length, "collective")} less far apart`),
         ),
       slowest?.slow === true && why(step),
     ),
