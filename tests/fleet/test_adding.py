@@ -237,9 +237,12 @@ def test_clocks_far_apart_are_listed(tmp_path: Path) -> None:
     assert open_run(open_capture(run)).ranks()[0].slow_steps == (1, 3)
 
 
-def test_a_process_that_dies_costs_its_ranks_time_and_nothing_else(tmp_path: Path) -> None:
+def test_a_process_that_dies_costs_its_ranks_time_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     known = write_ranks(tmp_path, 8, slow=SLOW, kernels=200)
-    whole = make_run(known.files, tmp_path / "whole.peep")
+    whole = make_run(known.files, tmp_path / "whole.peep")  # small enough to be read by this process
+    monkeypatch.setattr("peephole.fleet.pool._FEW", 0)
     killed = []
 
     def told(one: object, done: int, of: int) -> None:

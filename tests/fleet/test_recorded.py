@@ -57,6 +57,24 @@ for step in range(1, 7):""",
 )
 """The same with torch's profiler, each rank with a file of its own."""
 
+FORKED = """
+import os, pathlib, sys, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+torch.set_num_threads(1)
+program = compile(pathlib.Path("train.py").read_text(), "train.py", "exec")
+begin = dist.init_process_group
+ranks = {}
+for rank in range(int(sys.argv[1])):
+    ranks[os.fork()] = rank
+    if 0 in ranks:
+        where = {"init_method": f"file://{os.getcwd()}/store", "rank": rank, "world_size": int(sys.argv[1])}
+        dist.init_process_group = lambda kind: begin(kind, **where)
+        exec(program, {"__name__": "__main__"})
+failed = [rank for pid, rank in ranks.items() if os.waitpid(pid, 0)[1]]
+sys.exit(f"ranks {failed} failed" if failed else 0)
+"""
+"""Runs train.py as so many ranks, of which one has loaded torch for all."""
+
 
 def torchrun(ranks: int, *words: str) -> list[str]:
     return [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), *words]
@@ -86,10 +104,10 @@ def test_a_recorded_torchrun_is_a_run_by_itself(tmp_path: Path, capsys: pytest.C
 @pytest.mark.slow
 def test_eight_real_ranks_of_gloo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "train.py").write_text(PROFILED)
+    (tmp_path / "fork.py").write_text(FORKED)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PEEPHOLE")}
-    ran = subprocess.run(
-        torchrun(8, "train.py"), check=False, capture_output=True, timeout=280, cwd=tmp_path, env=environment
-    )
+    command = [sys.executable, "fork.py", "8"]
+    ran = subprocess.run(command, check=False, capture_output=True, timeout=280, cwd=tmp_path, env=environment)
     assert ran.returncode == 0, ran.stderr.decode(errors="replace")[-4000:]
     files = sorted(map(str, tmp_path.glob("rank*.json")))
     assert main(["import", *files, "-o", str(tmp_path / "run")]) == 0

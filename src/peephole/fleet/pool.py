@@ -8,18 +8,24 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from peephole.fleet.rank_task import RankDone, RankFile, rank_task
+from peephole.model.urls import is_remote
 
 _TRIES: Final = 3
+_FEW: Final = 8 << 20
+"""Bytes of text that are read here before two processes have begun."""
+_PACKED: Final = 15
+"""How many times as long as its file a compressed trace is."""
 
 
 @contextmanager
 def in_pool(files: Sequence[RankFile]) -> Iterator[Iterator[RankDone]]:
-    """The results as they come; few ranks are done one after the other, in this process."""
+    """The results as they come; few ranks, or small ones, are done one after the other, in this process."""
     workers = min(os.cpu_count() or 1, len(files))
-    if workers < 2 or len(files) < 4:
+    if workers < 2 or len(files) < 4 or _small(files):
         yield map(_here, files)
         return
     with _processes(workers) as pool:
@@ -27,6 +33,22 @@ def in_pool(files: Sequence[RankFile]) -> Iterator[Iterator[RankDone]]:
             yield _results(pool, files, workers)
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _small(files: Sequence[RankFile]) -> bool:
+    """Whether there is little to read in all of them: plain files, whose sizes are known."""
+    total = 0
+    for file in files:
+        path = Path(file.path)
+        if is_remote(file.path) or path.is_dir():
+            return False
+        try:
+            total += path.stat().st_size * (_PACKED if path.suffix == ".gz" else 1)
+        except OSError:  # its reader says why
+            continue
+        if total > _FEW:
+            return False
+    return True
 
 
 def _results(pool: Executor, files: Sequence[RankFile], workers: int) -> Iterator[RankDone]:
