@@ -38,7 +38,10 @@ export function drawStepSide(host: HTMLElement, step: StepWire, chosen: number, 
           ),
           figure(duration(step.median_own_ns), "own, median"),
           figure(duration(step.mean_wait_ns), "wait, mean"),
-          figure(`rank ${slowest?.rank ?? ""}`, step.held && slowest?.slow ? `holds ${counted(step.held, "other")}` : "slowest"),
+          figure(
+            `rank ${slowest?.rank ?? ""}`,
+            step.held && slowest?.slow ? `holds ${counted(step.held, "other")}` : "slowest",
+          ),
         ),
       ),
       h(
