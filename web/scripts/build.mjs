@@ -89,8 +89,21 @@ const copy = {
     },
   ],
 };
-// the page for a notebook's cell, all views in one script; and the cell around it, a module (`peephole.view`)
-const bridged = { ...copy, entryPoints: { bridged: "src/bridged.ts" }, plugins: [] };
+// the page for a notebook's cell, all views of one capture in one script, so none that compares two; and the cell around
+// it, a module (`peephole.view`)
+const bridged = {
+  ...copy,
+  entryPoints: { bridged: "src/bridged.ts" },
+  plugins: [
+    {
+      name: "one capture alone",
+      setup: (setup) => {
+        setup.onResolve({ filter: /\/compare_view\.ts$/ }, () => ({ path: "compare_view", namespace: "absent" }));
+        setup.onLoad({ filter: /.*/, namespace: "absent" }, () => ({ contents: "export const CompareView = null;" }));
+      },
+    },
+  ],
+};
 const cell = { ...copy, entryPoints: { cell: "src/cell.ts" }, format: "esm", plugins: [] };
 if (watch) for (const one of [page, copy, bridged, cell]) await (await context(one)).watch();
 else {
