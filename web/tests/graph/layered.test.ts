@@ -124,9 +124,8 @@ describe("layered", () => {
       return performance.now() - began;
     };
     time(3000);
-    const small = Math.min(time(8000), time(8000));
-    const large = Math.min(time(32_000), time(32_000));
-    expect(large / small).toBeLessThan(12);
+    const grown = (): number => time(32_000) / time(8000); // each of the two has what else the machine does
+    expect(Math.min(grown(), grown(), grown())).toBeLessThan(12);
   });
 });
 
