@@ -17,7 +17,7 @@ from peephole.server.library import Library
 from .conftest import Served, Shown, start
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(PATIENCE)]
 pytest.importorskip("torch")
@@ -70,6 +70,13 @@ def test_decisions_say_what_was_fused_and_what_not(shown: Shown, torch_run: Torc
 def test_a_node_shows_its_chain_and_every_link_leads_there(shown: Shown, torch_run: TorchRun) -> None:
     capture = torch_run.capture
     layer = next(link for link in chain(capture, *chains_of(capture, "layer_norm")[0]) if link.stage == "dynamo")
+    shown.page.set_viewport_size({"width": 1600, "height": 1500})  # where nothing scrolls, what grows moves the rest
+    late: list[Route] = []
+
+    def hold(route: Route) -> None:
+        late.append(route)
+
+    shown.page.route("**/passages?*", hold)
     shown.open(f"#/c/rewrites?step={layer.step}&match=0&node={layer.identity}")
     links = shown.page.locator(".chain [data-stage]")
     shown.until("() => document.querySelectorAll('.chain [data-stage=kernel]').length > 0")
@@ -77,7 +84,15 @@ def test_a_node_shows_its_chain_and_every_link_leads_there(shown: Shown, torch_r
     assert "torch_program.py:" in links.first.inner_text()
     kernel = shown.page.locator(".chain [data-stage=kernel] a").first
     name = kernel.inner_text()
-    kernel.click()
+    # the history grows above the links while the button is held: the click arrives all the same
+    kernel.hover()
+    shown.page.mouse.down()
+    with shown.page.expect_response("**/passages?*") as response:
+        late.pop().continue_()
+    response.value.finished()
+    shown.page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    shown.page.mouse.up()
+    shown.page.unroute("**/passages?*")
     shown.until("() => location.hash.startsWith('#/c/code')")
     shown.until("(name) => document.querySelector('.pane.r')?.innerText.includes(name)", name)
     assert name.startswith("cpp_fused")

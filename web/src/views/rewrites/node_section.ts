@@ -8,6 +8,7 @@ import type { HistoryWire, LinkWire, NodeWire, PassageWire } from "../../wire/ca
 import type { GraphWire } from "../../wire/graph.ts";
 import { copyButton } from "../common/copy.ts";
 import { locationLink } from "../common/location.ts";
+import { whenReleased } from "../common/released.ts";
 import { chainRows } from "./node_chain.ts";
 
 const MOST = 24;
@@ -83,35 +84,38 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
   }
   if (isCall(graph, at)) {
     actions.called(graph.id[at]!).then(
-      (called) => {
-        fill(
-          compiled[1],
-          called === null
-            ? h("span.faint", "no context of this capture")
-            : h("a.mono.name", { href: called.href }, clip(called.name, 80)),
-          called !== null && h("span.faint", " · ", h("kbd", "O")),
-        );
-        for (const element of compiled) element.hidden = false;
-      },
+      (called) =>
+        whenReleased(() => {
+          fill(
+            compiled[1],
+            called === null
+              ? h("span.faint", "no context of this capture")
+              : h("a.mono.name", { href: called.href }, clip(called.name, 80)),
+            called !== null && h("span.faint", " · ", h("kbd", "O")),
+          );
+          for (const element of compiled) element.hidden = false;
+        }),
       () => undefined,
     );
   }
   const id = at >= 0 ? graph.id[at]! : ghost?.id;
   if (id !== undefined) {
     actions.chain(id).then(
-      (links) => {
-        fill(chain, ...chainRows(links, actions));
-        chain.hidden = links.length === 0;
-        if (links.some((link) => link.stage === "line")) for (const element of origin) element.hidden = true;
-      },
+      (links) =>
+        whenReleased(() => {
+          fill(chain, ...chainRows(links, actions));
+          chain.hidden = links.length === 0;
+          if (links.some((link) => link.stage === "line")) for (const element of origin) element.hidden = true;
+        }),
       () => undefined,
     );
     actions.recorded(id).then(
-      ({ metadata }) => {
-        if (!metadata || metadata === "(lost)" || !chain.hidden) return;
-        fill(origin[1], ...fromNodes(metadata));
-        for (const element of origin) element.hidden = false;
-      },
+      ({ metadata }) =>
+        whenReleased(() => {
+          if (!metadata || metadata === "(lost)" || !chain.hidden) return;
+          fill(origin[1], ...fromNodes(metadata));
+          for (const element of origin) element.hidden = false;
+        }),
       () => undefined,
     );
   }
@@ -121,18 +125,14 @@ export function showNode(host: HTMLElement, graph: GraphWire, identity: number, 
         if (!history.isConnected) return;
         const { step, match, node } = actions.at;
         const here = { ...wire, step, name: "", identity: node };
-        fill(history, historyLine(here, match, actions));
+        whenReleased(() => fill(history, historyLine(here, match, actions)));
         void actions.passages().then(
           (others) => {
             const lines = (some: readonly PassageWire[]): HTMLElement[] => passageLines(some, actions);
             if (others.length === 0 || !history.isConnected) return;
             const [before, after] = [others.filter((one) => one.step < step), others.filter((one) => one.step > step)];
-            fill(
-              history,
-              ...lines(before),
-              historyLine({ ...here, name: "this pass" }, match, actions),
-              ...lines(after),
-            );
+            const own = historyLine({ ...here, name: "this pass" }, match, actions);
+            whenReleased(() => fill(history, ...lines(before), own, ...lines(after)));
           },
           () => undefined,
         );

@@ -12,6 +12,7 @@ import { applyTheme, chosenTheme, onTheme, theme } from "../../state/settings.ts
 import type { CaptureInfo, CaptureRow } from "../../wire/capture.ts";
 import type { Hit } from "../../wire/search.ts";
 import { emptyState, waitFor } from "../common/states.ts";
+import { startReleases } from "../common/released.ts";
 import { startTooltips, tip } from "../common/tooltip.ts";
 import type { Page, StatusPart, View, ViewDef } from "../registry.ts";
 import { paneItems, pictureItems, themeItems } from "./bar_menus.ts";
@@ -81,6 +82,7 @@ export class App {
   constructor(private readonly defs: readonly ViewDef[]) {
     applyTheme();
     startTooltips();
+    startReleases();
     document.body.replaceChildren(this.topBar(), this.panes.element, this.statusBar);
     this.panes.element.append(new NoteCard(this.nav).element);
     this.panes.use(null, null, "Capture");
