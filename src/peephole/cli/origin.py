@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HELP = """Says which lines and tensor operations of the program a kernel came from, for every place in a schedule at
 which it runs; given FILE:LINE, which kernels compute something of that line; given an instruction of a graph
 (`addmm_1`), the chain from the program's line over the graphs, rules and passes into a fusion and to the kernels that
-compute it.
+compute it; given an operation of the program (`softmax`), the kernels that compute it.
 
 With --lines the kernel's source is printed with the op that wrote each line, the pass and match in which that op
 appeared, its rule, and the tensor operations that the line computes."""
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         metavar="KERNEL|FILE:LINE|NODE",
-        help="a kernel's name, a line as in prog.py:4, or an instruction's name",
+        help="a kernel's name, a line as in prog.py:4, or the name of an instruction or operation",
     )
     add_target(parser)
     parser.add_argument("--lines", action="store_true", help="the origin of each line of the kernel's source")
@@ -56,15 +56,17 @@ def run(args: argparse.Namespace) -> int:
 def _from_kernel(capture: Capture, name: str, printer: Printer) -> int:
     from peephole.query.capture.context_lookup import find_context
     from peephole.query.rewrites.chains import chains_of, made_of
-    from peephole.query.rewrites.origins import origins
+    from peephole.query.rewrites.origins import computing, origins
 
     try:
         context = find_context(capture, name)
     except PeepholeError:
-        places = chains_of(capture, name)
-        if not places:
+        if places := chains_of(capture, name):
+            return _chains(capture, name, places, printer)
+        if not (kernels := computing(capture, name)):
             raise
-        return _chains(capture, name, places, printer)
+        _print(capture, kernels, printer)
+        return 0
     found = origins(capture, context.id)
     if not found:
         raise PeepholeError(f"No schedule of this capture runs {context.name}, so where it came from is not known.")

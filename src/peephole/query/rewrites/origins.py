@@ -32,6 +32,12 @@ def kernels_of(capture: Capture, line: str) -> list[Origin]:
     ]
 
 
+def computing(capture: Capture, name: str) -> list[Origin]:
+    """The kernels that compute an operation (`softmax`), a buffer or a scheduler node of that name."""
+    places = {place for compiler in compilers_in(capture) for place in compiler.computed_in(capture, name)}
+    return [origin for origin in all_origins(capture) if (origin.schedule, origin.index) in places]
+
+
 def is_line(line: str | None, wanted: str) -> bool:
     """Whether `file:line` is the one that is meant, which may be given without its folders."""
     return line is not None and (line == wanted or line.endswith("/" + wanted))
