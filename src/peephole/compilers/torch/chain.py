@@ -11,7 +11,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from peephole.compilers.answers import Link
-from peephole.compilers.torch.halves import CODEGEN, HALF, LOWERING, Half, Instruction, half_of, instruction, listed
+from peephole.compilers.torch.halves import (
+    CODEGEN,
+    HALF,
+    LOWERING,
+    Half,
+    Instruction,
+    half_of,
+    instruction,
+    listed,
+    with_subgraphs,
+)
 from peephole.compilers.torch.origin import origins_in, parsed, source
 from peephole.compilers.traces import trace_of
 from peephole.model.tables import NONE
@@ -99,7 +109,7 @@ def named(capture: Capture, name: str) -> list[tuple[int, int]]:
             continue
         for row in trace.context_rows(context):
             roots = (trace.number(column, row) for column in ("root", "after"))
-            ids = [one.id for root in dict.fromkeys(roots) for one in listed(trace, root) if one.name == name]
+            ids = [one.id for root in dict.fromkeys(roots) for one in with_subgraphs(trace, root) if one.name == name]
             if ids:
                 found.append((trace.number("id", row), ids[0]))
                 holds.add(context)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from peephole.compilers.torch.labels import moves
 from peephole.compilers.traces import trace_of
+from peephole.model.tables import GRAPH
 from peephole.replay.trace import RewriteTrace
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ class Half:
     rounds: list[int]
     """The steps in which nodes were fused, in order."""
     fx: dict[str, Instruction] = field(default_factory=dict)
-    """The graph that was lowered."""
+    """The graph that was lowered, with the subgraphs that it calls."""
+    inner: frozenset[str] = frozenset()
+    """Those of the subgraphs alone."""
     calls: list[Instruction] = field(default_factory=list)
     """Kernels in the order in which they run."""
     memory: dict[int, Instruction] = field(default_factory=dict)
@@ -101,7 +104,9 @@ def _read(capture: Capture, trace: RewriteTrace, context: int) -> Half:
             half.rounds.append(trace.number("id", row))
     if LOWERING in half.steps:
         row = trace.step_row(half.steps[LOWERING])
-        half.fx = {one.name: one for one in listed(trace, trace.number("root", row))}
+        own = {one.name: one for one in listed(trace, trace.number("root", row))}
+        half.fx = {one.name: one for one in with_subgraphs(trace, trace.number("root", row))} | own
+        half.inner = frozenset(half.fx.keys() - own.keys())
     if CODEGEN in half.steps:
         _read_code(trace, half)
     frame = capture.read("contexts", ["id", "parent", "name"])
@@ -115,6 +120,9 @@ def _read_code(trace: RewriteTrace, half: Half) -> None:
     step = half.steps[CODEGEN]
     code = [one for one in listed(trace, trace.number("after", trace.step_row(step))) if one.op != "output"]
     own = {one.row: _own_parts(one, half.fx) for one in code if one.op == EXTERN}
+    if half.inner:  # a branch's kernel is said to compute what chooses the branch as well
+        inside = {one.row: [part for part in one.parts if part in half.inner] for one in code if one.op == "kernel"}
+        code = [one._replace(tag=", ".join(inside[one.row])) if inside.get(one.row) else one for one in code]
     computed = {part for one in own.values() for part in one.parts if _calls(one.name, part, half.fx)}
     for one in code:
         if one.op in CALLS:
@@ -136,6 +144,8 @@ def _read_code(trace: RewriteTrace, half: Half) -> None:
 
 def _own_parts(call: Instruction, fx: dict[str, Instruction]) -> Instruction:
     """A library's call with what it computes itself: Inductor names what its inputs are made of as well."""
+    if call.name in fx and fx[call.name].op == "get_attr":  # a subgraph
+        return call._replace(tag=", ".join(one.name for one in fx.values() if fx[call.name].row in one.src))
     own = [name for name in call.parts if _calls(call.name, name, fx)]
     if not own:
         return call
@@ -166,6 +176,19 @@ def listed(trace: RewriteTrace, root: int) -> list[Instruction]:
     if place < 0:
         return []
     return [instruction(trace, row) for row in trace.table.sources(place) if row >= 0]
+
+
+def with_subgraphs(trace: RewriteTrace, root: int) -> list[Instruction]:
+    """The instructions of a graph, then those of the graphs that they call, such as the branches of a condition."""
+    found = listed(trace, root)
+    seen = {root}
+    for one in found:  # which grows meanwhile
+        for row in one.src if one.op == "get_attr" else ():
+            inner = int(trace.table.ids[row])
+            if trace.table.texts(trace.table.own(row))[0] == GRAPH and inner not in seen:
+                seen.add(inner)
+                found += listed(trace, inner)
+    return found
 
 
 def instruction(trace: RewriteTrace, row: int) -> Instruction:

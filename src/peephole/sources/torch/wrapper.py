@@ -16,9 +16,12 @@ from peephole.sources.torch.rows import dtype_text, shape_text
 _LANGUAGES: Final = {"triton": "python", "cpp": "cpp", "cpp_pybinding": "cpp", "cuda": "cpp", "metal": "metal"}
 _ALLOCATES: Final = re.compile(r"(?:^|\.)empty_strided(?:_(\w+?))?(?:_p2p)?$")
 _PARAMETER: Final = re.compile(r"\b((?:in_out|in|out)_ptr\d*|ws_ptr\d*)\b")
+_DEEPEST: Final = 8
+"""Subgraphs inside of others."""
+_MOST_SUBGRAPHS: Final = 1000
 _VIEWS: Final = frozenset({"reinterpret_tensor", "alloc_from_pool", "as_strided"})
 _PASSED: Final = frozenset(
-    {"device", "stream", "get_raw_stream", "grid", "args", "assert_size_stride", "assert_alignment"}
+    {"device", "stream", "get_raw_stream", "grid", "args", "assert_size_stride", "assert_alignment", "size", "stride"}
 )
 
 
@@ -78,11 +81,13 @@ def read_wrapper(code: str) -> Wrapper | None:
     found = Wrapper()
     for statement in tree.body:
         _kernel(statement, found)
+    functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    reused = {at for at, line in enumerate(code.split("\n"), 1) if line.endswith("# reuse")}
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef) and (
             function.name == "call" or re.fullmatch(r"partition_\d+", function.name)
         ):
-            _Reader(found).block(function.body)
+            _Reader(found, functions, reused).block(function.body)
     return found
 
 
@@ -119,11 +124,28 @@ def _parameters(source: str) -> list[str]:
     return []
 
 
+@dataclass(slots=True)
+class _Subgraph:
+    """A function of the module that is being read: what it is called with, and gives."""
+
+    given: list[str]
+    results: list[str] = field(default_factory=list)
+
+
 class _Reader:
     """Goes through the statements of the function that runs the kernels."""
 
-    def __init__(self, found: Wrapper) -> None:
+    def __init__(self, found: Wrapper, functions: dict[str, ast.FunctionDef], reused: set[int]) -> None:
         self.found = found
+        self.functions = functions
+        """Those of the module: subgraphs, such as the branches of a condition."""
+        self.lists: dict[str, list[str]] = {}
+        """Variables that are lists of buffers: what a subgraph is called with."""
+        self.inside: list[_Subgraph] = []
+        """The subgraphs whose functions are being read, the innermost last."""
+        self.subgraphs = 0
+        self.reused = reused
+        """Lines on which a buffer takes over the memory of one that is read no more."""
         self.same: dict[str, str] = {}
         """Variables that are a view or a part of another's memory."""
         self.values: set[str] = set()
@@ -139,7 +161,9 @@ class _Reader:
             elif isinstance(statement, ast.Try):
                 self.block(statement.body)
             elif isinstance(statement, ast.Return):
-                if statement.value is not None:
+                if statement.value is not None and self.inside:
+                    self.inside[-1].results = self._names(statement.value)
+                elif statement.value is not None:
                     self.found.outputs = self._names(statement.value)
             elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
                 self._assign(statement.targets[0], statement.value, statement.lineno)
@@ -150,7 +174,10 @@ class _Reader:
         if isinstance(target, ast.Tuple):
             names = [one.id for one in target.elts if isinstance(one, ast.Name)]
             if isinstance(value, ast.Name) and value.id == "args":
-                self.found.inputs += names
+                if self.inside:
+                    self.same.update(zip(names, self.inside[-1].given, strict=False))
+                else:
+                    self.found.inputs += names
             elif isinstance(value, ast.Call):
                 self._call(value, names, line)
             return
@@ -164,6 +191,8 @@ class _Reader:
                 self.found.inputs.append(name)
             else:
                 self.same[name] = self._root(value.value.id)
+        elif isinstance(value, ast.List):
+            self.lists[name] = self._names(value)
         elif isinstance(value, ast.Call):
             self._call(value, [name], line)
 
@@ -187,8 +216,11 @@ class _Reader:
             return
         if short in _VIEWS and call.args:
             under = self._names(call.args[0])
-            for name in results:
-                if under:
+            for name in results if under else ():
+                if line in self.reused:
+                    memory = self.found.memory[name] = self._memory_like(name, under[0])
+                    memory.shape = _sizes(call.args[1]) if len(call.args) > 1 else memory.shape
+                else:
                     self.same[name] = under[0]
             return
         if short in _PASSED or text.startswith(("torch.cuda.", "torch._C.", "print", "start_graph", "end_graph")):
@@ -196,6 +228,8 @@ class _Reader:
         kernel = text.removesuffix(".run")
         if kernel in self.found.kernels:
             self._kernel_call(self.found.kernels[kernel], call, line)
+        elif text in self.functions:
+            self._subgraph_call(text, call, results, line)
         elif (
             results
             or text.startswith(("extern_kernels.", "torch.ops.", "aten."))
@@ -218,6 +252,20 @@ class _Reader:
                 reads.append(name)
         arg = ", ".join(ast.unparse(one) for one in call.args)
         self.found.calls.append(Call(kernel.name, False, _once(reads), _once(writes), arg, line))
+
+    def _subgraph_call(self, text: str, call: ast.Call, results: list[str], line: int) -> None:
+        """The kernels of a subgraph, then the subgraph as what hands on their results."""
+        given = [name for arg in call.args for name in self.lists.get(ast.unparse(arg), self._names(arg))]
+        subgraph = _Subgraph(given)
+        self.subgraphs += 1
+        if len(self.inside) < _DEEPEST and self.subgraphs < _MOST_SUBGRAPHS:
+            self.inside.append(subgraph)
+            self.block(self.functions[text].body)
+            self.inside.pop()
+        for name in results:
+            self.found.memory.setdefault(name, Memory(name))
+        arg = ", ".join(ast.unparse(one) for one in call.args)
+        self.found.calls.append(Call(text, True, _once([*given, *subgraph.results]), results, arg, line))
 
     def _extern_call(self, text: str, call: ast.Call, results: list[str], line: int) -> None:
         reads = [name for arg in call.args for name in self._names(arg)]
