@@ -6,9 +6,11 @@ import fcntl
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +21,7 @@ import pytest
 from peephole.store.capture import Capture, open_capture
 
 PROGRAM = Path(__file__).with_name("torch_program.py")
-NAMES = ("block", "mlp", "conv", "inference", "breaks", "dynamic", "branches")
+NAMES = ("block", "mlp", "conv", "inference", "breaks", "dynamic", "library", "branches")
 PATIENCE = 1200
 """Seconds that a run may take: a machine with other work compiles many times slower than an idle one."""
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2")
@@ -99,8 +101,8 @@ def run(*command: str | Path, env: dict[str, str] | None = None) -> subprocess.C
     return done
 
 
-def _recorded(factory: pytest.TempPathFactory, name: str, command: Callable[[Path], list[str | Path]]) -> Path:
-    """The folder of a run, made by whoever comes first."""
+def _once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], tuple[str, str]]) -> Path:
+    """A folder with the output and the errors of a run that whoever comes first makes."""
     base = factory.getbasetemp()
     shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
     folder = shared / name
@@ -108,17 +110,27 @@ def _recorded(factory: pytest.TempPathFactory, name: str, command: Callable[[Pat
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / _OUTPUT).exists():
             folder.mkdir(exist_ok=True)
-            env = {
-                "TORCH_TRACE": str(folder / "trace"),
-                "TORCH_LOGS": "+fusion",
-                "TORCH_LOGS_OUT": str(folder / "fusion.txt"),
-                "PEEPHOLE_DIR": str(folder),
-            }
-            peephole = (sys.executable, "-m", "peephole", "run", "--force", "-o", folder / _CAPTURE)
-            done = run(*peephole, *command(folder), env=env)
-            (folder / _ERRORS).write_text(done.stderr, "utf-8")
-            (folder / _OUTPUT).write_text(done.stdout, "utf-8")
+            output, errors = make(folder)
+            (folder / _ERRORS).write_text(errors, "utf-8")
+            (folder / _OUTPUT).write_text(output, "utf-8")
     return folder
+
+
+def _recorded(factory: pytest.TempPathFactory, name: str, command: Callable[[Path], list[str | Path]]) -> Path:
+    """The folder of a recorded run."""
+
+    def make(folder: Path) -> tuple[str, str]:
+        env = {
+            "TORCH_TRACE": str(folder / "trace"),
+            "TORCH_LOGS": "+fusion",
+            "TORCH_LOGS_OUT": str(folder / "fusion.txt"),
+            "PEEPHOLE_DIR": str(folder),
+        }
+        peephole = (sys.executable, "-m", "peephole", "run", "--force", "-o", folder / _CAPTURE)
+        done = run(*peephole, *command(folder), env=env)
+        return done.stdout, done.stderr
+
+    return _once(factory, name, make)
 
 
 @pytest.fixture(scope="session")
@@ -135,3 +147,25 @@ def torch_pair(tmp_path_factory: pytest.TempPathFactory) -> TorchRun:
         tmp_path_factory, "torch_pair", lambda here: ["--", *TORCHRUN, PROGRAM, here / "truth.json", "ddp"]
     )
     return TorchRun(folder, (0, 1))
+
+
+@pytest.fixture(scope="session")
+def torch_plain(tmp_path_factory: pytest.TempPathFactory, torch_run: TorchRun, torch_pair: TorchRun) -> TorchRun:
+    """What all of them print without being recorded: the pair, and the others in its first rank's process.
+
+    After the recordings, which leave the compiled C++ behind.
+    """
+
+    def make(_: Path) -> tuple[str, str]:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
+        with ThreadPoolExecutor(2) as pool:
+            ranks = [
+                pool.submit(run, sys.executable, PROGRAM, "-", "ddp", *own, env={**group, "RANK": str(rank)})
+                for rank, own in enumerate((NAMES, ()))
+            ]
+            done = [rank.result() for rank in ranks]
+        return "".join(one.stdout for one in done), "".join(one.stderr for one in done)
+
+    return TorchRun(_once(tmp_path_factory, "torch_plain", make))

@@ -115,6 +115,24 @@ def branches() -> list[torch.Tensor]:
     return results
 
 
+def library() -> list[torch.Tensor]:
+    """An operation that Inductor can only call, before and after kernels and a product."""
+
+    @torch.library.custom_op("mine::twice", mutates_args=())
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    twice.register_fake(torch.empty_like)
+
+    @torch.compile
+    def called(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        y = twice(torch.sin(x) + 1)
+        return twice(torch.relu(torch.cos(y) @ w))
+
+    with torch.no_grad():
+        return [called(torch.ones(8, 8), torch.ones(8, 8))]
+
+
 class Wide(nn.Module):
     """Layers of more than a megabyte, so that DDP cuts the graph in two."""
 
@@ -138,11 +156,12 @@ def ddp() -> list[torch.Tensor]:
     KEPT.append(model)
     results = train(model, torch.randn(4, 8), torch.randn(4, 4))
     torch.distributed.destroy_process_group()
+    torch._dynamo.reset()  # programs after this one are compiled as if they were the first
     return results
 
 
 PROGRAMS: dict[str, Callable[[], list[torch.Tensor]]] = {
-    one.__name__: one for one in (block, mlp, conv, inference, breaks, dynamic, branches, ddp)
+    one.__name__: one for one in (block, mlp, conv, inference, breaks, dynamic, library, branches, ddp)
 }
 
 
@@ -215,7 +234,7 @@ def main(path: str, names: list[str]) -> None:
         torch.manual_seed(0)
         results = PROGRAMS[name]()
         digest = hashlib.sha256(b"".join(one.contiguous().numpy().tobytes() for one in results)).hexdigest()
-        named = name if rank is None else f"{name} rank {rank}"
+        named = f"{name} rank {rank}" if name == "ddp" else name
         sys.stdout.write(f"{named} {digest[:16]}\n")  # at once: ranks share a pipe
         sys.stdout.flush()
     if path != "-":

@@ -229,6 +229,46 @@ def test_calls_of_a_wrapper_are_its_kernels_and_nothing_else() -> None:
     assert wrapper.memory["buf2"].reuses == "buf1" and wrapper.memory["buf2"].device == "cuda"
 
 
+SUBGRAPHS = """def true_graph_0(args):
+    true_graph_0_arg0_1, = args
+    true_graph_0_buf0 = empty_strided_cpu((4, ), (1, ), torch.float32)
+    extern_kernels.mm(true_graph_0_arg0_1, true_graph_0_arg0_1, out=true_graph_0_buf0)
+    return (true_graph_0_buf0, )
+
+def call(args):
+    arg0_1, arg1_1 = args
+    arg1_1_size = arg1_1.size()
+    s77 = arg1_1_size[0]
+    buf0 = empty_strided_cpu((4, 2), (2, 1), torch.float32)
+    extern_kernels.mm(arg0_1, arg1_1, out=buf0)
+    buf1 = reinterpret_tensor(buf0, (8, ), (1, ), 0); del buf0  # reuse
+    extern_kernels.addmm(arg0_1, arg1_1, out=buf1)
+    buf2 = [None] * 1
+    if arg1_1.item():
+        true_graph_0_args = [buf1]
+        buf2 = true_graph_0(true_graph_0_args)
+    buf3 = buf2[0]
+    return (buf3, )
+"""
+
+
+def test_memory_that_is_taken_over_is_a_buffer_and_a_subgraph_has_its_own_calls() -> None:
+    wrapper = read_wrapper(SUBGRAPHS)
+    assert wrapper is not None and wrapper.outputs == ["buf2"]
+    assert [(call.name, call.reads, call.writes) for call in wrapper.calls] == [
+        ("extern_kernels.mm", ["arg0_1", "arg1_1"], ["buf0"]),
+        ("extern_kernels.addmm", ["arg0_1", "arg1_1"], ["buf1"]),
+        ("extern_kernels.mm", ["buf1"], ["true_graph_0_buf0"]),
+        ("true_graph_0", ["buf1", "true_graph_0_buf0"], ["buf2"]),
+    ]
+    taken = wrapper.memory["buf1"]
+    assert (taken.reuses, taken.shape, taken.dtype, taken.device) == ("buf0", "(8,)", "float32", "cpu")
+    # functions that call each other again and again end all the same
+    every = "".join(f"def f{at}(args):\n" + f"    x = f{at + 1}(args)\n" * 9 + "    return x\n" for at in range(99))
+    again = read_wrapper(f"{every}def call(args):\n    x = f0(args)\n    return x\n")
+    assert again is not None and 0 < len(again.calls) < 100_000
+
+
 @pytest.mark.parametrize(
     ("line", "op", "arg", "src"),
     [

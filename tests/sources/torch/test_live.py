@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recorded_torch import NAMES, PATIENCE, PROGRAM, TORCHRUN, TorchRun, run, torch_pair, torch_run
+from tests.recorded_torch import NAMES, PATIENCE, PROGRAM, TorchRun, torch_pair, torch_plain, torch_run
 
-from peephole.compilers.answers import Why
+from peephole.compilers.answers import Kernel, Why
 from peephole.compilers.traces import trace_of
 from peephole.query.rewrites.chains import chain, chains_of
-from peephole.query.rewrites.origins import all_origins, kernels_of
+from peephole.query.rewrites.origins import all_origins, computing, kernels_of
 from peephole.query.rewrites.rules import rules
 from peephole.query.rewrites.schedules import schedule
 from peephole.query.rewrites.why import answer
@@ -24,7 +23,7 @@ from peephole.store.capture import Capture
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.timeout(PATIENCE)
-__all__ = ["torch_pair", "torch_run"]
+__all__ = ["torch_pair", "torch_plain", "torch_run"]
 
 
 @pytest.fixture(params=["torch_run", "torch_pair"], ids=["alone", "pair"])
@@ -83,16 +82,13 @@ def steps_in(capture: Capture) -> list[dict[str, Any]]:
     return found
 
 
-def test_results_are_the_same_bit_for_bit_without_recording(torch_run: TorchRun) -> None:
-    plain = run(sys.executable, PROGRAM, "-", *NAMES)
-    assert torch_run.printed == plain.stdout
-    assert len(re.findall(r"^\w+ [0-9a-f]{16}$", plain.stdout, re.MULTILINE)) == len(NAMES)
-
-
-def test_ranks_compute_the_same_bit_for_bit_without_recording(torch_pair: TorchRun) -> None:
-    plain = run(*TORCHRUN, PROGRAM, "-", "ddp")
-    assert sorted(torch_pair.printed.splitlines()) == sorted(plain.stdout.splitlines())
-    assert len(re.findall(r"^ddp rank [01] [0-9a-f]{16}$", plain.stdout, re.MULTILINE)) == 2
+def test_results_are_the_same_bit_for_bit_without_recording(
+    torch_run: TorchRun, torch_pair: TorchRun, torch_plain: TorchRun
+) -> None:
+    printed = torch_run.printed + torch_pair.printed
+    assert sorted(printed.splitlines()) == sorted(torch_plain.printed.splitlines())
+    assert len(re.findall(r"^\w+ [0-9a-f]{16}$", torch_run.printed, re.MULTILINE)) == len(NAMES)
+    assert len(re.findall(r"^ddp rank [01] [0-9a-f]{16}$", torch_pair.printed, re.MULTILINE)) == 2
 
 
 def test_nothing_failed_and_nothing_is_missing(either: TorchRun) -> None:
@@ -333,6 +329,10 @@ def test_a_library_computes_its_own_operation_and_not_what_its_inputs_are_made_o
         if origin.name.startswith("extern_kernels.addmm"):
             assert "Linear" in {operation.name for operation in origin.operations}
             assert not {"LayerNorm", "layer_norm"} & {operation.name for operation in origin.operations}
+    # whatever memory its result is written to
+    for half in ("0/0 forward", "0/0 backward"):
+        called = [kernel for kernel in kernels_in(torch_run, half) if kernel.name.startswith("extern_kernels.")]
+        assert len(called) >= 2 and all(kernel.name.split(".")[1] in kernel.ops for kernel in called)
     # a layer is known by its function's name as well
     two = answer(torch_run.capture, "layer_norm", "linear", "0/0 forward")
     assert isinstance(two, Why) and two.relation == "dependent" and two.second.name.startswith("extern_kernels.addmm")
@@ -342,9 +342,30 @@ def said_in(log: str) -> list[tuple[str, ...]]:
     return re.findall(r"cannot fuse (\S+) with (\S+): (.*)$", log, re.M)
 
 
-def recorded_kernels(torch_run: TorchRun, half: str) -> list[str]:
+def kernels_in(torch_run: TorchRun, half: str) -> list[Kernel]:
     by_name = dict(table(torch_run.capture, "contexts", "name", numbers=("id",)))
-    return [kernel.name for kernel in schedule(torch_run.capture, by_name[half]).kernels]
+    return schedule(torch_run.capture, by_name[half]).kernels
+
+
+def recorded_kernels(torch_run: TorchRun, half: str) -> list[str]:
+    return [kernel.name for kernel in kernels_in(torch_run, half)]
+
+
+def test_branches_of_a_condition_have_kernels_and_lines(torch_run: TorchRun) -> None:
+    capture, inside = torch_run.capture, "0/0 inference"
+    branch = {
+        name: next(kernel for kernel in kernels_in(torch_run, inside) if name in kernel.ops) for name in ("sin", "cos")
+    }
+    assert branch["sin"].ops == ["sin", "add"] and branch["cos"].ops == ["cos", "mul"]
+    apart = answer(capture, "sin", "cos", inside)
+    assert isinstance(apart, Why) and apart.relation == "independent"
+    chosen = answer(capture, "sin", "cond", inside)
+    assert isinstance(chosen, Why) and (chosen.relation, chosen.second.name) == ("dependent", "true_graph_0")
+    links = chain(capture, *chains_of(capture, "cos")[-1])
+    assert [(link.stage, link.name) for link in links if link.stage == "kernel"] == [("kernel", branch["cos"].name)]
+    assert [link.line for link in links if link.stage == "line"] == [
+        f"{PROGRAM}:{next(n for n, text in enumerate(PROGRAM.open(), 1) if 'torch.cond(' in text)}"
+    ]
 
 
 def test_kernels_lead_to_lines_and_lines_to_kernels(torch_run: TorchRun) -> None:
@@ -353,6 +374,8 @@ def test_kernels_lead_to_lines_and_lines_to_kernels(torch_run: TorchRun) -> None
     found = kernels_of(torch_run.capture, f"{PROGRAM.name}:{line}")
     # the softmax is no more: its line leads to the attention that took its place
     assert any("scaled_dot_product" in origin.name for origin in found)
+    by_operation = {origin.name for origin in computing(torch_run.capture, "softmax")}
+    assert by_operation & {origin.name for origin in found} and not computing(torch_run.capture, "no such operation")
     kernel = next(origin for origin in all_origins(torch_run.capture) if origin.name.startswith("cpp_fused"))
     assert any((operation.line or "").startswith(str(PROGRAM)) for operation in kernel.operations)
 
