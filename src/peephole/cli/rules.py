@@ -10,11 +10,12 @@ from peephole.cli.target import add_json, add_target, open_target
 
 if TYPE_CHECKING:
     from peephole.query.rewrites.passes import PassStats
+    from peephole.query.rewrites.rules import RuleStats
 
 HELP = """Lists the rewrite rules that fired: how often, their total and mean time, in how many contexts; the slowest
 first (--sort matches: the most frequent first). Where the recording counted it, also how often a rule matched and then
-changed nothing. Where passes recorded their graphs before and after, each pass too: how often it ran, how
-often it changed something, how many instructions."""
+changed nothing, and how long that took. Where passes recorded their graphs before and after, each pass too: how often
+it ran, how often it changed something, how many instructions."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -94,14 +95,20 @@ def run(args: argparse.Namespace) -> int:
                 duration(rule.total_ns) if rule.total_ns else "–",
                 duration(rule.mean_ns) if rule.total_ns else "–",
                 count(len(rule.contexts)),
-                *([count(rule.in_vain) if rule.in_vain else "–"] if vain else []),
-                f"{short(rule.file)}:{rule.line}",
+                *([_in_vain(rule)] if vain else []),
+                f"{short(rule.file)}:{rule.line}" if rule.file is not None else "no rule is known of these",
                 rule.source or "",
             )
             for rule in found
         ],
     )
     return 0
+
+
+def _in_vain(rule: RuleStats) -> str:
+    """How often it matched and changed nothing, and how long that took where it is known."""
+    took = f", {duration(rule.in_vain_ns)}" if rule.in_vain_ns else ""
+    return f"{count(rule.in_vain)}{took}" if rule.in_vain else "–"
 
 
 def _print_passes(passes: list[PassStats], printer: Printer) -> None:
