@@ -91,7 +91,7 @@ def chain(capture: Capture, step: int, node: int) -> list[Link]:
     links += [_rule(trace, move) for move in [*reversed(through[0]), *went] if move.file][:MOST]
     for one in graph.halves if half is None else [half]:
         there = [name for name in lowered if name in one.fx and name != own.name and one.fx[name].op != "placeholder"]
-        links += [_node(LOWERED, one.fx[name], one.steps[LOWERING]) for name in sorted(there)[:MOST]]
+        links += [_node(LOWERED, one.fx[name], one.fx_step) for name in sorted(there)[:MOST]]
     for one in graph.halves if half is None else [half]:
         links += _kernels(one, lowered, own)
     return links

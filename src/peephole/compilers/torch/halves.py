@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from peephole.compilers.torch.labels import moves
+from peephole.compilers.torch.logged import parts_of
 from peephole.compilers.traces import trace_of
-from peephole.model.tables import GRAPH
+from peephole.model.tables import GRAPH, NONE
 from peephole.replay.trace import RewriteTrace
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ class Half:
     """Ids of the steps by name; of several the last."""
     rounds: list[int]
     """The steps in which nodes were fused, in order."""
+    fx_step: int = NONE
     fx: dict[str, Instruction] = field(default_factory=dict)
     """The graph that was lowered, with the subgraphs that it calls."""
     inner: frozenset[str] = frozenset()
@@ -102,13 +105,9 @@ def _read(capture: Capture, trace: RewriteTrace, context: int) -> Half:
         half.steps[name] = trace.number("id", row)
         if name.startswith(f"{FUSION} "):
             half.rounds.append(trace.number("id", row))
-    if LOWERING in half.steps:
-        row = trace.step_row(half.steps[LOWERING])
-        own = {one.name: one for one in listed(trace, trace.number("root", row))}
-        half.fx = {one.name: one for one in with_subgraphs(trace, trace.number("root", row))} | own
-        half.inner = frozenset(half.fx.keys() - own.keys())
+    _read_graph(trace, half)
     if CODEGEN in half.steps:
-        _read_code(trace, half)
+        _read_code(capture, trace, half)
     frame = capture.read("contexts", ["id", "parent", "name"])
     for number, parent, own in zip(frame["id"].tolist(), frame["parent"].tolist(), frame.texts("name"), strict=True):
         if parent == context:
@@ -116,9 +115,27 @@ def _read(capture: Capture, trace: RewriteTrace, context: int) -> Half:
     return half
 
 
-def _read_code(trace: RewriteTrace, half: Half) -> None:
+def _read_graph(trace: RewriteTrace, half: Half) -> None:
+    """The FX graph that was lowered; of a log, which has no lowering, the last one before the code."""
+    root = NONE
+    for row in trace.context_rows(half.context):
+        name = trace.text("name", row) or ""
+        if name.startswith((FUSION, CODEGEN)):
+            break
+        came_out = NONE if name == LOWERING else trace.number("after", row)
+        here = came_out if came_out >= 0 else trace.number("root", row)
+        if here >= 0:
+            root, half.fx_step = here, trace.number("id", row)
+    own = {one.name: one for one in listed(trace, root)}
+    half.fx = {one.name: one for one in with_subgraphs(trace, root)} | own
+    half.inner = frozenset(half.fx.keys() - own.keys())
+
+
+def _read_code(capture: Capture, trace: RewriteTrace, half: Half) -> None:
     step = half.steps[CODEGEN]
     code = [one for one in listed(trace, trace.number("after", trace.step_row(step))) if one.op != "output"]
+    if not any(one.parts for one in code):
+        code = _as_logged(capture, half, code)
     own = {one.row: _own_parts(one, half.fx) for one in code if one.op == EXTERN}
     if half.inner:  # a branch's kernel is said to compute what chooses the branch as well
         inside = {one.row: [part for part in one.parts if part in half.inner] for one in code if one.op == "kernel"}
@@ -140,6 +157,17 @@ def _read_code(trace: RewriteTrace, half: Half) -> None:
         for call in lists[1][row]:
             names = [nodes.name(one) or "" for one in taken if one >= 0]
             half.made_of.setdefault(call, []).extend(names)
+
+
+def _as_logged(capture: Capture, half: Half, code: list[Instruction]) -> list[Instruction]:
+    """The calls with what a log says that they compute: of a library's call no more than its own operation."""
+    next_parts, found = parts_of(capture, half.context), []
+    for one in code:
+        parts = next_parts(re.sub(r"\.\d+$", "", one.name)) if one.op in CALLS else []
+        if one.op == EXTERN:
+            parts = [name for name in parts if _calls(one.name, name, half.fx)]
+        found.append(one._replace(tag=", ".join(parts)))
+    return found
 
 
 def _own_parts(call: Instruction, fx: dict[str, Instruction]) -> Instruction:
