@@ -259,7 +259,7 @@ def test_memory_that_is_taken_over_is_a_buffer_and_a_subgraph_has_its_own_calls(
         ("extern_kernels.mm", ["arg0_1", "arg1_1"], ["buf0"]),
         ("extern_kernels.addmm", ["arg0_1", "arg1_1"], ["buf1"]),
         ("extern_kernels.mm", ["buf1"], ["true_graph_0_buf0"]),
-        ("true_graph_0", ["buf1", "true_graph_0_buf0"], ["buf2"]),
+        ("true_graph_0", ["buf1", "true_graph_0_buf0", "arg1_1"], ["buf2"]),
     ]
     taken = wrapper.memory["buf1"]
     assert (taken.reuses, taken.shape, taken.dtype, taken.device) == ("buf0", "(8,)", "float32", "cpu")

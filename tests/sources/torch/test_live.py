@@ -361,6 +361,8 @@ def test_branches_of_a_condition_have_kernels_and_lines(torch_run: TorchRun) -> 
     assert isinstance(apart, Why) and apart.relation == "independent"
     chosen = answer(capture, "sin", "cond", inside)
     assert isinstance(chosen, Why) and (chosen.relation, chosen.second.name) == ("dependent", "true_graph_0")
+    asked = answer(capture, "gt", "cond", inside)
+    assert isinstance(asked, Why) and (asked.relation, asked.second.name) == ("dependent", "true_graph_0")
     links = chain(capture, *chains_of(capture, "cos")[-1])
     assert [(link.stage, link.name) for link in links if link.stage == "kernel"] == [("kernel", branch["cos"].name)]
     assert [link.line for link in links if link.stage == "line"] == [

@@ -143,6 +143,8 @@ class _Reader:
         """Variables that are lists of buffers: what a subgraph is called with."""
         self.inside: list[_Subgraph] = []
         """The subgraphs whose functions are being read, the innermost last."""
+        self.asked: list[list[str]] = []
+        """For each condition that is being read, the buffers that it is about."""
         self.subgraphs = 0
         self.reused = reused
         """Lines on which a buffer takes over the memory of one that is read no more."""
@@ -155,7 +157,13 @@ class _Reader:
         for statement in body:
             if isinstance(statement, ast.With):
                 self.block(statement.body)
-            elif isinstance(statement, (ast.If, ast.For, ast.While)):
+            elif isinstance(statement, (ast.If, ast.While)):
+                test = [self._root(one.id) for one in ast.walk(statement.test) if isinstance(one, ast.Name)]
+                self.asked.append([name for name in test if name in self.found.memory or name in self.found.inputs])
+                self.block(statement.body)
+                self.block(statement.orelse)
+                self.asked.pop()
+            elif isinstance(statement, ast.For):
                 self.block(statement.body)
                 self.block(statement.orelse)
             elif isinstance(statement, ast.Try):
@@ -265,7 +273,8 @@ class _Reader:
         for name in results:
             self.found.memory.setdefault(name, Memory(name))
         arg = ", ".join(ast.unparse(one) for one in call.args)
-        self.found.calls.append(Call(text, True, _once([*given, *subgraph.results]), results, arg, line))
+        asked = [name for names in self.asked for name in names]
+        self.found.calls.append(Call(text, True, _once([*given, *subgraph.results, *asked]), results, arg, line))
 
     def _extern_call(self, text: str, call: ast.Call, results: list[str], line: int) -> None:
         reads = [name for arg in call.args for name in self._names(arg)]
