@@ -365,9 +365,9 @@ def test_branches_of_a_condition_have_kernels_and_lines(torch_run: TorchRun) -> 
     assert isinstance(asked, Why) and (asked.relation, asked.second.name) == ("dependent", "true_graph_0")
     links = chain(capture, *chains_of(capture, "cos")[-1])
     assert [(link.stage, link.name) for link in links if link.stage == "kernel"] == [("kernel", branch["cos"].name)]
-    assert [link.line for link in links if link.stage == "line"] == [
-        f"{PROGRAM}:{next(n for n, text in enumerate(PROGRAM.open(), 1) if 'torch.cond(' in text)}"
-    ]
+    lines = PROGRAM.read_text("utf-8").splitlines()
+    at = next(number for number, text in enumerate(lines, 1) if "torch.cond(" in text)
+    assert [link.line for link in links if link.stage == "line"] == [f"{PROGRAM}:{at}"]
 
 
 def test_kernels_lead_to_lines_and_lines_to_kernels(torch_run: TorchRun) -> None:
