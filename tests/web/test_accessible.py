@@ -19,7 +19,7 @@ from peephole.server.app import create_app
 from peephole.server.library import Library
 
 from .conftest import Served, start
-from .test_tape import tape_text
+from .tape_texts import tape_text
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
