@@ -110,7 +110,7 @@ def _is_loading(library: bool = False) -> bool:
 
     modules = [
         module
-        for name, module in list(sys.modules.items())
+        for name, module in sys.modules.copy().items()  # in one go: a collection may import in between
         if (name in sys.stdlib_module_names if library else name.startswith("peephole."))
     ]
     return any(getattr(getattr(module, "__spec__", None), "_initializing", False) for module in modules)

@@ -104,7 +104,8 @@ def by_source(paths: Sequence[Path], together: bool = True) -> list[list[Path]]:
         source = sources.find(path)
         found[source.name] = source
         of[path] = source.name
-    for path, name in of.items():
+    for path in paths:
+        name = of[path]
         hosts = [host for host, one in found.items() if name in getattr(one, "takes_along", ())]
         taken = [host for host in hosts if together or _may_be_beside(found[host], path)]
         # of several, one that has a file in the same folder

@@ -67,7 +67,7 @@ ranks = {}
 for rank in range(int(sys.argv[1])):
     ranks[os.fork()] = rank
     if 0 in ranks:
-        where = {"init_method": f"file://{os.getcwd()}/store", "rank": rank, "world_size": int(sys.argv[1])}
+        where = {"init_method": pathlib.Path("store").absolute().as_uri(), "rank": rank, "world_size": int(sys.argv[1])}
         dist.init_process_group = lambda kind: begin(kind, **where)
         exec(program, {"__name__": "__main__"})
 failed = [rank for pid, rank in ranks.items() if os.waitpid(pid, 0)[1]]

@@ -123,7 +123,10 @@ def test_the_filter_of_a_list_is_in_the_address_and_stays_while_moving(view: Sho
     view.until("() => document.querySelector('.pane.l .vrow:last-child')?.ariaSelected === 'true'")
     assert view.param("q") == "_ r"
     view.open(page.evaluate("location.hash"))
-    assert rows.all_inner_texts() == left
+    view.until(
+        "left => [...document.querySelectorAll('.pane.l .vrow')].map(row => row.innerText).join('|') === left",
+        "|".join(left),
+    )
     assert page.get_by_label(label).input_value() == "_ r"
     page.get_by_label(label).fill("")
     view.wait_param("q", None)

@@ -2,6 +2,12 @@
 import { LISTS, type GraphWire, type LooksWire, type RemovedNode } from "../wire/graph.ts";
 import { SINK } from "./graph/fold.ts";
 
+/** A graph as it is drawn: of lists of instructions, without what is not looked at. */
+export interface DrawnGraph extends GraphWire {
+  /** 1 for an instruction that calls a body which is left out, 2 for one whose body is there. */
+  readonly bodied?: number[];
+}
+
 /** Characters of a name or an argument in a box. */
 const LONGEST = 34;
 
@@ -16,7 +22,7 @@ export function isNamed(graph: GraphWire): boolean {
  * that instructions of these identities call. `scope` takes the place of the step: graphs of one scope keep each other's
  * places.
  */
-export function drawable(graph: GraphWire, asked: boolean | ReadonlySet<number>, scope: number): GraphWire {
+export function drawable(graph: GraphWire, asked: boolean | ReadonlySet<number>, scope: number): DrawnGraph {
   const bodies = asked === true;
   const opened = asked === true || asked === false ? new Set<number>() : asked;
   const { srcStart, src, op, ops } = graph;

@@ -49,8 +49,6 @@ export interface GraphWire {
   names?: string[];
   /** What this entry is: a rule, or what a pass changed without one. */
   kind?: EntryKind;
-  /** As it is drawn: 1 for an instruction that calls a body which is left out, 2 for one whose body is there. */
-  bodied?: number[];
   /** Positions of the lists of instructions that the graph consists of: several where a pass partitioned it. */
   graphs?: number[];
   /** Where this is the difference to another graph of the context: that one, what identities are in this step, how many

@@ -7,6 +7,7 @@ import { picture as pictureOf, type Camera, type Marks, type Picture } from "../
 import { readTheme, type Theme } from "../../draw/theme.ts";
 import { divide, isLarge, neighbourhood, openBlock } from "../../layout/graph/blocks.ts";
 import { isCall } from "../../layout/graph/labels.ts";
+import type { DrawnGraph } from "../../layout/instructions.ts";
 import { LayoutClient } from "../../layout/layered/client.ts";
 import type { Placement } from "../../layout/layered/drawing.ts";
 import { DEFAULT_SWITCHES, type Switches } from "../../layout/graph/fold.ts";
@@ -17,7 +18,6 @@ import { Places } from "../../layout/graph/places.ts";
 import { drawingOf, scene as sceneOf, type Scene } from "../../layout/graph/scene.ts";
 import type { How } from "../../state/selection.ts";
 import { Trail, type Station } from "../../state/trail.ts";
-import type { GraphWire } from "../../wire/graph.ts";
 import { offerSheets } from "../common/sheets.ts";
 import { boxAt, boxesOf, changeOutside, middleKey, onScreen, startBox, type BoxAt } from "./boxes_at.ts";
 import { anchorOf, cameraAt, holding } from "./anchor.ts";
@@ -54,7 +54,7 @@ export class GraphView {
   private readonly client = new LayoutClient();
   private readonly stop = new AbortController();
   private readonly watch: ResizeObserver;
-  private graph: GraphWire | null = null;
+  private graph: DrawnGraph | null = null;
   private picture: Picture | null = null;
   private theme: Theme;
   private folding: Folding = { switches: { ...DEFAULT_SWITCHES }, opened: new Set(), closed: new Set(), blocks: null, only: null }; // prettier-ignore
@@ -116,12 +116,12 @@ export class GraphView {
   }
 
   /** Draws a graph: "step" keeps surviving boxes in place, "fresh" lays it out anew; `step` is what the way calls its pass. */
-  show(graph: GraphWire, mode: "fresh" | "step", step = graph.step): Promise<void> {
+  show(graph: DrawnGraph, mode: "fresh" | "step", step = graph.step): Promise<void> {
     this.passing = false;
     return this.showGraph(graph, mode, step);
   }
 
-  private async showGraph(graph: GraphWire, mode: "fresh" | "step", step: number): Promise<void> {
+  private async showGraph(graph: DrawnGraph, mode: "fresh" | "step", step: number): Promise<void> {
     this.station = { step, match: graph.match, since: graph.from !== undefined };
     // a pass whose layout is still under way has no places to keep yet
     const kept = mode === "step" && this.picture !== null && this.shownStep === graph.step;
@@ -143,7 +143,7 @@ export class GraphView {
   }
 
   /** Goes the way to a graph again, out of sight; false when one of them could not be had. */
-  async retrace(way: readonly (() => Promise<[GraphWire, number]>)[]): Promise<boolean> {
+  async retrace(way: readonly (() => Promise<[DrawnGraph, number]>)[]): Promise<boolean> {
     const began = ++this.ticket;
     this.passing = true;
     try {

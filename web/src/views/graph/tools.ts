@@ -2,6 +2,7 @@
 import type { Picture } from "../../draw/renderer.ts";
 import type { Folding } from "../../layout/graph/folding.ts";
 import { isCall } from "../../layout/graph/labels.ts";
+import type { DrawnGraph } from "../../layout/instructions.ts";
 import type { GraphWire } from "../../wire/graph.ts";
 import type { Tool } from "./overlay.ts";
 
@@ -14,7 +15,7 @@ export interface ToolActions {
   again(key: number): void;
 }
 
-export function toolsOf(graph: GraphWire, picture: Picture, folding: Folding, box: number, act: ToolActions): Tool[] {
+export function toolsOf(graph: DrawnGraph, picture: Picture, folding: Folding, box: number, act: ToolActions): Tool[] {
   const { scene } = picture;
   const key = scene.key[box]!;
   const tools: Tool[] = [];
