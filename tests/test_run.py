@@ -334,6 +334,25 @@ def test_it_is_sealed_while_python_still_gives_everything_back(run: Run, script:
     assert (done.returncode, done.stdout) == (0, "sealed\n") and "recorded" in done.stderr
 
 
+def test_a_journal_that_cannot_be_looked_at_before_the_end_is_kept(run: Run, script: Any, tmp_path: Path) -> None:
+    path = script(
+        """
+        import os, time, peephole
+
+        class Late:
+            def __del__(self, sleep=time.sleep):
+                sleep(0.5)
+
+        with peephole.span("all"):
+            late = Late()
+        os.symlink("nowhere", os.environ["PEEPHOLE_CAPTURE"] + "/journal/p00000/gone.seg")
+        """
+    )
+    done = run("-o", "x.peep", path)
+    assert done.returncode == 0 and "Cannot start" not in done.stderr
+    assert (tmp_path / "x.peep").is_dir()
+
+
 def test_a_large_run_is_sealed_by_the_parent(run: Run, script: Any, tmp_path: Path) -> None:
     path = script(
         """

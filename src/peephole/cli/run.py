@@ -70,11 +70,7 @@ def run(args: argparse.Namespace) -> int:
         environment["PEEPHOLE_ONLY"] = "profile" if args.profile_only else "rewrites"
     # numpy starts a thread per core, which waits busily for matrix products; the program is not told
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    try:
-        status = _run(command, environment, capture)
-    except OSError as error:
-        shutil.rmtree(capture, ignore_errors=True)
-        raise PeepholeError(f"Cannot start {command[0]}: {(error.strerror or str(error)).lower()}.") from None
+    status = _run(command, environment, capture)
     _finish(capture)
     ended = os.waitstatus_to_exitcode(status)
     terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
@@ -122,7 +118,11 @@ def _run(command: list[str], environment: dict[str, str], capture: str) -> int:
     try:
         # Python ignores these two for itself, which a child would inherit
         usual = [signal.SIGPIPE, signal.SIGXFSZ]
-        child = os.posix_spawnp(command[0], command, environment, setsigmask=before, setsigdef=usual)
+        try:
+            child = os.posix_spawnp(command[0], command, environment, setsigmask=before, setsigdef=usual)
+        except OSError as error:
+            shutil.rmtree(capture, ignore_errors=True)
+            raise PeepholeError(f"Cannot start {command[0]}: {(error.strerror or str(error)).lower()}.") from None
         # what seals the capture is loaded while the program runs, not when it has ended
         threading.Thread(target=importlib.import_module, args=("peephole.store.journal.seal",), daemon=True).start()
         closed = False
@@ -165,9 +165,10 @@ def _seal_small(capture: str) -> None:
     """Seals what takes a moment, unless other processes still write, or have left files to be read."""
     from peephole.store.journal.seal import seal
 
-    sizes = [path.stat().st_size for path in Path(capture, "journal").rglob("*.seg")]
-    if sum(sizes) <= _SMALL_BYTES and not Path(capture, LEFT).exists() and not process.is_being_written(capture):
-        with contextlib.suppress(PeepholeError):  # it is tried again, and said, when the program has ended
+    # what fails is tried again, and said, when the program has ended
+    with contextlib.suppress(PeepholeError, OSError):
+        sizes = [path.stat().st_size for path in Path(capture, "journal").rglob("*.seg")]
+        if sum(sizes) <= _SMALL_BYTES and not Path(capture, LEFT).exists() and not process.is_being_written(capture):
             seal(capture)
 
 
